@@ -1,0 +1,57 @@
+"""Shared data and random trees."""
+
+import os
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_blobs
+
+from tao_cluster import Tree
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
+    """A random tree of random shape; weights and thresholds are small whole numbers: many ties."""
+    left, right = [-1], [-1]
+    while len(left) < n_nodes:
+        leaf = rng.choice(np.flatnonzero(np.array(left) < 0))
+        left[leaf], right[leaf] = len(left), len(left) + 1
+        left += [-1, -1]
+        right += [-1, -1]
+    splits, threshold, label = [], [], []
+    for node in range(len(left)):
+        if left[node] < 0:
+            splits.append(None)
+            threshold.append(0.0)
+            label.append(int(rng.integers(n_clusters)))
+            continue
+        used = np.flatnonzero(rng.random(n_features) < density)
+        splits.append((used, rng.choice([-2.0, -1.0, 1.0, 2.0], len(used))))
+        threshold.append(float(rng.integers(-2, 3)))
+        label.append(-1)
+    return Tree.from_splits(left, right, splits, threshold, label, n_features)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    return load_digits().data / 16
+
+
+@pytest.fixture(scope="session")
+def digits_reference(digits):
+    return KMeans(10, n_init=10, random_state=0).fit(digits)
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Four clusters so far apart that nothing is lost by a tree with four leaves."""
+    return make_blobs(
+        240, centers=[[0, 0, 0], [20, 0, 5], [0, 25, 0], [20, 25, -5]], random_state=0
+    )[0]
