@@ -1,6 +1,7 @@
-"""Explainable clustering by decision trees."""
+"""Explainable clustering by decision trees: sparse oblique trees by TAO clustering."""
 
+from .estimator import TAOClustering
 from .tree import Tree
 
 __version__ = "0.1.0"
-__all__ = ["Tree", "__version__"]
+__all__ = ["TAOClustering", "Tree", "__version__"]

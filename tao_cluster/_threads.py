@@ -1,0 +1,33 @@
+"""One thread for the libraries below numpy and scikit-learn."""
+
+import contextlib
+import threading
+
+from threadpoolctl import threadpool_limits
+
+_lock = threading.Lock()
+_entered = 0
+_limits = None
+
+
+@contextlib.contextmanager
+def one_thread():
+    """Context in which BLAS and OpenMP use a single thread.
+
+    The last bits of a product or of a sum over rows depend on how many threads share it; one
+    bit can turn a tie and so a tree. It is also the faster choice for small nodes. The setting
+    belongs to the whole process, so contexts that overlap (fits in several threads) share it:
+    the first one in sets it, the last one out restores it.
+    """
+    global _entered, _limits  # noqa: PLW0603
+    with _lock:
+        if _entered == 0:
+            _limits = threadpool_limits(limits=1)
+        _entered += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _entered -= 1
+            if _entered == 0:
+                _limits.restore_original_limits()

@@ -1,0 +1,45 @@
+"""Penalties P(z, T(x)) that pull assignments and tree outputs together (eq. 6)."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+
+@runtime_checkable
+class Penalty(Protocol):
+    """What a penalty on disagreement must offer.
+
+    Because a leaf has one output, P(e_k, theta_leaf) over all leaves and clusters is a small
+    table; the optimiser reads everything it needs from it. `is_binary`: all values are 0 or 1,
+    so that node problems have no weights but those of the rows.
+    """
+
+    is_binary: bool
+
+    def leaf(self, labels, weight, n_clusters) -> tuple[int, np.ndarray | None]:
+        """Optimal output of a leaf for the rows in it (eq. 10): label and histogram."""
+
+    def table(self, tree, n_clusters) -> np.ndarray:
+        """P(e_k, output of node i) at leaves, float64 array of shape (n_nodes, n_clusters)."""
+
+
+@dataclass(frozen=True)
+class ZeroOne:
+    """P = 1 if the cluster differs from the leaf's label, else 0; leaves carry a label.
+
+    The label is the majority of the weight in the leaf, ties to the lowest cluster.
+    """
+
+    is_binary = True
+
+    def leaf(self, labels, weight, n_clusters):
+        """Majority label; no histogram."""
+        votes = np.bincount(labels, weights=weight, minlength=n_clusters)
+        return int(votes.argmax()), None
+
+    def table(self, tree, n_clusters):
+        """One minus the one-hot label of each leaf."""
+        table = np.ones((tree.n_nodes, n_clusters))
+        table[tree.leaves, tree.leaf_label[tree.leaves]] = 0.0
+        return table

@@ -1,0 +1,116 @@
+"""The free clustering: the same problem without a tree, which every method explains."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, has_fit_parameter
+
+from ._threads import one_thread
+
+
+@dataclass(frozen=True, eq=False)
+class FreeClustering:
+    """Centres (k, m), the nearest-centre labels (n,) and their cost.
+
+    Ties between centres go to the lowest cluster.
+    """
+
+    labels: np.ndarray
+    centers: np.ndarray
+    inertia: float
+
+
+def free_clustering(reference, objective, rows, data, n_clusters, sample_weight, random_state):
+    """The free clustering that a `reference` parameter stands for.
+
+    Parameters
+    ----------
+    reference : None, estimator or array-like of shape (n_clusters, m)
+        None is the objective's own estimator with `random_state`. A fitted estimator is used
+        as it is, an unfitted one is cloned and fitted. An array gives the centres.
+    objective : Objective
+    rows : array or CSR matrix of shape (n, m), what is clustered
+    data : result of ``objective.prepare(rows)``
+    n_clusters : int
+    sample_weight : float64 array of shape (n,)
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    FreeClustering
+
+    Raises
+    ------
+    ValueError
+        If the centres do not have the shape (n_clusters, m).
+
+    Warns
+    -----
+    ConvergenceWarning
+        If some clusters have no rows, as when X has fewer distinct rows than clusters.
+    """
+    centers, is_ours = _centers(reference, objective, rows, n_clusters, sample_weight, random_state)
+    expected = (n_clusters, rows.shape[1])
+    if centers.shape != expected:
+        raise ValueError(
+            f"The reference must have n_clusters={n_clusters} centres with {expected[1]} "
+            f"features; it has centres of shape {centers.shape}."
+        )
+    labels = nearest_center(objective, data, centers)
+    used = np.bincount(labels, minlength=n_clusters) > 0
+    if not used.all():
+        warnings.warn(
+            f"Only {used.sum()} of {n_clusters} clusters have rows; X may have fewer distinct "
+            "rows than n_clusters.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+        if is_ours:  # numbers of our own choosing: empty clusters last
+            order = np.argsort(~used, kind="stable")
+            centers, labels = centers[order], np.argsort(order)[labels]
+    with one_thread():
+        inertia = objective.value(data, labels, sample_weight, centers)
+    return FreeClustering(labels, centers, inertia)
+
+
+def nearest_center(objective, data, centers):
+    """Cluster of the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
+    with one_thread():
+        return objective.distances(data, centers).argmin(axis=1)
+
+
+def _centers(reference, objective, rows, n_clusters, sample_weight, random_state):
+    """Centres, and whether their numbering was left to us."""
+    if reference is None:
+        reference = objective.reference(n_clusters, random_state)
+    elif not hasattr(reference, "fit"):
+        return check_array(reference, dtype=np.float64, input_name="reference"), False
+    is_fitted = hasattr(reference, "cluster_centers_")
+    if not is_fitted:
+        reference = _fit(clone(reference), rows, sample_weight, random_state)
+    if not hasattr(reference, "cluster_centers_"):
+        raise ValueError(
+            f"{type(reference).__name__} has no cluster_centers_ after fit; give a reference "
+            "with centres or an array of centres."
+        )
+    return np.asarray(reference.cluster_centers_, dtype=np.float64), not is_fitted
+
+
+def _fit(estimator, rows, sample_weight, random_state):
+    if "random_state" in estimator.get_params() and estimator.random_state is None:
+        estimator.set_params(random_state=check_random_state(random_state))
+    weighted = has_fit_parameter(estimator, "sample_weight")
+    if not weighted and np.any(sample_weight != sample_weight[0]):
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight; fit it beforehand or give "
+            "another reference."
+        )
+    # scikit-learn's k-means adds up the sums of its threads in the order in which they end.
+    with one_thread(), warnings.catch_warnings():
+        # Fewer distinct rows than clusters: told by the caller.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(rows, **({"sample_weight": sample_weight} if weighted else {}))

@@ -1,0 +1,66 @@
+"""Trimming: weights of a fitted tree that are small and decide no row are removed."""
+
+import numpy as np
+
+from .routing import project
+from .tree_step import reduced_sets
+
+
+def trim(tree, view, share, n_jobs=1):
+    """The tree without weights too small to decide any row.
+
+    A weight is small if the spread of its term w_j x_j over the rows of its node is below
+    `share` times the largest such spread there. The smallest weights of each node are removed,
+    a number found by bisection that leaves every row on its side; so the tree's output for
+    these rows stays the same.
+    Such weights are what the tolerance of a solver leaves behind.
+
+    Parameters
+    ----------
+    tree : Tree
+    view : result of :func:`tao_cluster.routing.kernel_view`, the rows of the fit
+    share : float in [0, 1]; 0 removes nothing
+    n_jobs : int, threads; the result is the same for any number
+
+    Returns
+    -------
+    Tree
+    """
+    if share == 0:
+        return tree
+    rows_of = reduced_sets(tree, tree.route(view, n_jobs=n_jobs))
+    updates = {}
+    for node in tree.decision_nodes:
+        split, threshold = tree.split(node), tree.threshold[node]
+        kept = _needed(view, rows_of[node], split, threshold, share, n_jobs)
+        if not kept.all():
+            updates[node] = ((split[0][kept], split[1][kept]), threshold)
+    return tree.with_splits(updates)
+
+
+def _needed(view, rows, split, threshold, share, n_jobs):
+    """Mask of the weights of a node to keep."""
+    indices, weights = split
+
+    def goes_left(kept):
+        return project(view, rows, indices[kept], weights[kept], n_jobs) <= threshold
+
+    spread = np.array(
+        [project(view, rows, indices[[j]], weights[[j]], n_jobs).std() for j in range(len(indices))]
+    )
+    everything = np.ones(len(indices), dtype=bool)
+    if len(rows) == 0 or len(indices) == 0:
+        return everything
+    sides = goes_left(everything)
+    ascending = np.argsort(spread, kind="stable")
+    least, most = 0, int(np.count_nonzero(spread < share * spread.max()))
+    kept = everything
+    while least < most:  # bisection over the number of weights removed
+        number = (least + most + 1) // 2
+        fewer = everything.copy()
+        fewer[ascending[:number]] = False
+        if np.array_equal(goes_left(fewer), sides):
+            least, kept = number, fewer
+        else:
+            most = number - 1
+    return kept
