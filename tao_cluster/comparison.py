@@ -1,0 +1,91 @@
+"""Methods side by side: one row of measures a method, and the table of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .measures import cost_increase, weighted_average_depth
+
+_HEADER = (
+    "method",
+    "cost +%",
+    "leaves",
+    "depth",
+    "parameters",
+    "features/node",
+    "WAD",
+    "seconds",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method: name, percent of cost over the free clustering, its tree, mean depth, time.
+
+    `tree` and `average_depth` are None for a method without a tree.
+    """
+
+    method: str
+    cost_increase: float
+    tree: object
+    average_depth: float | None
+    seconds: float
+
+    def cells(self):
+        """The row as text."""
+        head = (self.method, f"{self.cost_increase:.2f}")
+        tail = (f"{self.seconds:.2f}",)
+        if self.tree is None:
+            return head + ("-",) * 5 + tail
+        tree = self.tree
+        shape = (tree.n_leaves, tree.max_depth, tree.n_parameters)
+        means = (f"{tree.features_per_split:.1f}", f"{self.average_depth:.2f}")
+        return head + tuple(map(str, shape)) + means + tail
+
+
+def measure_tree(method, tree, X, objective, free, seconds, sample_weight=None):
+    """Row of a tree, with centres recomputed as the optimum for its assignment.
+
+    Parameters
+    ----------
+    method : str
+    tree : Tree
+    X : array or CSR matrix of shape (n, d), what was clustered and what the tree tests
+    objective : Objective
+    free : FreeClustering
+    seconds : float
+    sample_weight : float array of shape (n,), optional
+
+    Returns
+    -------
+    Row
+    """
+    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    data, labels = objective.prepare(X), tree.predict(X)
+    centers = objective.update_centers(data, labels, weight, free.centers)
+    cost = objective.value(data, labels, weight, centers)
+    depth = weighted_average_depth(tree, X, sample_weight)
+    return Row(method, cost_increase(cost, free.inertia), tree, depth, seconds)
+
+
+def format_table(rows):
+    """The rows under a header, numbers aligned to the right.
+
+    Parameters
+    ----------
+    rows : list of Row
+
+    Returns
+    -------
+    str
+    """
+    lines = [_HEADER, *(row.cells() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, tuple("-" * width for width in widths))
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

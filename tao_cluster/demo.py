@@ -1,0 +1,60 @@
+"""The demonstration: scikit-learn's digits clustered, explained and compared."""
+
+import time
+
+import numpy as np
+from sklearn.cluster import KMeans as FreeKMeans
+from sklearn.datasets import load_digits
+
+from .cart import cart_tree
+from .comparison import Row, format_table, measure_tree
+from .estimator import TAOClustering
+from .objectives import KMeans
+from .plot import save_tree
+from .reference import free_clustering
+
+N_CLUSTERS = 10
+LAMBDAS = (0.03, 0.1, 0.3)  # the last one is drawn
+IMAGE_SHAPE = (8, 8)
+
+
+def run_demo(out="tao_digits.png"):
+    """Compare methods on digits, print one table and draw the sparsest oblique tree.
+
+    Parameters
+    ----------
+    out : path of the picture
+    """
+    X = load_digits().data / 16
+    # Compile the kernels first: seconds are those of the methods.
+    TAOClustering(2, depth=1, n_mu_steps=1, random_state=0).fit(X[:100])
+
+    print(f"digits: {len(X)} images of 8x8 pixels in [0, 1], {N_CLUSTERS} clusters")
+    start = time.perf_counter()
+    reference = FreeKMeans(N_CLUSTERS, n_init=10, random_state=0).fit(X)
+    rows = [Row("free k-means", 0.0, None, None, time.perf_counter() - start)]
+    objective = KMeans()
+    free = free_clustering(
+        reference, objective, X, objective.prepare(X), N_CLUSTERS, np.ones(len(X)), 0
+    )
+    for n_leaves in (N_CLUSTERS, 4 * N_CLUSTERS):
+        start = time.perf_counter()
+        tree = cart_tree(X, free.labels, n_leaves)
+        seconds = time.perf_counter() - start
+        rows.append(measure_tree(f"CART, {n_leaves} leaves", tree, X, objective, free, seconds))
+    for lambda_ in LAMBDAS:
+        start = time.perf_counter()
+        model = TAOClustering(
+            N_CLUSTERS, lambda_=lambda_, depth=5, reference=reference, random_state=0
+        ).fit(X)
+        seconds = time.perf_counter() - start
+        name = f"TAO oblique, lambda={lambda_:g}"
+        rows.append(measure_tree(name, model.tree_, X, objective, free, seconds))
+    print(format_table(rows))
+
+    title = (
+        f"digits, lambda={lambda_:g}: cost {model.cost_increase_:.2f} % above k-means with "
+        f"{model.tree_.n_leaves} leaves and {model.tree_.n_nonzero} weights"
+    )
+    save_tree(out, model, X, image_shape=IMAGE_SHAPE, title=title)
+    print(f"\nThe last tree is drawn in {out}")
