@@ -72,6 +72,22 @@ def test_tree_step_never_raises_its_objective(digits, digits_reference, strength
     assert value < first or strength < 1  # from strength 1 there is a way down to the sparser
 
 
+def test_free_passes_return_their_best_tree(digits, digits_reference):
+    X, labels = digits[:600], digits_reference.labels_[:600]
+    tree = Bisecting(4).build(
+        X, labels, digits_reference.cluster_centers_, np.ones(600), np.random.RandomState(0)
+    )
+    step, target = TreeStep(kernel_view(X), Liblinear(1e-2).bind(X)), criterion(labels, 10)
+    passes, values = tree, []
+    for _ in range(8):
+        passes = step._one_pass(passes, target, 0.5, accept_all=True)
+        values.append(step.objective(passes, target, 0.5))
+    assert np.any(np.diff(values) > 0)  # otherwise the last would do
+    for n_passes in (3, 8):
+        best = step.run_freely(tree, target, 0.5, n_passes)
+        assert step.objective(best, target, 0.5) == min(values[:n_passes])
+
+
 def test_objective_is_mismatch_plus_penalty(rng):
     tree = random_tree(rng)
     X, labels = rng.normal(size=(50, tree.n_features)), rng.integers(0, 4, 50)
