@@ -26,7 +26,7 @@ def run_benchmark(*arguments):
 
 def test_letter():
     """A plain implementation of the paper: 5.59 % with 444 weights; the paper: 4.06 % with 516."""
-    fits, _ = run_benchmark("letter", "--lambdas", "0.1", "0.2", "0.3")
+    fits, _ = run_benchmark("letter", "--lambdas", "0.1", "0.3", "30")
     assert any(fit["cost"] <= 6.5 and fit["parameters"] <= 600 for fit in fits)
 
 
