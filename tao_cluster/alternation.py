@@ -131,7 +131,7 @@ def direct_fit(problem, step, trees, schedule, distances):
     )
     best = min(starts, key=lambda state: state.objective)
     tree = step.run(best.tree, criterion, strength, schedule.init_tao_iter - n_free)
-    return evaluate(problem, step, tree)
+    return best if tree is best.tree else evaluate(problem, step, tree)
 
 
 def _mean_mismatch_price(distances, weight):
@@ -228,16 +228,14 @@ def alternate(problem, step, trees, schedule, on_step=lambda record: None):
                 schedule.tol,
             )
             criterion = problem.criterion(labels)
-            before = state.tree
-            state = evaluate(
-                problem,
-                step,
-                step.run(before, criterion, problem.lambda_ / mu, schedule.tao_iter),
-            )
-            best = min(state, best, key=lambda s: s.objective)  # ties: the later one
+            tree = step.run(state.tree, criterion, problem.lambda_ / mu, schedule.tao_iter)
+            unchanged = tree is state.tree
+            if not unchanged:
+                state = evaluate(problem, step, tree)
+                best = min(state, best, key=lambda s: s.objective)  # ties: the later one
             history.append(_record(problem, state, labels, mu, start))
             on_step(history[-1])
-            if state.tree is before and history[-1]["mismatch"] == 0:
+            if unchanged and history[-1]["mismatch"] == 0:
                 break
     except KeyboardInterrupt:
         warnings.warn(

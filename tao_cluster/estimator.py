@@ -31,7 +31,7 @@ from .node_solvers import Liblinear, NodeSolver, check_supported
 from .objectives import KMeans, Objective
 from .penalties import Penalty, ZeroOne
 from .reference import free_clustering, nearest_center
-from .routing import kernel_view
+from .routing import canonical_csr, kernel_view
 from .schedules import Geometric
 from .tree import Tree
 from .tree_step import TreeStep
@@ -475,9 +475,7 @@ def _canonical(X):
     """
     if not sp.issparse(X):
         return X
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical_csr(X)
     if X.nnz > np.iinfo(np.int32).max or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))

@@ -73,6 +73,15 @@ def _project(X, rows, indices, weights, out):
         out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
 
 
+def canonical_csr(X):
+    """CSR with sorted, unique indices of a sparse X; X itself if it is that, else a copy."""
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def kernel_view(X):
     """X as the kernels read it, without a copy of well-formed input.
 
@@ -86,10 +95,7 @@ def kernel_view(X):
     """
     if not sp.issparse(X):
         return np.asarray(X)
-    X = X.tocsr()
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical_csr(X)
     return X.data, X.indices, X.indptr
 
 

@@ -12,8 +12,7 @@ def trim(tree, view, share, n_jobs=1):
     A weight is small if the spread of its term w_j x_j over the rows of its node is below
     `share` times the largest such spread there. The smallest weights of each node are removed,
     a number found by bisection that leaves every row on its side; so the tree's output for
-    these rows stays the same.
-    Such weights are what the tolerance of a solver leaves behind.
+    these rows stays the same. Such weights are what the tolerance of a solver leaves behind.
 
     Parameters
     ----------
@@ -41,6 +40,9 @@ def trim(tree, view, share, n_jobs=1):
 def _needed(view, rows, split, threshold, share, n_jobs):
     """Mask of the weights of a node to keep."""
     indices, weights = split
+    everything = np.ones(len(indices), dtype=bool)
+    if len(rows) == 0 or len(indices) == 0:
+        return everything
 
     def goes_left(kept):
         return project(view, rows, indices[kept], weights[kept], n_jobs) <= threshold
@@ -48,9 +50,6 @@ def _needed(view, rows, split, threshold, share, n_jobs):
     spread = np.array(
         [project(view, rows, indices[[j]], weights[[j]], n_jobs).std() for j in range(len(indices))]
     )
-    everything = np.ones(len(indices), dtype=bool)
-    if len(rows) == 0 or len(indices) == 0:
-        return everything
     sides = goes_left(everything)
     ascending = np.argsort(spread, kind="stable")
     least, most = 0, int(np.count_nonzero(spread < share * spread.max()))

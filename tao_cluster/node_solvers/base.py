@@ -125,15 +125,15 @@ def repeats_of(weight):
     """
     if np.any(weight != np.floor(weight)) or weight.max() > 2**53:
         raise ValueError(
-            "LIBLINEAR has no instance weights: sample_weight must be whole numbers (which it "
-            "takes as repeated rows) or all equal."
+            "The node solver has no instance weights: sample_weight must be whole numbers (which "
+            "it takes as repeated rows) or all equal."
         )
     repeats = weight.astype(np.int64)
     unit = np.gcd.reduce(repeats)
     repeats //= unit
     if repeats.sum() > MAX_REPEATED_ROWS:
         raise ValueError(
-            f"sample_weight stands for {repeats.sum()} repeated rows; LIBLINEAR, which has no "
-            f"instance weights, takes at most {MAX_REPEATED_ROWS}."
+            f"sample_weight stands for {repeats.sum()} repeated rows; a node solver "
+            f"without instance weights takes at most {MAX_REPEATED_ROWS}."
         )
     return repeats, float(unit)

@@ -72,18 +72,7 @@ class Image:
             interpolation="nearest",
             zorder=2,
         )
-        ax.add_patch(
-            FancyBboxPatch(
-                (extent[0], extent[2]),
-                extent[1] - extent[0],
-                extent[3] - extent[2],
-                boxstyle="square,pad=0",
-                fill=False,
-                linewidth=0.8,
-                edgecolor="0.35",
-                zorder=3,
-            )
-        )
+        _frame(ax, extent, boxstyle="square,pad=0", fill=False, zorder=3)
 
 
 @dataclass(frozen=True)
@@ -118,16 +107,13 @@ class Terms:
         self._box(ax, box, "0.93")
 
     def _box(self, ax, box, color):
-        left, right, bottom, top = box.extent
-        ax.add_patch(
-            FancyBboxPatch(
-                (left, bottom),
-                right - left,
-                top - bottom,
-                boxstyle="round,pad=0,rounding_size=0.06",
-                facecolor=color,
-                edgecolor="0.35",
-                linewidth=0.8,
-                zorder=2,
-            )
-        )
+        style = "round,pad=0,rounding_size=0.06"
+        _frame(ax, box.extent, boxstyle=style, facecolor=color, zorder=2)
+
+
+def _frame(ax, extent, **style):
+    """The outline that all glyphs share, around (left, right, bottom, top)."""
+    left, right, bottom, top = extent
+    size = (right - left, top - bottom)
+    patch = FancyBboxPatch((left, bottom), *size, edgecolor="0.35", linewidth=0.8, **style)
+    ax.add_patch(patch)
