@@ -1,3 +1,16 @@
-"""Axis-aligned trees for explainable clustering, built greedily from reference centres."""
+"""Axis-aligned trees that explain a clustering: IMM, ExKMC, ExGreedy, ExShallow."""
 
-__all__: list[str] = []
+from .builders import build_exgreedy, build_exkmc, build_exshallow, build_imm
+from .estimators import IMM, ExGreedy, ExKMC, ExShallow, ExShallowSearch
+
+__all__ = [
+    "IMM",
+    "ExGreedy",
+    "ExKMC",
+    "ExShallow",
+    "ExShallowSearch",
+    "build_exgreedy",
+    "build_exkmc",
+    "build_exshallow",
+    "build_imm",
+]

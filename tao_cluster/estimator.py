@@ -3,41 +3,23 @@
 from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    _fit_context,
-)
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
 from tqdm.auto import tqdm
 
 from ._threads import one_thread
 from .alternation import Problem, Schedule, alternate
-from .initial_trees import Bisecting, Given, InitialTree
-from .measures import cost_increase
+from .base import TreeClustering
+from .initial_trees import BUILDERS, InitialTree, initial_tree
 from .node_solvers import Liblinear, NodeSolver, check_supported
-from .objectives import KMeans, Objective
+from .objectives import KMeans, Objective, cluster_means
 from .penalties import Penalty, ZeroOne
-from .reference import free_clustering, nearest_center
-from .routing import canonical_csr, kernel_view
+from .routing import kernel_view
 from .schedules import Geometric
 from .tree import Tree
 from .tree_step import TreeStep
 from .trimming import trim
-
-_FLOATS = [np.float64, np.float32]
 
 # What the strings of the constructor stand for.
 OBJECTIVES = {"kmeans": KMeans()}
@@ -45,7 +27,7 @@ PENALTIES = {"zero-one": ZeroOne()}
 NODE_SOLVERS = {"auto": Liblinear(), "liblinear": Liblinear()}
 
 
-class TAOClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class TAOClustering(TreeClustering):
     """Clustering whose assignments are the output of a small sparse oblique tree.
 
     The optimisation alternates a clustering step, k-means with a penalty that pulls the
@@ -64,8 +46,10 @@ class TAOClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     objective : {"kmeans"} or Objective, default="kmeans"
     split : {"oblique"}, default="oblique"
     penalty : {"zero-one"} or Penalty, default="zero-one"
-    init : {"bisecting"}, Tree or InitialTree, default="bisecting"
-        Initial tree. A Tree is used as it is and replaces `depth`.
+    init : {"bisecting", "imm", "exkmc", "exgreedy", "exshallow"}, Tree or InitialTree, \
+            default="bisecting"
+        Initial tree. A Tree is used as it is; it and the axis-aligned trees of
+        :mod:`greedy`, by name or as an object, replace `depth`.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
@@ -73,7 +57,7 @@ class TAOClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     n_init : int, default=4
         Initial trees. Each is fitted to the free clustering in `tao_iter` passes, and the one
         with the least objective (4) is followed along mu. Results depend much on the initial
-        tree; more than one costs little.
+        tree; more than one costs little. Builders without random numbers build one.
     mu_factor : float > 1, default=1.1
         mu grows by this factor a step.
     n_mu_steps : int, default=100
@@ -176,7 +160,7 @@ class TAOClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         "objective": [StrOptions(set(OBJECTIVES)), Objective],
         "split": [StrOptions({"oblique"})],
         "penalty": [StrOptions(set(PENALTIES)), Penalty],
-        "init": [StrOptions({"bisecting"}), Tree, InitialTree],
+        "init": [StrOptions({"bisecting", *BUILDERS}), Tree, InitialTree],
         "reference": [None, "array-like", HasMethods("fit")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "mu_factor": [Interval(Real, 1, None, closed="neither")],
@@ -237,87 +221,19 @@ class TAOClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None, embedding=None):
-        """Cluster the rows of X by a tree.
+    def _objective(self):
+        return _resolve(self.objective, OBJECTIVES)
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            What the tree tests. Sparse input is not made dense, float32 is not copied.
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows, at least 0. With LIBLINEAR: whole numbers, or all equal.
-        embedding : array-like or CSR matrix of shape (n, m), default X
-            Where the rows are clustered: distances and centres live there.
+    def _check_parts(self, X, weight):
+        solver = _resolve(self.node_solver, NODE_SOLVERS)
+        check_supported(solver, X, weight, _resolve(self.penalty, PENALTIES))
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the data have NaN or infinite values, fewer rows than clusters, or squared norms
-            that overflow; if the weights are negative or all zero; if the reference does not
-            fit.
-        """
-        given = X
-        X = _canonical(
-            check_array(X, accept_sparse="csr", dtype=_FLOATS, estimator=self, input_name="X")
-        )
-        rows = X if embedding is None else _check_embedding(embedding, X.shape[0])
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("sample_weight must have at least one positive entry.")
-        present = weight > 0  # a row of weight 0 is an absent row
-        if present.sum() < self.n_clusters:
-            raise ValueError(
-                f"n_samples={present.sum()} should be >= n_clusters={self.n_clusters}"
-                f"{'' if present.all() else ' (rows of weight 0 are not counted)'}."
-            )
-        check_supported(
-            _resolve(self.node_solver, NODE_SOLVERS),
-            X,
-            weight[present],
-            _resolve(self.penalty, PENALTIES),
-        )
-        if present.all():
-            problem = self._problem(rows, weight)
-            run = self._run(X, problem)
-            free_labels = problem.free.labels
-        else:
-            problem = self._problem(rows[present], weight[present])
-            run = self._run(X[present], problem)
-            free_labels = nearest_center(
-                problem.objective, problem.objective.prepare(rows), problem.free.centers
-            )
-        # Only now, so that a fit that fails leaves an earlier one as it was.
-        validate_data(self, given, skip_check_array=True)
-        self._store(X, problem, *run)
-        self.free_labels_ = free_labels.astype(np.int32)
-        self._has_embedding = embedding is not None
-        return self
-
-    def _problem(self, rows, weight):
-        objective = _resolve(self.objective, OBJECTIVES)
-        data = objective.prepare(rows)
-        free = free_clustering(
-            self.reference, objective, rows, data, self.n_clusters, weight, self.random_state
-        )
+    def _explain(self, task):
+        """Final tree and history of the path from the best initial tree."""
+        solver = _resolve(self.node_solver, NODE_SOLVERS).bind(task.X)
+        step = TreeStep(kernel_view(task.X), solver, effective_n_jobs(self.n_jobs))
         penalty = _resolve(self.penalty, PENALTIES)
-        return Problem(objective, penalty, data, weight, free, self.lambda_)
-
-    def _run(self, X, problem):
-        """Final tree, state and history of the path from the best initial tree."""
-        solver = _resolve(self.node_solver, NODE_SOLVERS).bind(X)
-        step = TreeStep(kernel_view(X), solver, effective_n_jobs(self.n_jobs))
-        free, rng = problem.free, check_random_state(self.random_state)
-        init = self._initial_tree()
-        trees = (
-            init.build(X, free.labels, free.centers, problem.weight, rng)
-            for _ in range(self.n_init)
-        )
+        problem = Problem(task.objective, penalty, task.data, task.weight, task.free, self.lambda_)
         schedule = Schedule(
             Geometric(self.mu_factor, self.n_mu_steps),
             self.init_tao_iter,
@@ -333,153 +249,19 @@ class TAOClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 bar.update()
 
             with one_thread():
+                trees = self._initial_trees(task)
                 state, history = alternate(problem, step, trees, schedule, show)
-        return trim(state.pruned, step.view, self.trim, step.n_jobs), state, history
+        tree = trim(state.pruned, step.view, self.trim, step.n_jobs)
+        return tree, {"history_": history, "n_iter_": len(history)}
 
-    def _initial_tree(self):
-        if isinstance(self.init, Tree):
-            return Given(self.init)
-        return Bisecting(self.depth) if isinstance(self.init, str) else self.init
-
-    def _store(self, X, problem, tree, state, history):
-        free = problem.free
-        self.tree_ = tree
-        self.cluster_centers_ = state.centers
-        self.inertia_ = state.inertia
-        self.free_centers_ = free.centers
-        self.free_inertia_ = free.inertia
-        self.cost_increase_ = cost_increase(state.inertia, free.inertia)
-        self.history_ = history
-        self.n_iter_ = len(history)
-        leaf_of_row = tree.route(kernel_view(X), n_jobs=effective_n_jobs(self.n_jobs))
-        self.labels_ = tree.leaf_label[leaf_of_row]
-
-    # ------------------------------------------------------------------ after fit
-
-    def predict(self, X):
-        """Cluster of each row, by the tree (not by the nearest centre).
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-
-        Returns
-        -------
-        int32 array of shape (n,)
-        """
-        leaf_of_row = self.apply(X)
-        return self.tree_.leaf_label[leaf_of_row]
-
-    def apply(self, X):
-        """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
-        X = self._check_new(X)
-        return self.tree_.route(kernel_view(X), n_jobs=effective_n_jobs(self.n_jobs))
-
-    def decision_path(self, X):
-        """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
-        leaf_of_row = self.apply(X)
-        return self.tree_.path_matrix[leaf_of_row]
-
-    def transform(self, X):
-        """Distances to `cluster_centers_`: Euclidean for k-means.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, m)
-            Rows in the space of the centres: the embedding, if `fit` was given one.
-
-        Returns
-        -------
-        float64 array of shape (n, n_clusters)
-        """
-        check_is_fitted(self)
-        rows = _check_embedding(X) if self._has_embedding else self._check_new(X)
-        objective, data = self._clustered(rows)
-        return objective.as_distance(objective.distances(data, self.cluster_centers_))
-
-    def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
-        self.fit(X, sample_weight=sample_weight, embedding=embedding)
-        return self.transform(X if embedding is None else embedding)
-
-    def score(self, X, y=None, sample_weight=None, embedding=None):
-        """Minus the objective of the tree's assignment of some rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-        embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
-
-        Returns
-        -------
-        float
-        """
-        labels = self.predict(X)
-        if self._has_embedding == (embedding is None):
-            raise ValueError(
-                "score needs the embedding of the rows, since fit was given one."
-                if self._has_embedding
-                else "score takes an embedding only if fit was given one."
-            )
-        rows = self._check_new(X) if embedding is None else _check_embedding(embedding, len(labels))
-        objective, data = self._clustered(rows)
-        weight = _check_sample_weight(
-            sample_weight, labels[:, None], dtype=np.float64, ensure_non_negative=True
-        )
-        return -objective.value(data, labels, weight, self.cluster_centers_)
-
-    def _check_new(self, X):
-        check_is_fitted(self)
-        return _canonical(validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False))
-
-    def _clustered(self, rows):
-        """The objective, and rows prepared for it."""
-        expected = self.cluster_centers_.shape[1]
-        if rows.shape[1] != expected:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{expected} features as input: its centres live there."
-            )
-        objective = _resolve(self.objective, OBJECTIVES)
-        return objective, objective.prepare(rows)
-
-    @property
-    def _n_features_out(self):
-        return len(self.cluster_centers_)
-
-    def __sklearn_is_fitted__(self):
-        # `lambda_` ends in an underscore, so scikit-learn cannot tell by the names.
-        return hasattr(self, "tree_")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _check_embedding(embedding, n_rows=None):
-    rows = check_array(embedding, accept_sparse="csr", dtype=_FLOATS, input_name="embedding")
-    if n_rows is not None and rows.shape[0] != n_rows:
-        raise ValueError(f"embedding has {rows.shape[0]} rows, X has {n_rows}.")
-    return _canonical(rows)
-
-
-def _canonical(X):
-    """CSR input with sorted, unique indices, of 32 bits where they suffice; no needless copy.
-
-    Norms, k-means and LIBLINEAR would each read another matrix from repeated entries, and
-    scikit-learn's k-means needs 32 bits.
-    """
-    if not sp.issparse(X):
-        return X
-    X = canonical_csr(X)
-    if X.nnz > np.iinfo(np.int32).max or X.indices.dtype == X.indptr.dtype == np.int32:
-        return X
-    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-    return sp.csr_matrix(parts, shape=X.shape)
+    def _initial_trees(self, task):
+        """Yield the initial trees; one only if its builder draws no random numbers."""
+        init, rng = initial_tree(self.init, self.depth), check_random_state(self.random_state)
+        free, centers = task.free, task.free.centers
+        if task.space is not task.X:
+            centers = cluster_means(task.X, free.labels, task.weight, len(centers))
+        for _ in range(1 if getattr(init, "deterministic", False) else self.n_init):
+            yield init.build(task.X, free.labels, centers, task.weight, rng)
 
 
 def _resolve(value, defaults):

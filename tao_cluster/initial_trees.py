@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -25,7 +25,38 @@ class InitialTree(Protocol):
         sample_weight: np.ndarray,
         rng: np.random.RandomState,
     ) -> Tree:
-        """Tree over the rows of X for the free clustering (labels, centers)."""
+        """Tree over the rows of X for the free clustering (labels, centers).
+
+        `centers` (k, d) are in the space of X. A builder that draws no random numbers says so
+        by an attribute ``deterministic = True``, and is asked once.
+        """
+
+
+# Builders of the package `greedy` that a name stands for: its classes.
+BUILDERS = {"imm": "IMM", "exkmc": "ExKMC", "exgreedy": "ExGreedy", "exshallow": "ExShallow"}
+
+
+def initial_tree(init, depth):
+    """The builder that an `init` parameter stands for.
+
+    Parameters
+    ----------
+    init : str, Tree or InitialTree
+    depth : int, of "bisecting"
+
+    Returns
+    -------
+    InitialTree
+    """
+    if isinstance(init, Tree):
+        return Given(init)
+    if init == "bisecting":
+        return Bisecting(depth)
+    if isinstance(init, str):
+        import greedy  # it builds on this package
+
+        return getattr(greedy, BUILDERS[init])()
+    return init
 
 
 @dataclass(frozen=True)
@@ -108,6 +139,7 @@ class Given:
     """
 
     tree: Tree
+    deterministic: ClassVar[bool] = True
 
     def build(self, X, labels, centers, sample_weight, rng):
         """The given tree.

@@ -1,6 +1,8 @@
 """Measures of a clustering tree: what it costs and how much there is to read."""
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.stats import entropy
 
 from .export.rules import path_conditions
 
@@ -55,3 +57,56 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
     for leaf in tree.leaves:
         size[leaf] = len(path_conditions(tree, leaf))
     return float(np.average(size[tree.apply(X)], weights=sample_weight))
+
+
+def normalized_mutual_information(labels, reference_labels, sample_weight=None):
+    """Agreement of two clusterings: mutual information over the mean of their entropies.
+
+    The NMI of Laber, Murtinho & Oliveira (2023), table 2, and of scikit-learn, with weights.
+
+    Parameters
+    ----------
+    labels, reference_labels : int arrays of shape (n,)
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    float; 1 for the same partition, also if both have one cluster; 0 for independent ones
+
+    Examples
+    --------
+    >>> normalized_mutual_information([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    """
+    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
+    rows = np.unique(labels, return_inverse=True)[1]
+    columns = np.unique(reference_labels, return_inverse=True)[1]
+    joint = sp.coo_matrix((weight, (rows, columns))).toarray()
+    of_labels, of_reference = entropy(joint.sum(axis=1)), entropy(joint.sum(axis=0))
+    mean = (of_labels + of_reference) / 2
+    if mean == 0:
+        return 1.0
+    shared = of_labels + of_reference - entropy(joint, axis=None)
+    return float(np.clip(shared / mean, 0.0, 1.0))
+
+
+def feature_usage(tree, X, sample_weight=None):
+    """Share of the rows whose path tests a feature.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array-like or sparse matrix of shape (n, n_features)
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    float64 array of shape (n_features,); its sum is the mean number of features on a path
+    """
+    tests = sp.csr_matrix(
+        (np.ones(tree.n_nonzero), tree.split_indices, tree.split_indptr),
+        shape=(tree.n_nodes, tree.n_features),
+    )
+    on_path = (tree.path_matrix @ tests) > 0
+    share = np.bincount(tree.apply(X), sample_weight, tree.n_nodes)
+    return on_path.T @ (share / share.sum())

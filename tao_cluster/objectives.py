@@ -152,3 +152,24 @@ class KMeans:
     def as_distance(self, dissimilarities):
         """Euclidean distances, as scikit-learn's KMeans.transform gives them."""
         return np.sqrt(dissimilarities, out=dissimilarities)
+
+
+def cluster_means(X, labels, weight, n_clusters):
+    """Weighted means of the rows of each cluster; of all rows for a cluster without any.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    labels : int array of shape (n,)
+    weight : float64 array of shape (n,)
+    n_clusters : int
+
+    Returns
+    -------
+    float64 array of shape (n_clusters, d)
+    """
+    objective = KMeans()
+    data = objective.prepare(X)
+    one = np.zeros(len(labels), dtype=np.intp)
+    mean = objective.update_centers(data, one, weight, np.zeros((1, X.shape[1])))
+    return objective.update_centers(data, labels, weight, np.repeat(mean, n_clusters, axis=0))

@@ -15,6 +15,7 @@ LEVELS = [
     {"demo"},
     {"cart", "comparison", "loading", "plot"},
     {"estimator"},
+    {"base"},
     {"alternation", "trimming"},
     {"tree_step", "reference", "schedules"},
     {"objectives", "penalties", "initial_trees"},

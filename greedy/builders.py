@@ -1,0 +1,187 @@
+"""The builders: pure functions from rows and reference centres to an axis-aligned tree."""
+
+import numpy as np
+
+from .growth import Growth, grow, with_midpoints
+from .points import Points
+from .rules import CenterLeaf, CutSurrogate, PartCenters
+
+
+def build_imm(
+    X, centers, *, sample_weight=None, embedding=None, labels=None, midpoints=False, n_jobs=None
+):
+    """Iterative Mistake Minimization: the tree with one leaf a centre and few mistakes.
+
+    Every node is cut where the fewest rows (by weight) are parted from their centre; these are
+    dropped before its children are cut (Dasgupta, Frost, Moshkovitz & Rashtchian 2020,
+    algorithm 1). Thresholds lie in [min, max) of the centres that are left. A cut that leaves
+    one side without rows, though some belong there, is made only if there is no other. Centres
+    that coincide share a leaf, with the lowest label.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+        float32 or float64; sparse input is copied into columns and never made dense.
+    centers : array-like of shape (k, m)
+        Reference centres; m = d without an embedding.
+    sample_weight : array-like of shape (n,), optional
+        At least 0; a row of weight 0 is an absent row, one of weight 2 is the row twice.
+    embedding : array-like or sparse matrix of shape (n, m), optional
+        Where distances are measured and the centres are; cuts are on X, which sees a centre
+        at the mean of its rows.
+    labels : int array-like of shape (n,), optional
+        Cluster of each row in the free clustering, by default that of its nearest centre.
+    midpoints : bool, default=False
+        Put thresholds halfway between the values on their two sides. By default they are
+        values of the data or of the centres.
+    n_jobs : int, optional
+        Threads that share the features; the tree is the same for any number.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    ValueError
+        If the input has NaN or infinite values or shapes that do not fit, if the weights are
+        negative or all zero, or if squared distances overflow.
+
+    Examples
+    --------
+    >>> from greedy import build_imm
+    >>> build_imm([[0.0], [1.0], [8.0], [9.0]], centers=[[0.5], [8.5]]).to_rules()
+    ['if x0 <= 1 then cluster 0', 'if x0 > 1 then cluster 1']
+    """
+    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
+    return finish(part_centers(points, keep_labels=True), points, midpoints)
+
+
+def build_exgreedy(X, centers, *, sample_weight=None, embedding=None, midpoints=False, n_jobs=None):
+    """ExGreedy: every cut has the least cost when rows go to the nearest centre of their side.
+
+    Laber & Murtinho (2021), section 4.2. One centre a leaf; centres that coincide share one.
+
+    Parameters, return value and errors as in :func:`build_imm`.
+    """
+    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
+    return finish(part_centers(points), points, midpoints)
+
+
+def build_exshallow(
+    X,
+    centers,
+    *,
+    depth_factor=0.03,
+    sample_weight=None,
+    embedding=None,
+    midpoints=False,
+    n_jobs=None,
+):
+    """ExShallow: ExGreedy's cost over the node's cost, plus a price of the expected depth.
+
+    Laber, Murtinho & Oliveira (2023), algorithms 1 to 3. Where the paper's EvalWAD divides
+    centres, the left side gets ceil(K r_c) of them, at least 1 and at most K - 1; rows stay
+    divisible and count by their weight.
+
+    Parameters
+    ----------
+    depth_factor : float >= 0, default=0.03
+        The paper's lambda: larger values give shallower trees; 0 is ExGreedy.
+    X, centers, sample_weight, embedding, midpoints, n_jobs
+        As in :func:`build_imm`, like the return value and the errors.
+    """
+    if depth_factor < 0:
+        raise ValueError(f"depth_factor={depth_factor} must be at least 0.")
+    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
+    return finish(part_centers(points, depth_factor=depth_factor), points, midpoints)
+
+
+def build_exkmc(
+    X,
+    centers,
+    *,
+    max_leaves=None,
+    base="imm",
+    sample_weight=None,
+    embedding=None,
+    midpoints=False,
+    n_jobs=None,
+):
+    """ExKMC: expand a tree where a cut saves most of the surrogate cost.
+
+    The surrogate cost is that of the reference centres when every leaf has the label that
+    serves its rows best (Frost, Moshkovitz & Rashtchian 2020, algorithm 1). Leaves of the base
+    keep their labels until they are cut; leaves that no cut improves stay as they are.
+
+    Parameters
+    ----------
+    max_leaves : int >= k, default 2 k
+    base : {"imm", "none"}, default="imm"
+        Tree to start from; "none" is a single leaf.
+    X, centers, sample_weight, embedding, midpoints, n_jobs
+        As in :func:`build_imm`, like the return value and the errors.
+    """
+    if base not in {"imm", "none"}:
+        raise ValueError(f"base={base!r} must be 'imm' or 'none'.")
+    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
+    growth, _ = expand(points, max_leaves, base)
+    return finish(growth, points, midpoints)
+
+
+def _n_leaves(max_leaves, n_clusters):
+    if max_leaves is None:
+        return 2 * n_clusters
+    if max_leaves < n_clusters:
+        raise ValueError(
+            f"max_leaves={max_leaves} must be at least the number of clusters, {n_clusters}."
+        )
+    return max_leaves
+
+
+def part_centers(points, keep_labels=False, depth_factor=0.0):
+    """Growth of a tree with one centre a leaf; see :class:`greedy.rules.PartCenters`."""
+    rule = PartCenters(points, keep_labels, depth_factor)
+    root = CenterLeaf(points.rows, np.arange(len(points.positions)))
+    growth = Growth()
+    grow(growth, {growth.add(root.label): root}, rule)
+    return growth
+
+
+def expand(points, max_leaves, base):
+    """Growth by the surrogate cost, and its number of leaves before that.
+
+    Parameters
+    ----------
+    points : Points
+    max_leaves : int or None
+    base : {"imm", "none"}
+
+    Returns
+    -------
+    Growth, int
+    """
+    max_leaves = _n_leaves(max_leaves, len(points.positions))
+    rule = CutSurrogate(points)
+    if base == "imm":
+        growth = part_centers(points, keep_labels=True)
+        leaf_of_row = growth.to_tree(points.n_features).apply(points.X)[points.rows]
+        leaves = {
+            int(leaf): rule.leaf(points.rows[leaf_of_row == leaf])
+            for leaf in np.unique(leaf_of_row)
+        }
+    else:
+        growth, root = Growth(), rule.leaf(points.rows)
+        leaves = {growth.add(root.label): root}
+    n_base = growth.n_leaves
+    grow(growth, leaves, rule, max_leaves)
+    return growth, n_base
+
+
+def finish(growth, points, midpoints):
+    """Tree of a growth, which gets the thresholds of the tree."""
+    tree = growth.to_tree(points.n_features)
+    if midpoints:
+        tree = with_midpoints(tree, points.X, points.positions)
+        growth.threshold = tree.threshold.tolist()
+    return tree

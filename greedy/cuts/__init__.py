@@ -1,0 +1,25 @@
+"""Numba kernels that search the best axis-aligned cut of a node without sorting its features.
+
+Both searches work alike. One pass over the rows gives, for every feature, the value of the
+criterion at a few edges and a bound of it between two edges; only where the bound is as good as
+the best value so far are the rows between the edges looked at, and few of them are sorted.
+
+Sums are sums of whole numbers: what a row pays is rounded to a multiple of a power of two that
+keeps all sums of a node below 2 ** 53. So no sum depends on the order of the rows, equal cuts
+have equal values, and threads that share the features give the result of one.
+
+Ties go to the lowest feature, then to the lowest threshold.
+"""
+
+from .parting import expected_depth, parting_cut, prices
+from .surrogate import N_EDGES, helped_labels, label_costs, surrogate_cut
+
+__all__ = [
+    "N_EDGES",
+    "expected_depth",
+    "helped_labels",
+    "label_costs",
+    "parting_cut",
+    "prices",
+    "surrogate_cut",
+]

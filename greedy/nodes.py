@@ -1,0 +1,194 @@
+"""A node of the growing tree as the cut kernels read it: rows, labels and whole-number prices."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tao_cluster._jit import jit
+
+from .cuts import helped_labels, label_costs, prices
+from .points import nearest_two
+
+# Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
+_BITS = 52
+
+
+class PartingNode(NamedTuple):
+    """A node of m rows and c centres, as :func:`greedy.cuts.parting_cut` reads it.
+
+    What a row pays when a cut parts it from its centre is `price`, or, if `distances` has
+    columns, what its nearest centre on its own side costs more than `nearest`, at least `price`.
+    """
+
+    rows: np.ndarray  # (m,) int64, grouped by label
+    first: np.ndarray  # (c + 1,) int64, where each label's group starts
+    label: np.ndarray  # (m,) int64, position of the row's centre
+    second: (
+        np.ndarray
+    )  # (m,) int64, position of its second nearest centre; empty without `distances`
+    price: np.ndarray  # (m,) int64
+    mass: np.ndarray  # (m,) int64, weights as whole numbers; empty without a depth term
+    nearest: np.ndarray  # (m,) float64
+    positions: np.ndarray  # (c, d) float64, coordinates of the centres
+    centers: np.ndarray  # (c,) int64, their columns in `distances`
+    distances: np.ndarray  # (n, k) float64, or (n, 0)
+    weight: np.ndarray  # (n,) float64
+    scale: float
+    one_sided: bool  # a cut may part rows from their centre and leave one side without rows
+
+
+class Depth(NamedTuple):
+    """The value of a cut is ``unit * price + factor * DExp``."""
+
+    factor: float
+    unit: float
+    total_mass: int
+    used: np.ndarray  # (2, d) bool, features of the left and right edges above the node
+
+
+class SurrogateNode(NamedTuple):
+    """A leaf of m rows, as :func:`greedy.cuts.surrogate_cut` reads it."""
+
+    rows: np.ndarray  # (m,) int64
+    nearest: np.ndarray  # (m,) float64, least distance over all centres
+    own: int  # label that serves all its rows best
+    others: np.ndarray  # (q,) int64, labels that serve some row better
+    totals: np.ndarray  # (q + 1,) int64, sums over the rows of what they save
+    distances: np.ndarray  # (n, k) float64
+    weight: np.ndarray  # (n,) float64
+    scale: float
+
+
+def fixed_labels_node(points, rows, centers, one_sided):
+    """Node whose rows keep their labels; a parted row pays its weight (IMM).
+
+    Parameters
+    ----------
+    points : Points
+    rows : int64 array, rows whose label is among `centers`
+    centers : int64 array, increasing
+
+    Returns
+    -------
+    PartingNode, Depth
+    """
+    position = np.zeros(len(points.positions), np.int64)
+    position[centers] = np.arange(len(centers))
+    label = position[points.labels[rows]]
+    order, first = _grouped(label, len(centers))
+    rows, weight = rows[order], points.weight[rows[order]]
+    scale = _scale(weight.sum())
+    node = PartingNode(
+        rows=rows,
+        first=first,
+        label=label[order],
+        second=np.empty(0, np.int64),
+        price=prices(np.ones(len(rows)), scale, weight),
+        mass=np.empty(0, np.int64),
+        nearest=np.empty(0),
+        positions=points.positions[centers],
+        centers=centers,
+        distances=np.empty((0, 0)),
+        weight=points.weight,
+        scale=scale,
+        one_sided=one_sided,
+    )
+    return node, Depth(0.0, 1.0, 0, np.zeros((2, points.n_features), bool))
+
+
+def nearest_labels_node(points, rows, centers, factor, path):
+    """Node whose rows go to their nearest remaining centre (ExGreedy, ExShallow).
+
+    Parameters
+    ----------
+    points : Points
+    rows : int64 array
+    centers : int64 array, increasing
+    factor : float, depth factor
+    path : sequence of (feature, is_left), edges from the root
+
+    Returns
+    -------
+    PartingNode, Depth
+    """
+    label, second, nearest, gap, spread = nearest_two(points.distances, rows, centers)
+    order, first = _grouped(label, len(centers))
+    weight = points.weight[rows]
+    scale = _scale(weight @ spread)
+    mass = np.empty(0, np.int64)
+    if factor > 0:
+        mass = prices(np.ones(len(rows)), _scale(weight.sum()), weight)[order]
+    node = PartingNode(
+        rows=rows[order],
+        first=first,
+        label=label[order],
+        second=second[order],
+        price=prices(gap, scale, weight)[order],
+        mass=mass,
+        nearest=nearest[order],
+        positions=points.positions[centers],
+        centers=centers,
+        distances=points.distances,
+        weight=points.weight,
+        scale=scale,
+        one_sided=True,
+    )
+    used = np.zeros((2, points.n_features), bool)
+    for feature, is_left in path:
+        used[0 if is_left else 1, feature] = True
+    unit = 1.0
+    if factor > 0:  # a node whose rows are their centres: the least cost there is
+        unit = 1.0 / max(scale * (weight @ nearest), 1.0)
+    return node, Depth(float(factor), unit, int(mass.sum()), used)
+
+
+def surrogate_node(points, rows):
+    """Leaf whose rows all get the label that serves them best (ExKMC).
+
+    Parameters
+    ----------
+    points : Points
+    rows : int64 array
+
+    Returns
+    -------
+    SurrogateNode
+    """
+    nearest = points.nearest[rows]
+    scale = _scale(points.weight[rows] @ points.spread[rows])
+    terms = (rows, nearest, points.distances, points.weight, scale)
+    costs = label_costs(*terms)
+    own = int(costs.argmin())
+    others = np.flatnonzero(helped_labels(*terms, own))
+    return SurrogateNode(
+        rows=rows,
+        nearest=nearest,
+        own=own,
+        others=others,
+        totals=np.append(costs[own] - costs[others], costs[own]),
+        distances=points.distances,
+        weight=points.weight,
+        scale=scale,
+    )
+
+
+@jit
+def _grouped(label, n_labels):
+    """Stable order of the rows by label, and where each label's group starts."""
+    first = np.zeros(n_labels + 1, np.int64)
+    for r in range(label.shape[0]):
+        first[label[r] + 1] += 1
+    for g in range(n_labels):
+        first[g + 1] += first[g]
+    order, free = np.empty(label.shape[0], np.int64), first.copy()
+    for r in range(label.shape[0]):
+        order[free[label[r]]] = r
+        free[label[r]] += 1
+    return order, first
+
+
+def _scale(largest_sum):
+    """Power of two by which prices are multiplied before they are rounded."""
+    if largest_sum == 0:
+        return 1.0
+    return float(np.exp2(min(_BITS - np.frexp(largest_sum)[1], 900)))

@@ -1,0 +1,261 @@
+"""What every builder starts from: rows, reference centres and the distances between them."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
+from numba import types
+from numba.extending import overload
+from sklearn.utils.validation import _check_sample_weight, check_array
+
+from tao_cluster._jit import jit
+from tao_cluster.objectives import cluster_means
+from tao_cluster.routing import canonical_csr, kernel_view
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows and reference centres, checked, in the form that the kernels read.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    columns : array X, or (data, indices, indptr) of the CSC form of a sparse X
+    rows : int64 array, those of positive weight
+    weight : float64 array of shape (n,)
+    positions : float64 array of shape (k, d)
+        Where cuts see the centres.
+    distances : float64 array of shape (n, k)
+        Squared distances of the rows to the reference centres.
+    labels : int64 array of shape (n,)
+        Cluster of each row in the free clustering.
+    nearest, spread : float64 arrays of shape (n,)
+        Distance to the nearest centre, and by how much the farthest exceeds it.
+    n_jobs : int
+        Threads that share the features; results are the same for any number.
+    """
+
+    X: Any
+    columns: Any
+    rows: np.ndarray
+    weight: np.ndarray
+    positions: np.ndarray
+    distances: np.ndarray
+    labels: np.ndarray
+    nearest: np.ndarray
+    spread: np.ndarray
+    n_jobs: int = 1
+
+    @classmethod
+    def of(cls, X, centers, sample_weight=None, embedding=None, labels=None, n_jobs=None):
+        """Check the input and measure the distances.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), float32 or float64
+        centers : array-like of shape (k, m)
+            Reference centres; m = d without an embedding.
+        sample_weight : array-like of shape (n,), optional
+            At least 0; a row of weight 0 is an absent row.
+        embedding : array-like or sparse matrix of shape (n, m), optional
+            Where the centres are. A cut of X sees a centre at the mean of its rows in X.
+        labels : int array-like of shape (n,), default the nearest centres, ties to the lowest
+        n_jobs : int, optional
+
+        Returns
+        -------
+        Points
+
+        Raises
+        ------
+        ValueError
+            If X, the centres or the embedding have NaN or infinite values or shapes that do
+            not fit, or the weights are negative or all zero.
+        """
+        X = _check_rows(X, "X")
+        space = X if embedding is None else _check_rows(embedding, "embedding")
+        centers = check_array(centers, dtype=np.float64, input_name="centers")
+        if space.shape[0] != X.shape[0]:
+            raise ValueError(f"embedding has {space.shape[0]} rows, X has {X.shape[0]}.")
+        if centers.shape[1] != space.shape[1]:
+            raise ValueError(
+                f"The centres have {centers.shape[1]} features, the rows {space.shape[1]}."
+            )
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError("sample_weight must have at least one positive entry.")
+        distances = squared_distances(space, centers)
+        if not np.isfinite(distances.max()):
+            raise ValueError("The squared distances to the centres overflow; rescale the data.")
+        terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
+        own, _, nearest, _, spread = terms
+        labels = own if labels is None else np.asarray(labels, dtype=np.int64)
+        positions = centers
+        if embedding is not None:
+            positions = cluster_means(X, labels, weight, len(centers))
+        return cls(
+            X=X,
+            columns=_columns(X),
+            rows=np.flatnonzero(weight > 0),
+            weight=weight,
+            positions=positions,
+            distances=distances,
+            labels=labels,
+            nearest=nearest,
+            spread=spread,
+            n_jobs=effective_n_jobs(n_jobs),
+        )
+
+    @property
+    def n_features(self):
+        """Columns of X."""
+        return self.X.shape[1]
+
+    def slot(self, rows):
+        """Place of each row of X in `rows`, -1 elsewhere; empty for dense X, which needs none."""
+        if not sp.issparse(self.X):
+            return np.empty(0, np.int64)
+        slot = np.full(self.X.shape[0], -1, np.int64)
+        slot[rows] = np.arange(len(rows))
+        return slot
+
+    def goes_left(self, rows, feature, threshold):
+        """Mask of the rows with a value of at most `threshold`."""
+        if sp.issparse(self.X):
+            data, indices, indptr = self.columns
+            stored = slice(indptr[feature], indptr[feature + 1])
+            values = np.zeros(self.X.shape[0])
+            values[indices[stored]] = data[stored]
+            return values[rows] <= threshold
+        # Compared as float64: a centre may lie between two values of float32.
+        return self.X[rows, feature] <= np.float64(threshold)
+
+    def values(self, rows):
+        """Dense copy of a few rows: float64 array of shape (m, d)."""
+        some = self.X[rows]
+        return (some.toarray() if sp.issparse(some) else some).astype(np.float64)
+
+    def best_cut(self, search, *arguments):
+        """Run ``search(columns, *arguments, lo, hi)`` over all features, shared by threads.
+
+        Returns
+        -------
+        (value, feature, threshold) or None
+        """
+        n_parts = max(1, min(self.n_jobs, self.n_features))
+        bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
+        parts = list(itertools.pairwise(bounds))
+        if n_parts == 1:
+            cuts = [search(self.columns, *arguments, *parts[0])]
+        else:
+            cuts = Parallel(n_jobs=n_parts, backend="threading")(
+                delayed(search)(self.columns, *arguments, lo, hi) for lo, hi in parts
+            )
+        return min((cut for cut in cuts if cut[1] >= 0), default=None)
+
+
+def _check_rows(X, name):
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
+    return canonical_csr(X) if sp.issparse(X) else X
+
+
+def _columns(X):
+    """X as the cut kernels read it. Sparse rows are copied once into columns."""
+    if not sp.issparse(X):
+        return X
+    X = X.tocsc()
+    return X.data, X.indices, X.indptr
+
+
+@jit
+def nearest_two(distances, rows, centers):
+    """Nearest of some centres for each row, and how much farther the others are.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (n, k)
+    rows : int64 array of shape (m,)
+    centers : int64 array of shape (c,), columns of `distances`
+
+    Returns
+    -------
+    label, second : int64 arrays of shape (m,)
+        Nearest and second nearest, positions in `centers`, ties to the lowest.
+    nearest, gap, spread : float64 arrays of shape (m,)
+        Distance to the nearest centre, and by how much the second nearest and the farthest
+        exceed it.
+    """
+    n = rows.shape[0]
+    label, second = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    nearest, gap, spread = np.empty(n), np.empty(n), np.empty(n)
+    for r in range(n):
+        least, next_, most = np.inf, np.inf, -np.inf
+        for c in range(centers.shape[0]):
+            value = distances[rows[r], centers[c]]
+            if value < least:
+                second[r], label[r] = label[r], c
+                least, next_ = value, least
+            elif value < next_:
+                next_, second[r] = value, c
+            most = max(most, value)
+        nearest[r], gap[r], spread[r] = least, next_ - least, most - least
+    return label, second, nearest, gap, spread
+
+
+def _add_row(X, row, centers, out):
+    """Add to ||c||^2 (CSR) or 0 (dense) what makes it ||x - c||^2 (compiled only)."""
+    raise NotImplementedError
+
+
+@overload(_add_row)
+def _overload_add_row(X, row, centers, out):
+    if isinstance(X, types.Array):
+
+        def dense(X, row, centers, out):
+            for f in range(centers.shape[0]):
+                x = np.float64(X[row, f])
+                for c in range(out.shape[0]):
+                    out[c] += (x - centers[f, c]) ** 2
+
+        return dense
+
+    def csr(X, row, centers, out):
+        data, indices, indptr = X
+        for s in range(indptr[row], indptr[row + 1]):
+            x = np.float64(data[s])
+            for c in range(out.shape[0]):
+                out[c] += x * (x - 2.0 * centers[indices[s], c])
+
+    return csr
+
+
+@jit
+def _fill_distances(X, centers, start, out):
+    for row in range(out.shape[0]):
+        out[row] = start
+        _add_row(X, row, centers, out[row])
+
+
+def squared_distances(X, centers):
+    """Squared Euclidean distances of rows to centres.
+
+    Dense rows by differences, so that whole numbers give exact distances and exact ties.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    centers : float64 array of shape (k, d)
+
+    Returns
+    -------
+    float64 array of shape (n, k)
+    """
+    start = np.zeros(len(centers))
+    if sp.issparse(X):
+        start = np.einsum("kd,kd->k", centers, centers)
+    out = np.empty((X.shape[0], len(centers)))
+    _fill_distances(kernel_view(X), np.ascontiguousarray(centers.T), start, out)
+    return np.maximum(out, 0.0, out=out)

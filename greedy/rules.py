@@ -1,0 +1,125 @@
+"""The four methods as rules of growth: what a leaf is, when it is split, where it is cut."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cuts import N_EDGES, parting_cut, surrogate_cut
+from .growth import Cut
+from .nodes import SurrogateNode, fixed_labels_node, nearest_labels_node, surrogate_node
+from .points import Points
+
+
+@dataclass(frozen=True, eq=False)
+class CenterLeaf:
+    """Rows, reference centres (int64, increasing) and edges (feature, is_left) of a cell."""
+
+    rows: np.ndarray
+    centers: np.ndarray
+    path: tuple = ()
+
+    @property
+    def label(self):
+        """Its centre; the lowest of several that coincide."""
+        return self.centers[0]
+
+
+@dataclass(frozen=True, eq=False)
+class PartCenters:
+    """Split until every leaf has one reference centre (IMM, ExGreedy, ExShallow).
+
+    Parameters
+    ----------
+    points : Points
+    keep_labels : bool
+        IMM: a parted row pays its weight and is dropped. Else it goes to the nearest centre
+        of its side and pays what that costs more.
+    depth_factor : float >= 0
+        Price of the expected depth (ExShallow).
+    """
+
+    points: Points
+    keep_labels: bool = False
+    depth_factor: float = 0.0
+
+    def promise(self, leaf):
+        """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
+        return np.inf if len(leaf.centers) > 1 else 0.0
+
+    def search(self, leaf):
+        """See :class:`greedy.growth.Rule`; None if the centres coincide."""
+        if self.keep_labels:
+            best = self._best(*fixed_labels_node(self.points, leaf.rows, leaf.centers, False))
+            if best is None:
+                best = self._best(*fixed_labels_node(self.points, leaf.rows, leaf.centers, True))
+        else:
+            best = self._best(
+                *nearest_labels_node(
+                    self.points, leaf.rows, leaf.centers, self.depth_factor, leaf.path
+                )
+            )
+        return best and Cut(best[1], best[2], np.inf)
+
+    def _best(self, node, depth):
+        return self.points.best_cut(parting_cut, self.points.slot(node.rows), node, depth)
+
+    def divide(self, leaf, cut):
+        """See :class:`greedy.growth.Rule`."""
+        rows_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
+        is_left = self.points.positions[:, cut.feature] <= cut.threshold
+        parts = []
+        for goes_left in (True, False):
+            rows = leaf.rows[rows_left == goes_left]
+            if self.keep_labels:
+                rows = rows[is_left[self.points.labels[rows]] == goes_left]
+            centers = leaf.centers[is_left[leaf.centers] == goes_left]
+            parts.append(CenterLeaf(rows, centers, (*leaf.path, (cut.feature, goes_left))))
+        return tuple(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class SurrogateLeaf:
+    """A leaf and the label that serves its rows best; `excess` is what that costs them."""
+
+    node: SurrogateNode
+
+    @property
+    def label(self):
+        """Best label of its rows, ties to the lowest."""
+        return self.node.own
+
+    @property
+    def excess(self):
+        """Cost of `label` over that of the nearest centres."""
+        return self.node.totals[-1] / self.node.scale
+
+
+@dataclass(frozen=True, eq=False)
+class CutSurrogate:
+    """Split the leaf whose best cut saves most of the surrogate cost (ExKMC)."""
+
+    points: Points
+
+    def leaf(self, rows):
+        """Leaf of some rows."""
+        return SurrogateLeaf(surrogate_node(self.points, rows))
+
+    def promise(self, leaf):
+        """See :class:`greedy.growth.Rule`: no cut saves more than the nearest centres do."""
+        return leaf.excess
+
+    def search(self, leaf):
+        """See :class:`greedy.growth.Rule`; None if no cut saves anything."""
+        node, points = leaf.node, self.points
+        misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
+        n = min(N_EDGES, len(misplaced))
+        sample = misplaced[np.linspace(0, len(misplaced) - 1, n).astype(int)]
+        slot, values = points.slot(node.rows), points.values(sample)
+        best = points.best_cut(surrogate_cut, slot, node, values)
+        return best and Cut(best[1], best[2], -best[0] / node.scale)
+
+    def divide(self, leaf, cut):
+        """See :class:`greedy.growth.Rule`."""
+        rows = leaf.node.rows
+        goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
+        return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])

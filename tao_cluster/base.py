@@ -1,0 +1,283 @@
+"""What every estimator of this project shares: input, the reference, use of the fitted tree."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from ._threads import one_thread
+from .measures import cost_increase
+from .objectives import Objective
+from .reference import FreeClustering, free_clustering, nearest_center
+from .routing import canonical_csr, kernel_view
+
+_FLOATS = [np.float64, np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a tree is to explain: rows, their weights and their free clustering.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        What the tree tests. Rows of weight 0 are not among them.
+    space : array or CSR matrix of shape (n, m)
+        Where the rows are clustered: X or the embedding.
+    objective : Objective
+    data : result of ``objective.prepare(space)``
+    weight : float64 array of shape (n,)
+    free : FreeClustering
+    """
+
+    X: Any
+    space: Any
+    objective: Objective
+    data: Any
+    weight: np.ndarray
+    free: FreeClustering
+
+
+class TreeClustering(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Base of the estimators whose clusters are the output of a tree.
+
+    A subclass has the parameters `n_clusters`, `reference`, `random_state` and `n_jobs`, and
+    the methods `_objective()`, and `_explain(task)` that returns the tree and a dict of
+    further fitted attributes.
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None, embedding=None):
+        """Cluster the rows of X by a tree.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            What the tree tests. Sparse input is not made dense, float32 is not copied.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, at least 0; a row of weight 0 is an absent row. TAO with
+            LIBLINEAR takes whole numbers, or all equal.
+        embedding : array-like or CSR matrix of shape (n, m), default X
+            Where the rows are clustered: distances and centres live there.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the data have NaN or infinite values, fewer rows than clusters, or squared norms
+            that overflow; if the weights are negative or all zero; if the reference does not
+            fit.
+        """
+        given = X
+        X = _canonical(
+            check_array(X, accept_sparse="csr", dtype=_FLOATS, estimator=self, input_name="X")
+        )
+        space = X if embedding is None else _check_embedding(embedding, X.shape[0])
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError("sample_weight must have at least one positive entry.")
+        present = weight > 0
+        if present.sum() < self.n_clusters:
+            raise ValueError(
+                f"n_samples={present.sum()} should be >= n_clusters={self.n_clusters}"
+                f"{'' if present.all() else ' (rows of weight 0 are not counted)'}."
+            )
+        self._check_parts(X, weight[present])
+        parts = (X, space, weight)
+        if not present.all():
+            parts = (X[present], space[present], weight[present])
+        task = self._task(*parts)
+        tree, attributes = self._explain(task)
+        # Only now, so that a fit that fails leaves an earlier one as it was.
+        validate_data(self, given, skip_check_array=True)
+        self._store(task, tree, attributes)
+        self._has_embedding = embedding is not None
+        if not present.all():
+            nearest = nearest_center(
+                task.objective, task.objective.prepare(space), task.free.centers
+            )
+            self.labels_, self.free_labels_ = self._route(X), nearest.astype(np.int32)
+        return self
+
+    def _check_parts(self, X, weight):
+        """Fail early if the parameters do not go with the data."""
+
+    def _task(self, X, space, weight):
+        objective = self._objective()
+        data = objective.prepare(space)
+        free = free_clustering(
+            self.reference, objective, space, data, self.n_clusters, weight, self.random_state
+        )
+        return Task(X, space, objective, data, weight, free)
+
+    def _store(self, task, tree, attributes):
+        free, objective = task.free, task.objective
+        self.tree_ = tree
+        self.labels_ = labels = self._route(task.X)
+        with one_thread():
+            centers = objective.update_centers(task.data, labels, task.weight, free.centers)
+            self.inertia_ = objective.value(task.data, labels, task.weight, centers)
+        self.cluster_centers_ = centers
+        self.free_labels_ = free.labels.astype(np.int32)
+        self.free_centers_ = free.centers
+        self.free_inertia_ = free.inertia
+        self.cost_increase_ = cost_increase(self.inertia_, free.inertia)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def _route(self, X):
+        """Cluster of each checked row."""
+        return self.tree_.leaf_label[self._leaves(X)]
+
+    def _leaves(self, X):
+        return self.tree_.route(kernel_view(X), n_jobs=effective_n_jobs(self.n_jobs))
+
+    # ------------------------------------------------------------------ after fit
+
+    def predict(self, X):
+        """Cluster of each row, by the tree (not by the nearest centre).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        int32 array of shape (n,)
+        """
+        return self._route(self._check_new(X))
+
+    def apply(self, X):
+        """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
+        return self._leaves(self._check_new(X))
+
+    def decision_path(self, X):
+        """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
+        leaf_of_row = self.apply(X)
+        return self.tree_.path_matrix[leaf_of_row]
+
+    def transform(self, X):
+        """Distances to `cluster_centers_`: Euclidean for k-means.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, m)
+            Rows in the space of the centres: the embedding, if `fit` was given one.
+
+        Returns
+        -------
+        float64 array of shape (n, n_clusters)
+        """
+        check_is_fitted(self)
+        rows = _check_embedding(X) if self._has_embedding else self._check_new(X)
+        objective, data = self._clustered(rows)
+        return objective.as_distance(objective.distances(data, self.cluster_centers_))
+
+    def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
+        """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
+        self.fit(X, sample_weight=sample_weight, embedding=embedding)
+        return self.transform(X if embedding is None else embedding)
+
+    def score(self, X, y=None, sample_weight=None, embedding=None):
+        """Minus the objective of the tree's assignment of some rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+        embedding : array-like or CSR matrix of shape (n, m)
+            The same rows where they are clustered; needed if `fit` was given one.
+
+        Returns
+        -------
+        float
+        """
+        return -self._cost(X, sample_weight, embedding, "cluster_centers_")
+
+    def _cost(self, X, sample_weight, embedding, centers):
+        """Objective of the tree's assignment with the fitted centres of that name."""
+        labels = self.predict(X)
+        if self._has_embedding == (embedding is None):
+            raise ValueError(
+                "score needs the embedding of the rows, since fit was given one."
+                if self._has_embedding
+                else "score takes an embedding only if fit was given one."
+            )
+        rows = self._check_new(X) if embedding is None else _check_embedding(embedding, len(labels))
+        objective, data = self._clustered(rows)
+        weight = _check_sample_weight(
+            sample_weight, labels[:, None], dtype=np.float64, ensure_non_negative=True
+        )
+        return objective.value(data, labels, weight, getattr(self, centers))
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        return _canonical(validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False))
+
+    def _clustered(self, rows):
+        """The objective, and rows prepared for it."""
+        expected = self.cluster_centers_.shape[1]
+        if rows.shape[1] != expected:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{expected} features as input: its centres live there."
+            )
+        objective = self._objective()
+        return objective, objective.prepare(rows)
+
+    @property
+    def _n_features_out(self):
+        return len(self.cluster_centers_)
+
+    def __sklearn_is_fitted__(self):
+        # `lambda_` ends in an underscore, so scikit-learn cannot tell by the names.
+        return hasattr(self, "tree_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _check_embedding(embedding, n_rows=None):
+    rows = check_array(embedding, accept_sparse="csr", dtype=_FLOATS, input_name="embedding")
+    if n_rows is not None and rows.shape[0] != n_rows:
+        raise ValueError(f"embedding has {rows.shape[0]} rows, X has {n_rows}.")
+    return _canonical(rows)
+
+
+def _canonical(X):
+    """CSR input with sorted, unique indices, of 32 bits where they suffice; no needless copy.
+
+    Norms, k-means and LIBLINEAR would each read another matrix from repeated entries, and
+    scikit-learn's k-means needs 32 bits.
+    """
+    if not sp.issparse(X):
+        return X
+    X = canonical_csr(X)
+    if X.nnz > np.iinfo(np.int32).max or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sp.csr_matrix(parts, shape=X.shape)
