@@ -6,7 +6,7 @@ import numpy as np
 
 from tao_cluster._jit import jit
 
-from .cuts import helped_labels, label_costs, prices
+from .cuts import label_costs, label_savings, prices
 from .points import nearest_two
 
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
@@ -53,7 +53,8 @@ class SurrogateNode(NamedTuple):
     nearest: np.ndarray  # (m,) float64, least distance over all centres
     own: int  # label that serves all its rows best
     others: np.ndarray  # (q,) int64, labels that serve some row better
-    totals: np.ndarray  # (q + 1,) int64, sums over the rows of what they save
+    totals: np.ndarray  # (q + 1,) float64, sums over the rows of what they save
+    most: float  # bound of what two labels, one a side of a cut, can save
     distances: np.ndarray  # (n, k) float64
     weight: np.ndarray  # (n,) float64
     scale: float
@@ -159,13 +160,15 @@ def surrogate_node(points, rows):
     terms = (rows, nearest, points.distances, points.weight, scale)
     costs = label_costs(*terms)
     own = int(costs.argmin())
-    others = np.flatnonzero(helped_labels(*terms, own))
+    savings = label_savings(*terms, own)
+    others = np.flatnonzero(savings)
     return SurrogateNode(
         rows=rows,
         nearest=nearest,
         own=own,
         others=others,
         totals=np.append(costs[own] - costs[others], costs[own]),
+        most=min(costs[own], np.sort(savings)[-2:].sum()),
         distances=points.distances,
         weight=points.weight,
         scale=scale,

@@ -79,7 +79,7 @@ class PartCenters:
 
 @dataclass(frozen=True, eq=False)
 class SurrogateLeaf:
-    """A leaf and the label that serves its rows best; `excess` is what that costs them."""
+    """A leaf that gets the label that serves its rows best."""
 
     node: SurrogateNode
 
@@ -87,11 +87,6 @@ class SurrogateLeaf:
     def label(self):
         """Best label of its rows, ties to the lowest."""
         return self.node.own
-
-    @property
-    def excess(self):
-        """Cost of `label` over that of the nearest centres."""
-        return self.node.totals[-1] / self.node.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +100,8 @@ class CutSurrogate:
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def promise(self, leaf):
-        """See :class:`greedy.growth.Rule`: no cut saves more than the nearest centres do."""
-        return leaf.excess
+        """See :class:`greedy.growth.Rule`."""
+        return leaf.node.most / leaf.node.scale
 
     def search(self, leaf):
         """See :class:`greedy.growth.Rule`; None if no cut saves anything."""

@@ -12,13 +12,13 @@ Ties go to the lowest feature, then to the lowest threshold.
 """
 
 from .parting import expected_depth, parting_cut, prices
-from .surrogate import N_EDGES, helped_labels, label_costs, surrogate_cut
+from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
 __all__ = [
     "N_EDGES",
     "expected_depth",
-    "helped_labels",
     "label_costs",
+    "label_savings",
     "parting_cut",
     "prices",
     "surrogate_cut",

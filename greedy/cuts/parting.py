@@ -127,11 +127,25 @@ def _fold(above, total, rank, cost, gain):
 
 @jit
 def _sums_above(values, price, edges, above):
-    for j in range(edges.shape[0]):
-        edge, total = edges[j], 0
+    n = edges.shape[0]
+    for j in range(0, n, 4):  # four edges a pass over the values, which then stay in registers
+        a, b, c, d = (
+            edges[j],
+            edges[min(j + 1, n - 1)],
+            edges[min(j + 2, n - 1)],
+            edges[min(j + 3, n - 1)],
+        )
+        at_a = at_b = at_c = at_d = 0
         for r in range(values.shape[0]):
-            total += price[r] if values[r] > edge else 0
-        above[j] = total
+            value, paid = values[r], price[r]
+            at_a += paid if value > a else 0
+            at_b += paid if value > b else 0
+            at_c += paid if value > c else 0
+            at_d += paid if value > d else 0
+        above[min(j + 3, n - 1)] = at_d
+        above[min(j + 2, n - 1)] = at_c
+        above[min(j + 1, n - 1)] = at_b
+        above[j] = at_a
 
 
 def _parting_sums_dense(X, slot, node, edges, rank, lo, cost, gain, right):

@@ -14,14 +14,11 @@ _BLOCK = 64  # features whose sums stay in the cache together
 
 
 @jit
-def _price(excess, scale, weight):
-    """Weighted excess as a whole number; whole weights multiply it exactly."""
-    return np.int64(np.rint(np.rint(excess * scale) * weight))
-
-
-@jit
 def label_costs(rows, nearest, distances, weight, scale):
     """What the rows pay under each label beyond their nearest centre's.
+
+    Here and below, a price is rounded to a whole number before it is multiplied by the weight,
+    so that a row of weight 2 is the row twice.
 
     Parameters
     ----------
@@ -33,43 +30,46 @@ def label_costs(rows, nearest, distances, weight, scale):
 
     Returns
     -------
-    int64 array of shape (k,)
+    float64 array of shape (k,), whole numbers
     """
-    costs = np.zeros(distances.shape[1], np.int64)
+    costs = np.zeros(distances.shape[1])
     for r in range(rows.shape[0]):
-        row = rows[r]
+        row, least = rows[r], nearest[r]
+        times = weight[row]
         for k in range(costs.shape[0]):
-            costs[k] += _price(distances[row, k] - nearest[r], scale, weight[row])
+            costs[k] += np.rint(np.rint((distances[row, k] - least) * scale) * times)
     return costs
 
 
 @jit
-def helped_labels(rows, nearest, distances, weight, scale, own):
-    """Mask of the labels that serve some row better than `own`: bool array of shape (k,)."""
-    helped = np.zeros(distances.shape[1], np.bool_)
+def label_savings(rows, nearest, distances, weight, scale, own):
+    """What each label saves those rows that it serves better than `own`: float64 array (k,)."""
+    savings = np.zeros(distances.shape[1])
     for r in range(rows.shape[0]):
-        row = rows[r]
-        paid = _price(distances[row, own] - nearest[r], scale, weight[row])
-        if paid > 0:
-            for k in range(helped.shape[0]):
-                if _price(distances[row, k] - nearest[r], scale, weight[row]) < paid:
-                    helped[k] = True
-    return helped
+        row, least = rows[r], nearest[r]
+        excess, times = distances[row, own] - least, weight[row]
+        if excess > 0.0:
+            paid = np.rint(np.rint(excess * scale) * times)
+            for k in range(savings.shape[0]):
+                other = np.rint(np.rint((distances[row, k] - least) * scale) * times)
+                savings[k] += max(paid - other, 0.0)
+    return savings
 
 
 @jit
 def _fill_savings(some, leaf, out):
     """What some rows save under each of the other labels, and under the best of all."""
     rows, nearest, others, own = leaf.rows, leaf.nearest, leaf.others, leaf.own
-    distances, weights, scale = leaf.distances, leaf.weight, leaf.scale
-    last = others.shape[0]
+    distances, weight, scale = leaf.distances, leaf.weight, leaf.scale
+    paid, last = np.empty(distances.shape[1]), others.shape[0]
     for i in range(some.shape[0]):
         row, least = rows[some[i]], nearest[some[i]]
-        weight = weights[row]
-        paid = _price(distances[row, own] - least, scale, weight)
+        times = weight[row]
+        for k in range(paid.shape[0]):  # all labels at once, faster than the others by number
+            paid[k] = np.rint(np.rint((distances[row, k] - least) * scale) * times)
         for q in range(last):
-            out[i, q] = paid - _price(distances[row, others[q]] - least, scale, weight)
-        out[i, last] = paid
+            out[i, q] = paid[own] - paid[others[q]]
+        out[i, last] = paid[own]
 
 
 @jit
@@ -85,9 +85,9 @@ def _bucket(value, edges):
     return 2 * at + (1 if edges[at] == value else 0)
 
 
-def _bucket_sums_dense(X, slot, leaf, edges, lo, sums, values):
+def _bucket_sums_dense(X, slot, leaf, edges, lo, sums):
     rows, n_sums = leaf.rows, sums.shape[2]
-    savings, buckets = np.empty((_CHUNK, n_sums), np.int64), np.empty(_CHUNK, np.int64)
+    savings, buckets = np.empty((_CHUNK, n_sums)), np.empty(_CHUNK, np.int64)
     for start in range(0, rows.shape[0], _CHUNK):
         part = rows[start : start + _CHUNK]
         _fill_savings(np.arange(start, start + part.shape[0]), leaf, savings)
@@ -99,17 +99,13 @@ def _bucket_sums_dense(X, slot, leaf, edges, lo, sums, values):
                 bucket = buckets[r]
                 for q in range(n_sums):
                     total[bucket, q] += savings[r, q]
-        if values.shape[0]:
-            for r in range(part.shape[0]):
-                values[start + r] = X[part[r], lo]
 
 
-def _bucket_sums_csc(X, slot, leaf, edges, lo, sums, values):
+def _bucket_sums_csc(X, slot, leaf, edges, lo, sums):
     data, indices, indptr = X
     n_sums = sums.shape[2]
     some, stored = np.empty(_CHUNK, np.int64), np.empty(_CHUNK)
-    savings = np.empty((_CHUNK, n_sums), np.int64)
-    values[:] = 0.0
+    savings = np.empty((_CHUNK, n_sums))
     for f in range(edges.shape[0]):
         edge, total = edges[f], sums[f]
         zero = _bucket(0.0, edge)
@@ -127,21 +123,44 @@ def _bucket_sums_csc(X, slot, leaf, edges, lo, sums, values):
                 for q in range(n_sums):
                     total[zero, q] -= savings[i, q]
                     total[bucket, q] += savings[i, q]
-                if values.shape[0]:
-                    values[some[i]] = stored[i]
 
 
-def _bucket_sums(X, slot, leaf, edges, lo, sums, values):
-    """Add the rows' savings to their buckets of each feature (compiled only).
-
-    `values`, if not empty, receives the rows' values of the only feature.
-    """
+def _bucket_sums(X, slot, leaf, edges, lo, sums):
+    """Add the rows' savings to their buckets of each feature (compiled only)."""
     raise NotImplementedError
 
 
 @overload(_bucket_sums)
-def _overload_bucket_sums(X, slot, leaf, edges, lo, sums, values):
+def _overload_bucket_sums(X, slot, leaf, edges, lo, sums):
     return _bucket_sums_dense if isinstance(X, types.Array) else _bucket_sums_csc
+
+
+def _between_dense(X, slot, rows, feature, low, high):
+    values = np.empty(rows.shape[0])
+    for r in range(rows.shape[0]):
+        values[r] = X[rows[r], feature]
+    inside = np.flatnonzero((values > low) & (values < high))
+    return inside, values[inside]
+
+
+def _between_csc(X, slot, rows, feature, low, high):
+    data, indices, indptr = X
+    values = np.zeros(rows.shape[0])
+    for s in range(indptr[feature], indptr[feature + 1]):
+        if slot[indices[s]] >= 0:
+            values[slot[indices[s]]] = data[s]
+    inside = np.flatnonzero((values > low) & (values < high))
+    return inside, values[inside]
+
+
+def _between(X, slot, rows, feature, low, high):
+    """Those of some rows whose value of a feature lies between two others (compiled only)."""
+    raise NotImplementedError
+
+
+@overload(_between)
+def _overload_between(X, slot, rows, feature, low, high):
+    return _between_dense if isinstance(X, types.Array) else _between_csc
 
 
 @jit
@@ -160,7 +179,7 @@ def _sort_edges(sample, lo, edges, n_edges):
 @jit
 def _saved(left, totals):
     """What the rows of both sides save under the best labels, given sums over the left."""
-    at_left = at_right = 0
+    at_left = at_right = 0.0
     for q in range(totals.shape[0] - 1):
         at_left = max(at_left, left[q])
         at_right = max(at_right, totals[q] - left[q])
@@ -170,7 +189,7 @@ def _saved(left, totals):
 @jit
 def _interval_bound(left, inside, totals):
     """Upper bound of the saving of cuts between two edges; `left` excludes the rows inside."""
-    at_left = at_right = 0
+    at_left = at_right = 0.0
     last = totals.shape[0] - 1
     for q in range(last):
         at_left = max(at_left, left[q])
@@ -189,7 +208,7 @@ def _is_better(saved, feature, threshold, best):
 @jit
 def _try_edges(feature, edges, n_edges, sums, totals, best):
     """Best cut at an edge of a feature, or `best`, and a bound of what others save."""
-    left, most = np.zeros(totals.shape[0], np.int64), 0
+    left, most = np.zeros(totals.shape[0]), 0.0
     for bucket in range(2 * n_edges + 1):
         if bucket % 2 == 0:
             most = max(most, _interval_bound(left, sums[bucket], totals))
@@ -198,33 +217,38 @@ def _try_edges(feature, edges, n_edges, sums, totals, best):
         if bucket % 2:
             saved, edge = _saved(left, totals), edges[bucket // 2]
             if _is_better(saved, feature, edge, best):
-                best = (-np.float64(saved), feature, edge)
+                best = (-saved, feature, edge)
     return best, most
 
 
 @jit
-def _try_intervals(values, feature, edges, n_edges, sums, leaf, best):
-    """Best cut between edges of a feature, or `best`; `values` of the leaf's rows."""
-    totals = leaf.totals
-    left = np.zeros(totals.shape[0], np.int64)
+def _try_intervals(X, slot, feature, edges, n_edges, sums, leaf, best):
+    """Best cut between edges of a feature, or `best`."""
+    left = np.zeros(leaf.totals.shape[0])
     for bucket in range(2 * n_edges + 1):
-        if bucket % 2 == 0 and -_interval_bound(left, sums[bucket], totals) <= best[0]:
+        if bucket % 2 == 0 and -_interval_bound(left, sums[bucket], leaf.totals) <= best[0]:
             low = edges[bucket // 2 - 1] if bucket else -np.inf
             high = edges[bucket // 2] if bucket < 2 * n_edges else np.inf
-            inside = np.flatnonzero((values > low) & (values < high))
-            inside = inside[np.argsort(values[inside])]
-            savings = np.empty((inside.shape[0], totals.shape[0]), np.int64)
-            _fill_savings(inside, leaf, savings)
-            running = left.copy()
-            for i in range(inside.shape[0]):
-                running += savings[i]
-                threshold = values[inside[i]]
-                if i + 1 < inside.shape[0] and values[inside[i + 1]] == threshold:
-                    continue
-                saved = _saved(running, totals)
-                if _is_better(saved, feature, threshold, best):
-                    best = (-np.float64(saved), feature, threshold)
+            some, values = _between(X, slot, leaf.rows, feature, low, high)
+            best = _try_sorted(some, values, feature, left, leaf, best)
         left += sums[bucket]
+    return best
+
+
+@jit
+def _try_sorted(some, values, feature, left, leaf, best):
+    """Best cut at one of the values of some rows, or `best`; `left` are the sums below them."""
+    order, running = np.argsort(values), left.copy()
+    savings = np.empty((some.shape[0], left.shape[0]))
+    _fill_savings(some[order], leaf, savings)
+    for i in range(order.shape[0]):
+        running += savings[i]
+        threshold = values[order[i]]
+        if i + 1 < order.shape[0] and values[order[i + 1]] == threshold:
+            continue
+        saved = _saved(running, leaf.totals)
+        if _is_better(saved, feature, threshold, best):
+            best = (-saved, feature, threshold)
     return best
 
 
@@ -250,25 +274,26 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
     """
     totals, size = leaf.totals, min(_BLOCK, hi - lo)
     edges, n_edges = np.empty((size, N_EDGES + 1)), np.empty(size, np.int64)
-    shape = (2 * sample.shape[0] + 1, totals.shape[0])
-    sums, values = np.empty((size, *shape), np.int64), np.empty(0)
+    sums = np.empty((size, 2 * sample.shape[0] + 1, totals.shape[0]))
     best, bound = (0.0, -1, np.inf), np.empty(hi - lo)
     for start in range(lo, hi, size):
         n = min(size, hi - start)
         sums[:n] = 0
         _sort_edges(sample, start, edges[:n], n_edges)
-        _bucket_sums(X, slot, leaf, edges[:n], start, sums, values)
+        _bucket_sums(X, slot, leaf, edges[:n], start, sums)
         for f in range(n):
             best, most = _try_edges(start + f, edges[f], n_edges[f], sums[f], totals, best)
             bound[start - lo + f] = -most
-    values = np.empty(leaf.rows.shape[0])
     for f in np.argsort(bound, kind="mergesort"):
         if bound[f] > best[0]:
             break
         if bound[f] == best[0] and lo + f > best[1]:
             continue
-        sums[:1] = 0
-        _sort_edges(sample, lo + f, edges[:1], n_edges)
-        _bucket_sums(X, slot, leaf, edges[:1], lo + f, sums, values)
-        best = _try_intervals(values, lo + f, edges[0], n_edges[0], sums[0], leaf, best)
+        at = f
+        if hi - lo > size:  # then its sums have been overwritten
+            at = 0
+            sums[:1] = 0
+            _sort_edges(sample, lo + f, edges[:1], n_edges)
+            _bucket_sums(X, slot, leaf, edges[:1], lo + f, sums)
+        best = _try_intervals(X, slot, lo + f, edges[at], n_edges[at], sums[at], leaf, best)
     return best
