@@ -6,15 +6,17 @@
 CPU seconds of the build alone, one thread, kernels compiled, best of some repeats that take
 turns. The yardstick of the same run is DecisionTreeClassifier(max_leaf_nodes=k) on the labels
 of the reference, KMeans(k, n_init=1, random_state=0). "limit" is the goal in multiples of it.
-Memory is the most that a build allocates beyond X, beside the size of X and of the n x k
-distances.
+Memory is the most that a fresh process grows by during a build, to be seen beside the sizes of
+X and of the n x k distances.
 """
 
 import argparse
 import importlib.util
 import os
+import subprocess
+import sys
+import tempfile
 import time
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,8 @@ from greedy import build_exgreedy, build_exkmc, build_exshallow, build_imm
 TOOLS_DIR = Path(
     os.environ.get("TAO_CLUSTER_TOOLS", Path(__file__).parents[2] / "shared" / "tools")
 )
+
+NAMES = ("X", "centers", "labels")
 
 LIMITS = {
     "blob200k_20_20": {"IMM": 0.12, "ExKMC": 0.20, "ExGreedy": 0.45, "ExShallow": 0.50},
@@ -68,13 +72,28 @@ def best_times(builds, repeats):
     return seconds
 
 
-def peak_memory(build):
-    """Most bytes allocated at once during a call, beyond what there was before."""
-    tracemalloc.start()
-    build()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak
+def peak_memory(folder, method):
+    """Most bytes that a fresh process grows by during a build (Linux only)."""
+    command = [sys.executable, "-m", "benchmarks.greedy", "--measure", str(folder), method]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
+
+
+def measure(folder, method):
+    """Print by how much this process grows during a build of the data in a folder."""
+    X, centers, labels = (np.load(Path(folder, f"{name}.npy")) for name in NAMES)
+    small = 50 * len(centers)
+    methods(X[:small], centers, labels[:small])[method]()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = _status("VmRSS")
+    methods(X, centers, labels)[method]()
+    print(_status("VmHWM") - before)
+
+
+def _status(key):
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(key):
+            return 1024 * int(line.split()[1])
+    raise RuntimeError(f"no {key} in /proc/self/status")
 
 
 def main():
@@ -84,29 +103,34 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--order", choices=["C", "F"], default="C")
     parser.add_argument("--dtype", choices=["float64", "float32"], default="float64")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.measure:
+        measure(*options.measure)
+        return
     for name in options.names:
-        X, centers, labels = load(name, options.order, options.dtype)
-        k = len(centers)
-        for build in methods(X[: 50 * k], centers, labels[: 50 * k]).values():
-            build()  # compiles
-        builds = methods(X, centers, labels)
-        with threadpool_limits(limits=1):
-            seconds = best_times(builds, options.repeats)
-            distances = len(X) * k * 8
-            print(
-                f"{name} {X.shape} {X.dtype} {options.order}, k={k}: X {X.nbytes / 2**20:.0f} MB,"
-            )
-            print(f"distances {distances / 2**20:.1f} MB")
-            print("method     cpu s  x CART  limit  memory MB")
-            for method, build in builds.items():
-                ratio = seconds[method] / seconds["CART"]
-                limit = LIMITS.get(name, {}).get(method, float("nan"))
-                memory = peak_memory(build) / 2**20
-                print(
-                    f"{method:9s} {seconds[method]:6.2f} {ratio:7.3f} {limit:6.2f} {memory:10.1f}"
-                )
-            print(flush=True)
+        report(name, *load(name, options.order, options.dtype), options.repeats)
+
+
+def report(name, X, centers, labels, repeats):
+    """Print the table of one data set."""
+    k = len(centers)
+    for build in methods(X[: 50 * k], centers, labels[: 50 * k]).values():
+        build()  # compiles
+    with threadpool_limits(limits=1):
+        seconds = best_times(methods(X, centers, labels), repeats)
+    layout = "C" if X.flags.c_contiguous else "F"
+    print(f"{name} {X.shape} {X.dtype} {layout}, k={k}: X {X.nbytes / 2**20:.0f} MB, ", end="")
+    print(f"distances {len(X) * k * 8 / 2**20:.1f} MB")
+    print("method     cpu s  x CART  limit  memory MB")
+    with tempfile.TemporaryDirectory() as folder:
+        for array, part in zip(NAMES, (X, centers, labels), strict=True):
+            np.save(Path(folder, f"{array}.npy"), part)
+        for method, spent in seconds.items():
+            ratio, limit = spent / seconds["CART"], LIMITS.get(name, {}).get(method, np.nan)
+            memory = peak_memory(folder, method) / 2**20
+            print(f"{method:9s} {spent:6.2f} {ratio:7.3f} {limit:6.2f} {memory:10.1f}")
+    print(flush=True)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ def build_imm(
 
     Every node is cut where the fewest rows (by weight) are parted from their centre; these are
     dropped before its children are cut (Dasgupta, Frost, Moshkovitz & Rashtchian 2020,
-    algorithm 1). Thresholds lie in [min, max) of the centres that are left. A cut that leaves
-    one side without rows, though some belong there, is made only if there is no other. Centres
-    that coincide share a leaf, with the lowest label.
+    algorithm 1). Thresholds lie in [min, max) of the centres that are left. Where rows have been
+    dropped, a cut that leaves none of the others on its right, though some belong there, is
+    made only if there is no other: it would give a leaf that no row reaches. Centres that
+    coincide share a leaf, with the lowest label.
 
     Parameters
     ----------

@@ -12,6 +12,9 @@ from .points import nearest_two
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
 _BITS = 52
 
+# A cost of fewer units a row, or a price of fewer, is too coarse.
+_COARSE = 2**10
+
 
 class PartingNode(NamedTuple):
     """A node of m rows and c centres, as :func:`greedy.cuts.parting_cut` reads it.
@@ -34,7 +37,8 @@ class PartingNode(NamedTuple):
     distances: np.ndarray  # (n, k) float64, or (n, 0)
     weight: np.ndarray  # (n,) float64
     scale: float
-    one_sided: bool  # a cut may part rows from their centre and leave one side without rows
+    cap: float  # largest price
+    all_left: bool  # a cut may leave no rows on its right, though some belong there
 
 
 class Depth(NamedTuple):
@@ -58,9 +62,10 @@ class SurrogateNode(NamedTuple):
     distances: np.ndarray  # (n, k) float64
     weight: np.ndarray  # (n,) float64
     scale: float
+    cap: float  # largest price
 
 
-def fixed_labels_node(points, rows, centers, one_sided):
+def fixed_labels_node(points, rows, centers, all_left, most=np.inf):
     """Node whose rows keep their labels; a parted row pays its weight (IMM).
 
     Parameters
@@ -68,6 +73,9 @@ def fixed_labels_node(points, rows, centers, one_sided):
     points : Points
     rows : int64 array, rows whose label is among `centers`
     centers : int64 array, increasing
+    all_left : bool
+        Whether a cut may leave no rows on its right, though some belong there.
+    most : float, a cost that the best cut does not exceed
 
     Returns
     -------
@@ -78,13 +86,13 @@ def fixed_labels_node(points, rows, centers, one_sided):
     label = position[points.labels[rows]]
     order, first = _grouped(label, len(centers))
     rows, weight = rows[order], points.weight[rows[order]]
-    scale = _scale(weight.sum())
+    scale, cap = _scale(weight.sum(), len(rows), most)
     node = PartingNode(
         rows=rows,
         first=first,
         label=label[order],
         second=np.empty(0, np.int64),
-        price=prices(np.ones(len(rows)), scale, weight),
+        price=prices(np.ones(len(rows)), scale, weight, cap),
         mass=np.empty(0, np.int64),
         nearest=np.empty(0),
         positions=points.positions[centers],
@@ -92,12 +100,13 @@ def fixed_labels_node(points, rows, centers, one_sided):
         distances=np.empty((0, 0)),
         weight=points.weight,
         scale=scale,
-        one_sided=one_sided,
+        cap=cap,
+        all_left=all_left,
     )
     return node, Depth(0.0, 1.0, 0, np.zeros((2, points.n_features), bool))
 
 
-def nearest_labels_node(points, rows, centers, factor, path):
+def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
     """Node whose rows go to their nearest remaining centre (ExGreedy, ExShallow).
 
     Parameters
@@ -107,6 +116,7 @@ def nearest_labels_node(points, rows, centers, factor, path):
     centers : int64 array, increasing
     factor : float, depth factor
     path : sequence of (feature, is_left), edges from the root
+    most : float, a cost that the best cut does not exceed
 
     Returns
     -------
@@ -115,16 +125,17 @@ def nearest_labels_node(points, rows, centers, factor, path):
     label, second, nearest, gap, spread = nearest_two(points.distances, rows, centers)
     order, first = _grouped(label, len(centers))
     weight = points.weight[rows]
-    scale = _scale(weight @ spread)
+    scale, cap = _scale(weight @ spread, len(rows), most)
     mass = np.empty(0, np.int64)
     if factor > 0:
-        mass = prices(np.ones(len(rows)), _scale(weight.sum()), weight)[order]
+        by, _ = _scale(weight.sum(), len(rows), np.inf)
+        mass = prices(np.ones(len(rows)), by, weight, np.inf)[order]
     node = PartingNode(
         rows=rows[order],
         first=first,
         label=label[order],
         second=second[order],
-        price=prices(gap, scale, weight)[order],
+        price=prices(gap, scale, weight, cap)[order],
         mass=mass,
         nearest=nearest[order],
         positions=points.positions[centers],
@@ -132,7 +143,8 @@ def nearest_labels_node(points, rows, centers, factor, path):
         distances=points.distances,
         weight=points.weight,
         scale=scale,
-        one_sided=True,
+        cap=cap,
+        all_left=True,
     )
     used = np.zeros((2, points.n_features), bool)
     for feature, is_left in path:
@@ -155,10 +167,17 @@ def surrogate_node(points, rows):
     -------
     SurrogateNode
     """
-    nearest = points.nearest[rows]
-    scale = _scale(points.weight[rows] @ points.spread[rows])
-    terms = (rows, nearest, points.distances, points.weight, scale)
-    costs = label_costs(*terms)
+    nearest, weight = points.nearest[rows], points.weight[rows]
+
+    def costs_up_to(most):
+        terms = (rows, nearest, points.distances, points.weight)
+        terms += _scale(weight @ points.spread[rows], len(rows), 2 * most)
+        return label_costs(*terms), terms
+
+    costs, terms = costs_up_to(np.inf)
+    most = finer_bound(costs.min(), len(rows), terms[-2])
+    if most is not None:
+        costs, terms = costs_up_to(most)
     own = int(costs.argmin())
     savings = label_savings(*terms, own)
     others = np.flatnonzero(savings)
@@ -171,8 +190,34 @@ def surrogate_node(points, rows):
         most=min(costs[own], np.sort(savings)[-2:].sum()),
         distances=points.distances,
         weight=points.weight,
-        scale=scale,
+        scale=terms[-2],
+        cap=terms[-1],
     )
+
+
+def finer_bound(cost, n_rows, scale):
+    """Bound of a least cost whose whole number says too little, None if it says enough.
+
+    A few rows far away can make the unit of the prices so large that the others' vanish. Then
+    the prices are made again, those above the bound cut to it: they cannot be part of the
+    least cost.
+
+    Parameters
+    ----------
+    cost : float, least cost as a whole number
+    n_rows : int
+    scale : float
+
+    Returns
+    -------
+    float, in the units of the distances, or None
+    """
+    return (cost + n_rows) / scale if cost < _COARSE * n_rows else None
+
+
+def is_coarse(node):
+    """Whether some row of a node pays less than a price can tell."""
+    return len(node.price) > 0 and node.price.min() < _COARSE
 
 
 @jit
@@ -190,8 +235,10 @@ def _grouped(label, n_labels):
     return order, first
 
 
-def _scale(largest_sum):
-    """Power of two by which prices are multiplied before they are rounded."""
+def _scale(largest_sum, n_rows, cap):
+    """Power of two by which prices are multiplied before they are rounded, and their cap."""
     if largest_sum == 0:
-        return 1.0
-    return float(np.exp2(min(_BITS - np.frexp(largest_sum)[1], 900)))
+        return 1.0, np.inf
+    largest_sum = min(largest_sum, cap * n_rows)
+    scale = float(np.exp2(min(_BITS - np.frexp(largest_sum)[1], 900)))
+    return scale, float(np.ceil(cap * scale))

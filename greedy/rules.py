@@ -6,17 +6,28 @@ import numpy as np
 
 from .cuts import N_EDGES, parting_cut, surrogate_cut
 from .growth import Cut
-from .nodes import SurrogateNode, fixed_labels_node, nearest_labels_node, surrogate_node
+from .nodes import (
+    SurrogateNode,
+    finer_bound,
+    fixed_labels_node,
+    is_coarse,
+    nearest_labels_node,
+    surrogate_node,
+)
 from .points import Points
 
 
 @dataclass(frozen=True, eq=False)
 class CenterLeaf:
-    """Rows, reference centres (int64, increasing) and edges (feature, is_left) of a cell."""
+    """Rows, reference centres (int64, increasing) and edges (feature, is_left) of a cell.
+
+    `is_complete` tells that no row of the cell has been dropped.
+    """
 
     rows: np.ndarray
     centers: np.ndarray
     path: tuple = ()
+    is_complete: bool = True
 
     @property
     def label(self):
@@ -48,19 +59,27 @@ class PartCenters:
 
     def search(self, leaf):
         """See :class:`greedy.growth.Rule`; None if the centres coincide."""
-        if self.keep_labels:
-            best = self._best(*fixed_labels_node(self.points, leaf.rows, leaf.centers, False))
-            if best is None:
-                best = self._best(*fixed_labels_node(self.points, leaf.rows, leaf.centers, True))
-        else:
-            best = self._best(
-                *nearest_labels_node(
-                    self.points, leaf.rows, leaf.centers, self.depth_factor, leaf.path
-                )
-            )
+        best = self._best(leaf, leaf.is_complete)
+        if best is None and not leaf.is_complete:
+            best = self._best(leaf, True)
         return best and Cut(best[1], best[2], np.inf)
 
-    def _best(self, node, depth):
+    def _best(self, leaf, all_left):
+        node, depth = self._node(leaf, all_left)
+        best = self._search(node, depth)
+        if best is not None and is_coarse(node):
+            most = finer_bound(best[0] / depth.unit, len(node.rows), node.scale)
+            if most is not None:
+                best = self._search(*self._node(leaf, all_left, most))
+        return best
+
+    def _node(self, leaf, all_left, most=np.inf):
+        terms = (self.points, leaf.rows, leaf.centers)
+        if self.keep_labels:
+            return fixed_labels_node(*terms, all_left, most)
+        return nearest_labels_node(*terms, self.depth_factor, leaf.path, most)
+
+    def _search(self, node, depth):
         return self.points.best_cut(parting_cut, self.points.slot(node.rows), node, depth)
 
     def divide(self, leaf, cut):
@@ -69,11 +88,13 @@ class PartCenters:
         is_left = self.points.positions[:, cut.feature] <= cut.threshold
         parts = []
         for goes_left in (True, False):
-            rows = leaf.rows[rows_left == goes_left]
+            rows = everything = leaf.rows[rows_left == goes_left]
             if self.keep_labels:
                 rows = rows[is_left[self.points.labels[rows]] == goes_left]
             centers = leaf.centers[is_left[leaf.centers] == goes_left]
-            parts.append(CenterLeaf(rows, centers, (*leaf.path, (cut.feature, goes_left))))
+            path = (*leaf.path, (cut.feature, goes_left))
+            is_complete = leaf.is_complete and len(rows) == len(everything)
+            parts.append(CenterLeaf(rows, centers, path, is_complete))
         return tuple(parts)
 
 
@@ -107,7 +128,7 @@ class CutSurrogate:
         """See :class:`greedy.growth.Rule`; None if no cut saves anything."""
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
-        n = min(N_EDGES, len(misplaced))
+        n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
         sample = misplaced[np.linspace(0, len(misplaced) - 1, n).astype(int)]
         slot, values = points.slot(node.rows), points.values(sample)
         best = points.best_cut(surrogate_cut, slot, node, values)

@@ -38,7 +38,7 @@ class Task:
     X : array or CSR matrix of shape (n, d)
         What the tree tests. Rows of weight 0 are not among them.
     space : array or CSR matrix of shape (n, m)
-        Where the rows are clustered: X or the embedding.
+        Where the rows are clustered: the embedding, or X, the same object.
     objective : Objective
     data : result of ``objective.prepare(space)``
     weight : float64 array of shape (n,)
@@ -106,7 +106,8 @@ class TreeClustering(
         self._check_parts(X, weight[present])
         parts = (X, space, weight)
         if not present.all():
-            parts = (X[present], space[present], weight[present])
+            rows = X[present]
+            parts = (rows, rows if embedding is None else space[present], weight[present])
         task = self._task(*parts)
         tree, attributes = self._explain(task)
         # Only now, so that a fit that fails leaves an earlier one as it was.

@@ -12,13 +12,13 @@ _SLACK = 1e-12  # sums of floats are rounded: their bounds are lowered by this s
 
 
 @jit
-def _price(excess, scale, weight):
+def _price(excess, scale, weight, cap):
     """Weighted excess as a whole number; whole weights multiply it exactly."""
-    return np.int64(np.rint(np.rint(excess * scale) * weight))
+    return np.int64(min(np.rint(np.rint(excess * scale) * weight), cap))
 
 
 @jit
-def prices(excess, scale, weight):
+def prices(excess, scale, weight, cap):
     """What rows pay, as whole numbers.
 
     Parameters
@@ -26,6 +26,7 @@ def prices(excess, scale, weight):
     excess : float64 array of shape (m,), increase of the cost
     scale : float, power of two
     weight : float64 array of shape (m,)
+    cap : float, largest price
 
     Returns
     -------
@@ -33,7 +34,7 @@ def prices(excess, scale, weight):
     """
     out = np.empty(excess.shape[0], np.int64)
     for r in range(out.shape[0]):
-        out[r] = _price(excess[r], scale, weight[r])
+        out[r] = _price(excess[r], scale, weight[r], cap)
     return out
 
 
@@ -242,13 +243,13 @@ def _pay_on_far_side(some, j, order, rank, node, out):
         start, stop = (j + 1, order.shape[0]) if owned_left else (0, j + 1)
         for c in range(start, stop):
             least = min(least, distances[row, centers[order[c]]])
-        out[i] = _price(least - nearest[r], node.scale, node.weight[row])
+        out[i] = _price(least - nearest[r], node.scale, node.weight[row], node.cap)
 
 
 @jit
 def _is_allowed(n_left, cost, node):
-    """Whether both sides keep rows, or none is parted, or it does not matter."""
-    return node.one_sided or cost == 0 or 0 < n_left < node.rows.shape[0]
+    """Whether some rows stay on the right, or none is parted, or it does not matter."""
+    return node.all_left or cost == 0 or n_left < node.rows.shape[0]
 
 
 @jit
@@ -392,16 +393,13 @@ def _bounds(feature, edges, cost, gain, right, depth, table, out):
 def _best_edge(feature, edges, order, cost, node, best):
     """Best cut at the edges of a feature, or `best`, where their costs are exact.
 
-    An edge where one side may have no rows is left to `_try_segment`.
+    An edge that may have no rows above it is left to `_try_segment`.
     """
-    all_left = all_right = 0  # cost if all rows went to one side
-    for c in range(order.shape[0]):
-        first = node.first[order[c]]
-        all_left += node.price[first : node.first[order[c] + 1]].sum()
+    above = node.price.sum()  # of the rows whose centres are above the edge
     for j in range(edges.shape[0] - 1):
-        group = node.price[node.first[order[j]] : node.first[order[j] + 1]].sum()
-        all_left, all_right = all_left - group, all_right + group
-        if edges[j] == edges[j + 1] or (cost[j] > 0 and cost[j] in (all_left, all_right)):
+        first, stop = node.first[order[j]], node.first[order[j] + 1]
+        above -= node.price[first:stop].sum()
+        if edges[j] == edges[j + 1] or (not node.all_left and cost[j] == above > 0):
             continue
         if _is_better(np.float64(cost[j]), feature, edges[j], best):
             best = (np.float64(cost[j]), feature, edges[j])

@@ -11,10 +11,11 @@ N_EDGES = 31
 
 _CHUNK = 256  # rows whose savings are worked out before their features are looked at
 _BLOCK = 64  # features whose sums stay in the cache together
+_KEPT = 2**20  # sums that are kept until the end of a search, 8 MB; else they are made again
 
 
 @jit
-def label_costs(rows, nearest, distances, weight, scale):
+def label_costs(rows, nearest, distances, weight, scale, cap):
     """What the rows pay under each label beyond their nearest centre's.
 
     Here and below, a price is rounded to a whole number before it is multiplied by the weight,
@@ -26,7 +27,8 @@ def label_costs(rows, nearest, distances, weight, scale):
     nearest : float64 array of shape (m,)
     distances : float64 array of shape (n, k)
     weight : float64 array of shape (n,)
-    scale : float
+    scale : float, power of two
+    cap : float, largest price
 
     Returns
     -------
@@ -37,12 +39,13 @@ def label_costs(rows, nearest, distances, weight, scale):
         row, least = rows[r], nearest[r]
         times = weight[row]
         for k in range(costs.shape[0]):
-            costs[k] += np.rint(np.rint((distances[row, k] - least) * scale) * times)
+            paid = np.rint(np.rint((distances[row, k] - least) * scale) * times)
+            costs[k] += min(paid, cap)
     return costs
 
 
 @jit
-def label_savings(rows, nearest, distances, weight, scale, own):
+def label_savings(rows, nearest, distances, weight, scale, cap, own):
     """What each label saves those rows that it serves better than `own`: float64 array (k,)."""
     savings = np.zeros(distances.shape[1])
     for r in range(rows.shape[0]):
@@ -52,7 +55,7 @@ def label_savings(rows, nearest, distances, weight, scale, own):
             paid = np.rint(np.rint(excess * scale) * times)
             for k in range(savings.shape[0]):
                 other = np.rint(np.rint((distances[row, k] - least) * scale) * times)
-                savings[k] += max(paid - other, 0.0)
+                savings[k] += max(min(paid, cap) - other, 0.0)
     return savings
 
 
@@ -60,13 +63,14 @@ def label_savings(rows, nearest, distances, weight, scale, own):
 def _fill_savings(some, leaf, out):
     """What some rows save under each of the other labels, and under the best of all."""
     rows, nearest, others, own = leaf.rows, leaf.nearest, leaf.others, leaf.own
-    distances, weight, scale = leaf.distances, leaf.weight, leaf.scale
+    distances, weight, scale, cap = leaf.distances, leaf.weight, leaf.scale, leaf.cap
     paid, last = np.empty(distances.shape[1]), others.shape[0]
     for i in range(some.shape[0]):
         row, least = rows[some[i]], nearest[some[i]]
         times = weight[row]
         for k in range(paid.shape[0]):  # all labels at once, faster than the others by number
-            paid[k] = np.rint(np.rint((distances[row, k] - least) * scale) * times)
+            price = np.rint(np.rint((distances[row, k] - least) * scale) * times)
+            paid[k] = min(price, cap)
         for q in range(last):
             out[i, q] = paid[own] - paid[others[q]]
         out[i, last] = paid[own]
@@ -135,32 +139,30 @@ def _overload_bucket_sums(X, slot, leaf, edges, lo, sums):
     return _bucket_sums_dense if isinstance(X, types.Array) else _bucket_sums_csc
 
 
-def _between_dense(X, slot, rows, feature, low, high):
+def _values_dense(X, slot, rows, feature):
     values = np.empty(rows.shape[0])
     for r in range(rows.shape[0]):
         values[r] = X[rows[r], feature]
-    inside = np.flatnonzero((values > low) & (values < high))
-    return inside, values[inside]
+    return values
 
 
-def _between_csc(X, slot, rows, feature, low, high):
+def _values_csc(X, slot, rows, feature):
     data, indices, indptr = X
     values = np.zeros(rows.shape[0])
     for s in range(indptr[feature], indptr[feature + 1]):
         if slot[indices[s]] >= 0:
             values[slot[indices[s]]] = data[s]
-    inside = np.flatnonzero((values > low) & (values < high))
-    return inside, values[inside]
+    return values
 
 
-def _between(X, slot, rows, feature, low, high):
-    """Those of some rows whose value of a feature lies between two others (compiled only)."""
+def _values(X, slot, rows, feature):
+    """Values of a feature for some rows (compiled only)."""
     raise NotImplementedError
 
 
-@overload(_between)
-def _overload_between(X, slot, rows, feature, low, high):
-    return _between_dense if isinstance(X, types.Array) else _between_csc
+@overload(_values)
+def _overload_values(X, slot, rows, feature):
+    return _values_dense if isinstance(X, types.Array) else _values_csc
 
 
 @jit
@@ -224,13 +226,13 @@ def _try_edges(feature, edges, n_edges, sums, totals, best):
 @jit
 def _try_intervals(X, slot, feature, edges, n_edges, sums, leaf, best):
     """Best cut between edges of a feature, or `best`."""
-    left = np.zeros(leaf.totals.shape[0])
+    left, values = np.zeros(leaf.totals.shape[0]), _values(X, slot, leaf.rows, feature)
     for bucket in range(2 * n_edges + 1):
         if bucket % 2 == 0 and -_interval_bound(left, sums[bucket], leaf.totals) <= best[0]:
             low = edges[bucket // 2 - 1] if bucket else -np.inf
             high = edges[bucket // 2] if bucket < 2 * n_edges else np.inf
-            some, values = _between(X, slot, leaf.rows, feature, low, high)
-            best = _try_sorted(some, values, feature, left, leaf, best)
+            some = np.flatnonzero((values > low) & (values < high))
+            best = _try_sorted(some, values[some], feature, left, leaf, best)
         left += sums[bucket]
     return best
 
@@ -253,6 +255,14 @@ def _try_sorted(some, values, feature, left, leaf, best):
 
 
 @jit
+def _sum_features(X, slot, leaf, sample, feature, edges, n_edges, sums, at, n):
+    """Fill places at..at+n-1 of edges and sums for n features from `feature` on."""
+    sums[at : at + n] = 0.0
+    _sort_edges(sample, feature, edges[at : at + n], n_edges[at : at + n])
+    _bucket_sums(X, slot, leaf, edges[at : at + n], feature, sums[at : at + n])
+
+
+@jit
 def surrogate_cut(X, slot, leaf, sample, lo, hi):
     """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
 
@@ -272,28 +282,28 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
     -------
     (minus the saving, feature, threshold); feature -1 if no cut saves anything
     """
-    totals, size = leaf.totals, min(_BLOCK, hi - lo)
-    edges, n_edges = np.empty((size, N_EDGES + 1)), np.empty(size, np.int64)
-    sums = np.empty((size, 2 * sample.shape[0] + 1, totals.shape[0]))
-    best, bound = (0.0, -1, np.inf), np.empty(hi - lo)
-    for start in range(lo, hi, size):
-        n = min(size, hi - start)
-        sums[:n] = 0
-        _sort_edges(sample, start, edges[:n], n_edges)
-        _bucket_sums(X, slot, leaf, edges[:n], start, sums)
-        for f in range(n):
-            best, most = _try_edges(start + f, edges[f], n_edges[f], sums[f], totals, best)
-            bound[start - lo + f] = -most
+    totals, n_features = leaf.totals, hi - lo
+    n_buckets = 2 * sample.shape[0] + 1
+    keeps = n_features * n_buckets * totals.shape[0] <= _KEPT
+    block = min(_BLOCK, n_features)
+    room = n_features if keeps else block
+    edges, n_edges = np.empty((room, N_EDGES + 1)), np.empty(room, np.int64)
+    sums = np.zeros((room, n_buckets, totals.shape[0]))
+    best, bound = (0.0, -1, np.inf), np.empty(n_features)
+    for start in range(0, n_features, block):
+        at, n = start if keeps else 0, min(block, n_features - start)
+        _sum_features(X, slot, leaf, sample, lo + start, edges, n_edges, sums, at, n)
+        for f in range(at, at + n):
+            feature = lo + start + f - at
+            best, most = _try_edges(feature, edges[f], n_edges[f], sums[f], totals, best)
+            bound[feature - lo] = -most
     for f in np.argsort(bound, kind="mergesort"):
         if bound[f] > best[0]:
             break
         if bound[f] == best[0] and lo + f > best[1]:
             continue
-        at = f
-        if hi - lo > size:  # then its sums have been overwritten
-            at = 0
-            sums[:1] = 0
-            _sort_edges(sample, lo + f, edges[:1], n_edges)
-            _bucket_sums(X, slot, leaf, edges[:1], lo + f, sums)
+        at = f if keeps else 0
+        if not keeps:
+            _sum_features(X, slot, leaf, sample, lo + f, edges, n_edges, sums, 0, 1)
         best = _try_intervals(X, slot, lo + f, edges[at], n_edges[at], sums[at], leaf, best)
     return best

@@ -1,0 +1,250 @@
+"""The pure builders: invariances, weights, embeddings, midpoints, degenerate and bad input."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+
+from greedy import build_exgreedy, build_exkmc, build_exshallow, build_imm
+
+BUILDERS = {
+    "imm": (build_imm, {}),
+    "exgreedy": (build_exgreedy, {}),
+    "exshallow": (build_exshallow, {}),
+    "exkmc": (build_exkmc, {"max_leaves": 30}),
+    "exkmc from nothing": (build_exkmc, {"max_leaves": 30, "base": "none"}),
+}
+
+
+@pytest.fixture(params=list(BUILDERS))
+def build(request):
+    function, options = BUILDERS[request.param]
+
+    def call(X, centers, **more):
+        return function(X, centers, **options, **more)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Overlapping clusters with distinct values, and the centres of k-means."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(700, 6)) + 2.0 * rng.integers(-1, 2, size=(700, 6))
+    return X, KMeans(7, n_init=1, random_state=0).fit(X).cluster_centers_
+
+
+def test_layout_and_precision_change_nothing(build, data, digits, digits_reference):
+    X, centers = data
+    tree = build(X, centers)
+    assert build(np.asfortranarray(X), centers) == tree
+    assert build(X.tolist(), centers.tolist()) == tree
+    X.flags.writeable = False
+    assert build(X, centers) == tree
+    assert build(np.repeat(X, 2, axis=0)[::2], centers) == tree  # strided
+    pixels, centers = np.round(digits * 16), digits_reference.cluster_centers_ * 16
+    tree = build(pixels, centers)
+    for form in (pixels.astype(np.float32), sp.csr_matrix(pixels), sp.csr_array(pixels)):
+        assert build(form, centers) == tree
+    indices_64 = sp.csr_array(pixels)
+    indices_64.indices, indices_64.indptr = (
+        part.astype(np.int64) for part in (indices_64.indices, indices_64.indptr)
+    )
+    assert build(indices_64, centers, n_jobs=2) == tree
+
+
+def test_permuting_features_permutes_the_tree(build, data):
+    X, centers = data
+    order = np.array([3, 0, 5, 1, 4, 2])
+    tree, permuted = build(X, centers), build(X[:, order], centers[:, order])
+    np.testing.assert_array_equal(permuted.predict(X[:, order]), tree.predict(X))
+    if tree.n_leaves == len(centers):  # small leaves are cut equally well by several features
+        np.testing.assert_array_equal(permuted.leaf_label, tree.leaf_label)
+        np.testing.assert_array_equal(permuted.threshold, tree.threshold)
+        np.testing.assert_array_equal(order[permuted.split_indices], tree.split_indices)
+
+
+def test_permuting_rows_changes_nothing(build, data):
+    X, centers = data
+    order = np.random.default_rng(0).permutation(len(X))
+    a, b = build(X, centers), build(X[order], centers)
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    np.testing.assert_array_equal(a.threshold, b.threshold)
+
+
+@pytest.mark.parametrize("shift", [1e6, -1e6])
+def test_data_far_from_the_origin_give_the_same_tree(build, data, shift):
+    X, centers = (np.round(part * 2**10) / 2**10 for part in data)  # so that a shift is exact
+    tree, moved = build(X, centers), build(X + shift, centers + shift)
+    np.testing.assert_array_equal(moved.split_indices, tree.split_indices)
+    np.testing.assert_array_equal(moved.predict(X + shift), tree.predict(X))
+    cuts = tree.decision_nodes
+    np.testing.assert_array_equal(moved.threshold[cuts], tree.threshold[cuts] + shift)
+
+
+@pytest.mark.parametrize("scale", [2.0**-60, 2.0**100])
+def test_scale_of_the_data_does_not_matter(build, data, scale):
+    X, centers = data
+    tree, scaled = build(X, centers), build(X * scale, centers * scale)
+    np.testing.assert_array_equal(scaled.threshold, tree.threshold * scale)
+    np.testing.assert_array_equal(scaled.leaf_label, tree.leaf_label)
+
+
+def test_weights_are_repeated_and_absent_rows(build, data):
+    X, centers = data
+    weight = np.random.default_rng(1).integers(0, 4, len(X))
+    tree = build(X, centers, sample_weight=weight)
+    assert build(np.repeat(X, weight, axis=0), centers) == tree
+    assert build(X[weight > 0], centers, sample_weight=weight[weight > 0]) == tree
+    assert build(X, centers, sample_weight=np.full(len(X), 0.3)) == build(X, centers)
+    assert build(sp.csr_matrix(X), centers, sample_weight=weight) == tree
+
+
+def test_thresholds_are_values_or_midpoints(build, data):
+    X, centers = data
+    tree, middle = build(X, centers), build(X, centers, midpoints=True)
+    np.testing.assert_array_equal(tree.predict(X), middle.predict(X))
+    np.testing.assert_array_equal(tree.split_indices, middle.split_indices)
+    on_path = tree.decision_path(X).toarray().astype(bool)
+    for node in tree.decision_nodes:
+        (feature,) = tree.split(node)[0]
+        threshold = tree.threshold[node]
+        assert threshold in X[:, feature] or threshold in centers[:, feature]
+        values = X[on_path[:, node], feature]
+        assert middle.threshold[node] >= threshold
+        if len(values) and values.max() > threshold:
+            assert middle.threshold[node] < values[values > threshold].min()
+    assert not np.array_equal(tree.threshold, middle.threshold)
+
+
+def test_an_embedding_measures_and_X_is_cut(build, digits):
+    low = PCA(5, random_state=0).fit_transform(digits)
+    reference = KMeans(6, n_init=2, random_state=0).fit(low)
+    tree = build(digits, reference.cluster_centers_, embedding=low)
+    assert tree.n_features == 64
+    agreement = (tree.predict(digits) == reference.labels_).mean()
+    assert agreement > 0.6
+    same = build(digits, digits[:3], embedding=digits)
+    assert same.n_leaves >= 3
+
+
+def test_given_labels_are_kept(data):
+    X, centers = data
+    labels = np.random.default_rng(0).integers(7, size=len(X))
+    tree = build_imm(X, centers, labels=labels)
+    assert tree != build_imm(X, centers)
+    assert tree.n_leaves == 7
+
+
+# ---------------------------------------------------------------- degenerate data
+
+
+def check_usable(tree, X):
+    np.testing.assert_array_equal(np.isin(tree.predict(X), tree.leaf_label[tree.leaves]), True)
+    assert tree.to_text()
+    assert len(tree.to_rules()) == tree.n_leaves
+    assert type(tree).from_json(tree.to_json()) == tree
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_degenerate_data_have_a_stated_tree(build, sparse):
+    form = sp.csr_matrix if sparse else np.asarray
+    line = np.arange(6.0)[:, None]
+    one = build(form(line), [[2.0]])  # one cluster
+    assert (one.n_leaves, one.leaf_label[0]) == (1, 0)
+    row = build(form([[1.0, 2.0]]), [[1.0, 2.0]])  # one row
+    assert row.n_leaves == 1
+    equal = build(form(np.ones((5, 2))), np.ones((3, 2)))  # rows and centres all equal
+    assert (equal.n_leaves, equal.leaf_label[0]) == (1, 0)
+    constant = build(form(np.c_[np.ones(6), line, np.zeros(6)]), [[1, 1, 0], [1, 4.0, 0]])
+    assert list(constant.used_features) == [1]
+    for tree, X in ((one, line), (row, [[1.0, 2.0]]), (equal, np.ones((5, 2)))):
+        check_usable(tree, X)
+
+
+def test_centers_without_rows_keep_their_leaves():
+    X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    centers = [[0.5], [10.5], [100.0], [-100.0]]
+    for build in (build_imm, build_exgreedy, build_exshallow):
+        tree = build(X, centers)
+        assert sorted(tree.leaf_label[tree.leaves]) == [0, 1, 2, 3]
+        np.testing.assert_array_equal(tree.predict(X), [0, 0, 1, 1])
+        np.testing.assert_array_equal(tree.predict(centers), [0, 1, 2, 3])
+        check_usable(tree, X)
+    assert build_exkmc(X, centers, max_leaves=9).n_leaves == 4
+    assert build_exkmc(X, centers, max_leaves=9, base="none").n_leaves == 2
+
+
+def test_centers_that_coincide_share_a_leaf():
+    X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    for build in (build_imm, build_exgreedy, build_exshallow):
+        tree = build(X, [[5.5], [0.5], [0.5]])
+        assert sorted(tree.leaf_label[tree.leaves]) == [0, 1]
+
+
+def test_leaves_that_no_cut_improves_stay(data):
+    far = np.array([[0.0, 0], [100, 0], [0, 100]])
+    X = np.repeat(far, 20, axis=0) + np.random.default_rng(0).normal(size=(60, 2))
+    assert build_exkmc(X, far, max_leaves=50).n_leaves == 3
+    # Two points inside the other cluster: no single cut saves anything, so none is made.
+    X = np.array([[0.0], [1], [2], [3], [4], [9]])
+    assert build_exkmc(X, [[2.0], [9.0]], max_leaves=6).n_leaves == 2
+
+
+def test_outliers_do_not_blur_the_rest(build, data):
+    """Whole-number sums keep the digits that decide among the ordinary rows."""
+    X, centers = data
+    far = np.vstack([X, np.full((1, 6), 1e9)])
+    tree = build(far, np.vstack([centers, np.full((1, 6), 1e9)]))
+    assert tree.predict([np.full(6, 1e9)])[0] == 7
+    assert (tree.predict(X) == build(X, centers).predict(X)).mean() > 0.99
+
+
+def test_small_weights_count_as_much_as_large_ones(build, data):
+    X, centers = data
+    assert build(X, centers, sample_weight=np.full(len(X), 1e-12)) == build(X, centers)
+
+
+@pytest.mark.parametrize("build_", [build_imm, build_exgreedy])
+def test_a_heavy_row_on_its_center_leaves_the_cuts_to_the_others(build_, data):
+    X, centers = data
+    weight = np.append(np.ones(len(X)), 1e18)
+    heavy = build_(np.vstack([X, centers[:1]]), centers, sample_weight=weight)
+    assert (heavy.predict(X) == build_(X, centers).predict(X)).mean() > 0.9
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"X": [[np.nan, 1.0], [0, 0]]}, "X contains NaN"),
+        ({"X": [[np.inf, 1.0], [0, 0]]}, "X contains infinity"),
+        ({"X": [1.0, 2.0]}, "Expected 2D array"),
+        ({"X": np.empty((0, 2))}, "0 sample"),
+        ({"centers": [[0.0, np.nan]]}, "centers contains NaN"),
+        ({"centers": [[0.0]]}, "The centres have 1 features, the rows 2"),
+        ({"embedding": [[0.0, 1.0]]}, "embedding has 1 rows, X has 2"),
+        ({"sample_weight": [1.0, -1.0]}, "Negative values in data passed to `sample_weight`"),
+        ({"sample_weight": [0.0, 0.0]}, "at least one (positive|non-zero)"),
+        ({"sample_weight": [1.0]}, "sample_weight.shape"),
+        ({"centers": [[1e300, 1.0], [0.0, 0]]}, "overflow"),
+    ],
+)
+def test_bad_input_gets_one_sentence(build, change, sentence):
+    good = {"X": [[0.0, 1.0], [2.0, 3.0]], "centers": [[0.0, 1.0], [2.0, 3.0]]}
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=sentence) as error:
+        build(**{**good, **change})
+    assert "\n" not in str(error.value).strip() or "Expected 2D" in sentence or "NaN" in sentence
+
+
+def test_bad_parameters_get_one_sentence():
+    X = np.arange(4.0)[:, None]
+    with pytest.raises(ValueError, match="max_leaves=1 must be at least the number of clusters, 2"):
+        build_exkmc(X, X[:2], max_leaves=1)
+    with pytest.raises(ValueError, match="base='cart' must be 'imm' or 'none'"):
+        build_exkmc(X, X[:2], base="cart")
+    with pytest.raises(ValueError, match=r"depth_factor=-0\.1 must be at least 0"):
+        build_exshallow(X, X[:2], depth_factor=-0.1)

@@ -1,0 +1,281 @@
+"""Every cut of the axis-aligned builders against plain searches over all cuts of tiny data."""
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from greedy import build_exgreedy, build_exkmc, build_exshallow, build_imm
+from greedy.cuts import expected_depth
+
+SMALL = {"max_examples": 150, "deadline": None}
+
+
+@st.composite
+def problems(draw, max_rows=12):
+    """Few rows and centres with whole coordinates (many ties, duplicates), whole weights."""
+    n, d, k = draw(st.integers(1, max_rows)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    values = st.integers(0, draw(st.sampled_from([1, 3, 8])))
+    X = draw(hnp.arrays(np.float64, (n, d), elements=values))
+    if draw(st.booleans()):  # centres of clusters, as k-means gives them
+        labels = draw(hnp.arrays(np.int64, n, elements=st.integers(0, k - 1)))
+        centers = np.array([X[labels == c].mean(axis=0) for c in np.unique(labels)])
+    else:
+        centers = draw(hnp.arrays(np.float64, (k, d), elements=values))
+    weight = draw(hnp.arrays(np.int64, n, elements=st.integers(1, 3)))
+    return X, centers, weight
+
+
+def squared(X, centers):
+    return ((X[:, None, :] - centers) ** 2).sum(axis=2)
+
+
+def cuts_that_part(X, rows, centers, some):
+    """(feature, threshold) of all cuts that part some centres: values of rows and centres."""
+    for feature in range(X.shape[1]):
+        places = centers[some, feature]
+        for value in np.unique(np.concatenate([X[rows, feature], places])):
+            if places.min() <= value < places.max():
+                yield feature, value
+
+
+def is_close(a, b):
+    return a == pytest.approx(b, rel=1e-9, abs=1e-9)
+
+
+# ---------------------------------------------------------------- cuts that part centres
+
+
+def mistakes(X, centers, weight, labels, rows, some, feature, threshold):
+    parted = (X[rows, feature] <= threshold) != (centers[labels[rows], feature] <= threshold)
+    return weight[rows][parted].sum()
+
+
+def induced_cost(distances, X, centers, weight, rows, some, feature, threshold):
+    """Equation 7 of Laber et al. (2023): rows go to the nearest centre of their side."""
+    total = 0.0
+    for row in rows:
+        side = (centers[some, feature] <= threshold) == (X[row, feature] <= threshold)
+        total += weight[row] * distances[row, some[side]].min()
+    return total
+
+
+def check_imm(tree, X, centers, weight):
+    """Walk down the tree: fewest mistakes at every node, the first of equal cuts."""
+    labels = squared(X, centers).argmin(axis=1)
+    todo = [(0, np.arange(len(X)), np.arange(len(centers)), True)]
+    while todo:
+        node, rows, some, is_complete = todo.pop()
+        options = {}
+        for cut in cuts_that_part(X, rows, centers, some):
+            found = mistakes(X, centers, weight, labels, rows, some, *cut)
+            # Nothing on the right though some belong there: not after rows were dropped.
+            is_beyond = found > 0 and bool((X[rows, cut[0]] <= cut[1]).all())
+            options[cut] = (is_beyond and not is_complete, found)
+        if not options:
+            assert tree.children_left[node] < 0
+            assert tree.leaf_label[node] == some[0]
+            continue
+        (feature,), threshold = tree.split(node)[0], tree.threshold[node]
+        assert (feature, threshold) == min(options, key=lambda cut: (*options[cut], *cut))
+        left, places = X[rows, feature] <= threshold, centers[:, feature] <= threshold
+        kept = left == places[labels[rows]]
+        for child, side in ((tree.children_left[node], True), (tree.children_right[node], False)):
+            below = rows[kept & (left == side)]
+            complete = is_complete and kept[left == side].all()
+            todo.append((child, below, some[places[some] == side], complete))
+
+
+@settings(**SMALL)
+@given(problems())
+def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
+    X, centers, weight = problem
+    tree = build_imm(X, centers, sample_weight=weight)
+    check_imm(tree, X, centers, weight)
+    distinct = np.unique(centers, axis=0)
+    assert tree.n_leaves == len(distinct)
+    assert len(np.unique(tree.leaf_label[tree.leaves])) == len(distinct)
+
+
+def walk(tree, X, centers):
+    """(node, rows, centres, edges above) of the decision nodes."""
+    todo = [(0, np.arange(len(X)), np.arange(len(centers)), [])]
+    while todo:
+        node, rows, some, path = todo.pop()
+        if tree.children_left[node] < 0:
+            assert len(np.unique(centers[some], axis=0)) == 1
+            assert tree.leaf_label[node] == some[0]
+            continue
+        yield node, rows, some, path
+        (feature,), threshold = tree.split(node)[0], tree.threshold[node]
+        left, places = X[rows, feature] <= threshold, centers[some, feature] <= threshold
+        for child, side in ((tree.children_left[node], True), (tree.children_right[node], False)):
+            edges = [*path, (feature, side)]
+            todo.append((child, rows[left == side], some[places == side], edges))
+
+
+@settings(**SMALL)
+@given(problems())
+def test_exgreedy_induces_the_least_cost_at_every_node(problem):
+    X, centers, weight = problem
+    tree = build_exgreedy(X, centers, sample_weight=weight)
+    distances = squared(X, centers)
+    for node, rows, some, _ in walk(tree, X, centers):
+        chosen = (int(tree.split(node)[0][0]), tree.threshold[node])
+        costs = {
+            cut: induced_cost(distances, X, centers, weight, rows, some, *cut)
+            for cut in cuts_that_part(X, rows, centers, some)
+        }
+        least = min(costs.values())
+        assert is_close(costs[chosen], least)
+        if np.array_equal(centers, np.round(centers)):  # else sums of floats hide equal costs
+            assert chosen == min(cut for cut, cost in costs.items() if cost == least)
+
+
+def eval_wad(n, k, r_p, r_c):
+    """Algorithm 2 of Laber et al. (2023), with whole centres."""
+    if k == 1:
+        return 0
+    k_left = min(max(ceil(k * r_c), 1), k - 1)
+    n_left = n * r_p
+    inner = n_left * eval_wad(n_left, k_left, r_p, r_c)
+    inner += (n - n_left) * eval_wad(n - n_left, k - k_left, r_p, r_c)
+    return 1 + inner / n if n else 1 + eval_wad(0, k_left, r_p, r_c)
+
+
+def expected_explanation(X, weight, centers, rows, some, path, feature, threshold):
+    """Algorithm 3."""
+    total, left = weight[rows].sum(), weight[rows][X[rows, feature] <= threshold].sum()
+    r_p = Fraction(int(left), int(total))
+    r_c = Fraction(int((centers[some, feature] <= threshold).sum()), len(some))
+    depth = eval_wad(Fraction(int(total)), len(some), r_p, r_c)
+    if (feature, True) in path:
+        depth -= r_p
+    if (feature, False) in path:
+        depth -= 1 - r_p
+    return float(depth)
+
+
+@settings(**SMALL)
+@given(problems(), st.sampled_from([0.03, 0.3, 5.0]))
+def test_exshallow_minimises_price_plus_depth_at_every_node(problem, factor):
+    X, centers, weight = problem
+    tree = build_exshallow(X, centers, depth_factor=factor, sample_weight=weight)
+    distances = squared(X, centers)
+    for node, rows, some, path in walk(tree, X, centers):
+        current = (weight[rows] * distances[rows][:, some].min(axis=1)).sum() if len(rows) else 0
+        if current == 0:  # see test_rows_on_their_centers
+            continue
+        chosen = (int(tree.split(node)[0][0]), tree.threshold[node])
+        values = {}
+        for cut in cuts_that_part(X, rows, centers, some):
+            cost = induced_cost(distances, X, centers, weight, rows, some, *cut)
+            depth = expected_explanation(X, weight, centers, rows, some, path, *cut)
+            values[cut] = cost / current + factor * depth
+        assert is_close(values[chosen], min(values.values()))
+
+
+def test_rows_on_their_centers():
+    """Where nothing costs anything, cuts that part no row come first, then shallow trees."""
+    X = np.arange(8.0)[:, None]
+    tree = build_exshallow(X, X)
+    assert tree.n_leaves == 8
+    assert tree.max_depth <= 4
+    np.testing.assert_array_equal(tree.predict(X), np.arange(8))
+
+
+@given(st.integers(2, 12), st.data())
+def test_expected_depth_is_the_paper_s_recursion(k, data):
+    n_left = data.draw(st.integers(1, k - 1))
+    share = data.draw(st.fractions(0, 1, max_denominator=50))
+    table = np.empty(k + 1)
+    got = expected_depth(float(share), float(share), n_left, k, (0.0, 0.0), table)
+    assert got == pytest.approx(float(eval_wad(Fraction(7), k, share, Fraction(n_left, k))))
+    other = data.draw(st.floats(0, 1))
+    low, high = sorted([float(share), other])
+    bound = expected_depth(low, high, n_left, k, (0.0, 0.0), table)
+    for at in np.linspace(low, high, 7):
+        assert bound <= expected_depth(at, at, n_left, k, (0.0, 0.0), table) + 1e-12
+
+
+# ---------------------------------------------------------------- cuts of any kind
+
+
+def best_saving(distances, weight, X, rows):
+    """(saving, feature, threshold) of the first best cut of a leaf."""
+    cost = (weight[rows, None] * distances[rows]).sum(axis=0).min()
+    best = (0.0, None, None)
+    for feature in range(X.shape[1]):
+        for threshold in np.unique(X[rows, feature])[:-1]:
+            left = X[rows, feature] <= threshold
+            sides = [
+                (weight[r, None] * distances[r]).sum(axis=0) for r in (rows[left], rows[~left])
+            ]
+            saving = cost - sum(side.min() for side in sides)
+            if saving > best[0]:
+                best = (saving, feature, threshold)
+    return best
+
+
+def expand_plainly(X, centers, weight, leaves, number, max_leaves):
+    """Leaves (rows, label) of best-first expansion; the next node gets `number`."""
+    distances = squared(X, centers)
+    found = {i: best_saving(distances, weight, X, rows) for i, (rows, _) in leaves.items()}
+    while len(leaves) < max_leaves and max(found[i][0] for i in leaves) > 0:
+        node = max(leaves, key=lambda i: (found[i][0], -i))
+        _, feature, threshold = found[node]
+        rows, _ = leaves.pop(node)
+        left = X[rows, feature] <= threshold
+        for part in (rows[left], rows[~left]):
+            label = (weight[part, None] * distances[part]).sum(axis=0).argmin()
+            leaves[number] = (part, label)
+            found[number] = best_saving(distances, weight, X, part)
+            number += 1
+    return leaves
+
+
+@settings(**SMALL)
+@given(problems(), st.integers(0, 5), st.sampled_from(["imm", "none"]))
+def test_exkmc_makes_the_best_expansions(problem, extra, base):
+    X, centers, weight = problem
+    centers = np.round(centers)  # so that sums are exact and equal savings are equal
+    k = len(centers)
+    tree = build_exkmc(X, centers, max_leaves=k + extra, base=base, sample_weight=weight)
+    if base == "imm":
+        start = build_imm(X, centers, sample_weight=weight)
+        leaf, n_nodes = start.apply(X), start.n_nodes
+        leaves = {i: (np.flatnonzero(leaf == i), start.leaf_label[i]) for i in np.unique(leaf)}
+        n_empty = start.n_leaves - len(leaves)
+    else:
+        label = (weight[:, None] * squared(X, centers)).sum(axis=0).argmin()
+        leaves, n_nodes, n_empty = {0: (np.arange(len(X)), label)}, 1, 0
+    expected = expand_plainly(X, centers, weight, leaves, n_nodes, k + extra - n_empty)
+    assert tree.n_leaves == len(expected) + n_empty
+    leaf_of_row = tree.apply(X)
+    for node, (rows, label) in expected.items():
+        assert set(leaf_of_row[rows]) == {node}
+        assert tree.leaf_label[node] == label
+
+
+@settings(**SMALL)
+@given(problems(max_rows=30))
+def test_sparse_rows_and_threads_give_the_same_tree(problem):
+    X, centers, weight = problem
+    X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
+    for build, options in (
+        (build_imm, {}),
+        (build_exgreedy, {}),
+        (build_exshallow, {}),
+        (build_exkmc, {"max_leaves": 9}),
+        (build_exkmc, {"max_leaves": 9, "base": "none"}),
+    ):
+        tree = build(X, centers, sample_weight=weight, **options)
+        for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X[:, ::-1][:, ::-1]):
+            assert build(form, centers, sample_weight=weight, **options) == tree
+        for n_jobs in (2, 3, -1):
+            assert build(X, centers, sample_weight=weight, n_jobs=n_jobs, **options) == tree
