@@ -11,7 +11,11 @@ from . import __version__
 from .comparison import Row, format_table
 from .estimator import TAOClustering
 from .loading import load_data
-from .measures import weighted_average_depth
+from .measures import (
+    normalized_mutual_information,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
 
 
 def main(argv=None):
@@ -86,8 +90,16 @@ def _fit(options):
     ).fit(X)
     tree = model.tree_
     seconds = time.perf_counter() - start
-    depth = weighted_average_depth(tree, X)
-    print(format_table([Row("TAO oblique", model.cost_increase_, tree, depth, seconds)]))
+    row = Row(
+        "TAO oblique",
+        model.cost_increase_,
+        tree,
+        weighted_average_depth(tree, X),
+        weighted_average_explanation_size(tree, X),
+        normalized_mutual_information(model.labels_, model.free_labels_),
+        seconds,
+    )
+    print(format_table([row]))
     print("\n" + tree.to_text(feature_names, max_terms=8))
     np.savetxt(labels_path, model.labels_, fmt="%d", header="cluster", comments="")
     tree_path.write_text(tree.to_json(indent=1), encoding="utf-8")

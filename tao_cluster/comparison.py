@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .measures import cost_increase, weighted_average_depth
+from .measures import (
+    cost_increase,
+    normalized_mutual_information,
+    weighted_average_depth,
+    weighted_average_explanation_size,
+)
 
 _HEADER = (
     "method",
@@ -14,21 +19,32 @@ _HEADER = (
     "parameters",
     "features/node",
     "WAD",
+    "WAES",
+    "NMI",
     "seconds",
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method: name, percent of cost over the free clustering, its tree, mean depth, time.
+    """One method.
 
-    `tree` and `average_depth` are None for a method without a tree.
+    Parameters
+    ----------
+    method : str
+    cost_increase : float, percent over the free clustering
+    tree : Tree, None for a method without one
+    average_depth, explanation_size, agreement : float
+        WAD, WAES, and NMI with the free clustering; None without a tree.
+    seconds : float
     """
 
     method: str
     cost_increase: float
     tree: object
     average_depth: float | None
+    explanation_size: float | None
+    agreement: float | None
     seconds: float
 
     def cells(self):
@@ -36,11 +52,12 @@ class Row:
         head = (self.method, f"{self.cost_increase:.2f}")
         tail = (f"{self.seconds:.2f}",)
         if self.tree is None:
-            return head + ("-",) * 5 + tail
+            return head + ("-",) * (len(_HEADER) - 3) + tail
         tree = self.tree
         shape = (tree.n_leaves, tree.max_depth, tree.n_parameters)
-        means = (f"{tree.features_per_split:.1f}", f"{self.average_depth:.2f}")
-        return head + tuple(map(str, shape)) + means + tail
+        means = (self.average_depth, self.explanation_size, self.agreement)
+        features = f"{tree.features_per_split:.1f}"
+        return (*head, *map(str, shape), features, *(f"{x:.2f}" for x in means), *tail)
 
 
 def measure_tree(method, tree, X, objective, free, seconds, sample_weight=None):
@@ -64,8 +81,15 @@ def measure_tree(method, tree, X, objective, free, seconds, sample_weight=None):
     data, labels = objective.prepare(X), tree.predict(X)
     centers = objective.update_centers(data, labels, weight, free.centers)
     cost = objective.value(data, labels, weight, centers)
-    depth = weighted_average_depth(tree, X, sample_weight)
-    return Row(method, cost_increase(cost, free.inertia), tree, depth, seconds)
+    return Row(
+        method,
+        cost_increase(cost, free.inertia),
+        tree,
+        weighted_average_depth(tree, X, sample_weight),
+        weighted_average_explanation_size(tree, X, sample_weight),
+        normalized_mutual_information(labels, free.labels, sample_weight),
+        seconds,
+    )
 
 
 def format_table(rows):

@@ -11,7 +11,7 @@ from .comparison import Row, format_table, measure_tree
 from .estimator import TAOClustering
 from .objectives import KMeans
 from .plot import save_tree
-from .reference import free_clustering
+from .reference import FreeClustering, free_clustering
 
 N_CLUSTERS = 10
 LAMBDAS = (0.03, 0.1, 0.3)  # the last one is drawn
@@ -26,22 +26,21 @@ def run_demo(out="tao_digits.png"):
     out : path of the picture
     """
     X = load_digits().data / 16
-    # Compile the kernels first: seconds are those of the methods.
-    TAOClustering(2, depth=1, n_mu_steps=1, random_state=0).fit(X[:100])
+    _compile(X[:100])
 
     print(f"digits: {len(X)} images of 8x8 pixels in [0, 1], {N_CLUSTERS} clusters")
     start = time.perf_counter()
     reference = FreeKMeans(N_CLUSTERS, n_init=10, random_state=0).fit(X)
-    rows = [Row("free k-means", 0.0, None, None, time.perf_counter() - start)]
+    rows = [Row("free k-means", 0.0, *(None,) * 4, time.perf_counter() - start)]
     objective = KMeans()
     free = free_clustering(
         reference, objective, X, objective.prepare(X), N_CLUSTERS, np.ones(len(X)), 0
     )
-    for n_leaves in (N_CLUSTERS, 4 * N_CLUSTERS):
+    for name, build in _axis_aligned(X, free).items():
         start = time.perf_counter()
-        tree = cart_tree(X, free.labels, n_leaves)
+        tree = build()
         seconds = time.perf_counter() - start
-        rows.append(measure_tree(f"CART, {n_leaves} leaves", tree, X, objective, free, seconds))
+        rows.append(measure_tree(name, tree, X, objective, free, seconds))
     for lambda_ in LAMBDAS:
         start = time.perf_counter()
         model = TAOClustering(
@@ -58,3 +57,26 @@ def run_demo(out="tao_digits.png"):
     )
     save_tree(out, model, X, image_shape=IMAGE_SHAPE, title=title)
     print(f"\nThe last tree is drawn in {out}")
+
+
+def _axis_aligned(X, free):
+    """Name to the function without arguments that builds a tree with tests of one feature."""
+    import greedy  # it builds on this package
+
+    k, centers = len(free.centers), free.centers
+    return {
+        f"CART, {k} leaves": lambda: cart_tree(X, free.labels, k),
+        f"CART, {4 * k} leaves": lambda: cart_tree(X, free.labels, 4 * k),
+        "IMM": lambda: greedy.build_imm(X, centers),
+        "ExGreedy": lambda: greedy.build_exgreedy(X, centers),
+        "ExShallow": lambda: greedy.build_exshallow(X, centers),
+        f"ExKMC, {4 * k} leaves": lambda: greedy.build_exkmc(X, centers, max_leaves=4 * k),
+    }
+
+
+def _compile(X):
+    """Run everything once on a few rows, so that seconds are those of the methods."""
+    model = TAOClustering(2, depth=1, n_mu_steps=1, random_state=0).fit(X)
+    free = FreeClustering(model.free_labels_, model.free_centers_, model.free_inertia_)
+    for build in _axis_aligned(X, free).values():
+        build()

@@ -49,9 +49,11 @@ def test_cost_increase(cost, free, percent):
 
 
 def test_table(staircase):
-    rows = [Row("free", 0.0, None, None, 0.5), Row("tree", 12.345, staircase, 2.25, 61.0)]
+    free = Row("free", 0.0, None, None, None, None, 0.5)
+    rows = [free, Row("tree", 12.345, staircase, 2.25, 1.5, 0.875, 61.0)]
     head, rule, free, tree = format_table(rows).splitlines()
     assert head.split("  ")[0] == "method"
     assert set(rule) == {"-", " "}
-    assert free.split() == ["free", "0.00", "-", "-", "-", "-", "-", "0.50"]
-    assert tree.split() == ["tree", "12.35", "4", "3", "10", "1.0", "2.25", "61.00"]
+    assert free.split() == ["free", "0.00", *"-------", "0.50"]
+    means = ["2.25", "1.50", "0.88", "61.00"]
+    assert tree.split() == ["tree", "12.35", "4", "3", "10", "1.0", *means]
