@@ -151,19 +151,22 @@ def _sums_above(values, price, edges, above):
 
 def _parting_sums_dense(X, slot, node, edges, rank, lo, cost, gain, right):
     values, above = np.empty(_CHUNK), np.empty(edges.shape[1], np.int64)
-    first = node.first
-    for label in range(first.shape[0] - 1):
-        for start in range(first[label], first[label + 1], _CHUNK):
-            stop = min(start + _CHUNK, first[label + 1])
-            rows, price = node.rows[start:stop], node.price[start:stop]
-            chunk, total = values[: stop - start], price.sum()
-            for f in range(edges.shape[0]):
-                _gather(X, lo + f, rows, slot, chunk)
-                _sums_above(chunk, price, edges[f], above)
-                _fold(above, total, rank[f, label], cost[f], gain[f])
-                if right.shape[1]:
-                    _sums_above(chunk, node.mass[start:stop], edges[f], above)
-                    right[f] += above
+    first, n_features = node.first, edges.shape[0]
+    # Where rows are contiguous, all features of some rows; else all rows of a feature.
+    step = n_features if X.strides[0] > X.strides[1] else 1
+    for begin in range(0, n_features, step):
+        for label in range(first.shape[0] - 1):
+            for start in range(first[label], first[label + 1], _CHUNK):
+                stop = min(start + _CHUNK, first[label + 1])
+                rows, price = node.rows[start:stop], node.price[start:stop]
+                chunk, total = values[: stop - start], price.sum()
+                for f in range(begin, begin + step):
+                    _gather(X, lo + f, rows, slot, chunk)
+                    _sums_above(chunk, price, edges[f], above)
+                    _fold(above, total, rank[f, label], cost[f], gain[f])
+                    if right.shape[1]:
+                        _sums_above(chunk, node.mass[start:stop], edges[f], above)
+                        right[f] += above
 
 
 @jit
