@@ -349,7 +349,7 @@ def _try_inside(values, at, state, rows, change, node, depth, table, best):
             bound += _depth_term(mass, mass + weight, at[1], at[2], at[0], depth, table)
             bound -= _SLACK * abs(bound)
         if members.shape[0] and bound <= best[0]:
-            sorted_ = members[np.argsort(inside[members])]
+            sorted_ = members[np.argsort(inside[members], kind="mergesort")]
             start = (cost, n_left, mass)
             best = _try_sorted(inside, sorted_, at, start, rows, change, node, depth, table, best)
         cost, n_left, mass = cost + total, n_left + members.shape[0], mass + weight
@@ -432,7 +432,7 @@ def parting_cut(X, slot, node, depth, lo, hi):
     _parting_sums(X, slot, node, edges, rank, lo, cost, gain, right)
 
     table, bound = np.empty(n_centers + 1), np.empty(edges.shape)
-    best = (np.inf, -1, np.inf)
+    best = (np.inf, np.int64(-1), np.inf)
     least = np.empty(n_features)
     for f in range(n_features):
         _bounds(lo + f, edges[f], cost[f], gain[f], right[f], depth, table, bound[f])

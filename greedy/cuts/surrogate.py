@@ -240,7 +240,7 @@ def _try_intervals(X, slot, feature, edges, n_edges, sums, leaf, best):
 @jit
 def _try_sorted(some, values, feature, left, leaf, best):
     """Best cut at one of the values of some rows, or `best`; `left` are the sums below them."""
-    order, running = np.argsort(values), left.copy()
+    order, running = np.argsort(values, kind="mergesort"), left.copy()
     savings = np.empty((some.shape[0], left.shape[0]))
     _fill_savings(some[order], leaf, savings)
     for i in range(order.shape[0]):
@@ -289,7 +289,7 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
     room = n_features if keeps else block
     edges, n_edges = np.empty((room, N_EDGES + 1)), np.empty(room, np.int64)
     sums = np.zeros((room, n_buckets, totals.shape[0]))
-    best, bound = (0.0, -1, np.inf), np.empty(n_features)
+    best, bound = (0.0, np.int64(-1), np.inf), np.empty(n_features)
     for start in range(0, n_features, block):
         at, n = start if keeps else 0, min(block, n_features - start)
         _sum_features(X, slot, leaf, sample, lo + start, edges, n_edges, sums, at, n)
