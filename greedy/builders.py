@@ -1,12 +1,21 @@
 """The builders: pure functions from rows and reference centres to an axis-aligned tree."""
 
+import warnings
+from numbers import Integral, Real
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .growth import Growth, grow, with_midpoints
 from .points import Points
 from .rules import CenterLeaf, CutSurrogate, PartCenters
 
+# What every builder checks by itself; Points.of checks the rest.
+_SHARED = {"midpoints": ["boolean"], "n_jobs": [None, Integral]}
 
+
+@validate_params(_SHARED, prefer_skip_nested_validation=True)
 def build_imm(
     X, centers, *, sample_weight=None, embedding=None, labels=None, midpoints=False, n_jobs=None
 ):
@@ -14,15 +23,19 @@ def build_imm(
 
     Every node is cut where the fewest rows (by weight) are parted from their centre; these are
     dropped before its children are cut (Dasgupta, Frost, Moshkovitz & Rashtchian 2020,
-    algorithm 1). Thresholds lie in [min, max) of the centres that are left. Where rows have been
-    dropped, a cut that leaves none of the others on its right, though some belong there, is
-    made only if there is no other: it would give a leaf that no row reaches. Centres that
-    coincide share a leaf, with the lowest label.
+    algorithm 1). Thresholds lie in [min, max) of the centres that are left. Centres that coincide
+    share a leaf, with the lowest label.
+
+    One rule is not in the paper, but in its published program: where rows have been dropped, a
+    cut that leaves none of the others on its right, though some belong there, is made only if
+    there is no other, since it would give a leaf that no row reaches. Without it the tree of
+    the UCI letter data (26 clusters, standardised) costs 33.1 % more than k-means, with it 32.2 %.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d)
-        float32 or float64; sparse input is copied into columns and never made dense.
+        float32 or float64. Sparse input is copied into columns and never made dense; its
+        distances lose digits where columns lie far from zero.
     centers : array-like of shape (k, m)
         Reference centres; m = d without an embedding.
     sample_weight : array-like of shape (n,), optional
@@ -58,6 +71,7 @@ def build_imm(
     return finish(part_centers(points, keep_labels=True), points, midpoints)
 
 
+@validate_params(_SHARED, prefer_skip_nested_validation=True)
 def build_exgreedy(X, centers, *, sample_weight=None, embedding=None, midpoints=False, n_jobs=None):
     """ExGreedy: every cut has the least cost when rows go to the nearest centre of their side.
 
@@ -69,6 +83,10 @@ def build_exgreedy(X, centers, *, sample_weight=None, embedding=None, midpoints=
     return finish(part_centers(points), points, midpoints)
 
 
+@validate_params(
+    {**_SHARED, "depth_factor": [Interval(Real, 0, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
 def build_exshallow(
     X,
     centers,
@@ -92,12 +110,18 @@ def build_exshallow(
     X, centers, sample_weight, embedding, midpoints, n_jobs
         As in :func:`build_imm`, like the return value and the errors.
     """
-    if depth_factor < 0:
-        raise ValueError(f"depth_factor={depth_factor} must be at least 0.")
     points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
     return finish(part_centers(points, depth_factor=depth_factor), points, midpoints)
 
 
+@validate_params(
+    {
+        **_SHARED,
+        "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
+        "base": [StrOptions({"imm", "none"})],
+    },
+    prefer_skip_nested_validation=True,
+)
 def build_exkmc(
     X,
     centers,
@@ -106,6 +130,7 @@ def build_exkmc(
     base="imm",
     sample_weight=None,
     embedding=None,
+    labels=None,
     midpoints=False,
     n_jobs=None,
 ):
@@ -120,12 +145,15 @@ def build_exkmc(
     max_leaves : int >= k, default 2 k
     base : {"imm", "none"}, default="imm"
         Tree to start from; "none" is a single leaf.
-    X, centers, sample_weight, embedding, midpoints, n_jobs
-        As in :func:`build_imm`, like the return value and the errors.
+    X, centers, sample_weight, embedding, labels, midpoints, n_jobs
+        As in :func:`build_imm`, like the return value and the errors. `labels` are the base's.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a KeyboardInterrupt ended the expansion; the tree has the leaves made until then.
     """
-    if base not in {"imm", "none"}:
-        raise ValueError(f"base={base!r} must be 'imm' or 'none'.")
-    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
+    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
     growth, _ = expand(points, max_leaves, base)
     return finish(growth, points, midpoints)
 
@@ -175,12 +203,19 @@ def expand(points, max_leaves, base):
         growth, root = Growth(), rule.leaf(points.rows)
         leaves = {growth.add(root.label): root}
     n_base = growth.n_leaves
-    grow(growth, leaves, rule, max_leaves)
+    try:
+        grow(growth, leaves, rule, max_leaves)
+    except KeyboardInterrupt:
+        warnings.warn(
+            f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return growth, n_base
 
 
 def finish(growth, points, midpoints):
-    """Tree of a growth, which gets the thresholds of the tree."""
+    """Tree of a growth. With midpoints, the growth's thresholds are replaced by them."""
     tree = growth.to_tree(points.n_features)
     if midpoints:
         tree = with_midpoints(tree, points.X, points.positions)

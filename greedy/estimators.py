@@ -9,9 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tao_cluster.base import TreeClustering
+from tao_cluster.base import Task, TreeClustering
 from tao_cluster.measures import cost_increase, weighted_average_explanation_size
 from tao_cluster.objectives import KMeans
+from tao_cluster.reference import FreeClustering
 
 from .builders import expand, finish, part_centers
 from .points import Points
@@ -53,8 +54,9 @@ class GreedyTree(TreeClustering):
 
         Returns
         -------
-        Tree
+        Tree, for as many clusters as there are centres, whatever `n_clusters` is
         """
+        self._validate_params()
         points = Points.of(X, centers, sample_weight, None, labels, self.n_jobs)
         return finish(self._grow(points), points, self.midpoints)
 
@@ -70,8 +72,7 @@ class GreedyTree(TreeClustering):
 
     def _points(self, task):
         embedding = None if task.space is task.X else task.space
-        free = task.free
-        return Points.of(task.X, free.centers, task.weight, embedding, free.labels, self.n_jobs)
+        return Points.of(task.X, task.free.centers, task.weight, embedding, n_jobs=self.n_jobs)
 
     def _explain(self, task):
         points = self._points(task)
@@ -219,7 +220,7 @@ class ExShallowSearch(GreedyTree):
         Goal: mean number of conditions that explain a row (WAES). None is as short as the goal
         for the cost lets it be; without any goal this is ExShallow.
     max_iter : int, default=12
-        Most trees that are built.
+        Most trees that are built. A KeyboardInterrupt ends the search with the best so far.
     n_clusters, reference, midpoints, n_jobs, random_state
         As in :class:`IMM`, like the attributes but for those below.
 
@@ -228,7 +229,9 @@ class ExShallowSearch(GreedyTree):
     depth_factor_ : float
         That of `tree_`.
     history_ : list of dict
-        One record a tree: depth_factor, cost_increase, explanation_size.
+        One record a tree (not a cut): depth_factor, cost_increase, explanation_size.
+    n_iter_ : int
+        Number of trees.
 
     Examples
     --------
@@ -268,6 +271,15 @@ class ExShallowSearch(GreedyTree):
         self.max_cost_increase = max_cost_increase
         self.max_explanation_size = max_explanation_size
         self.max_iter = max_iter
+
+    def build(self, X, labels, centers, sample_weight, rng=None):
+        """See :meth:`GreedyTree.build`."""
+        self._validate_params()
+        objective = self._objective()
+        data = objective.prepare(X)
+        inertia = objective.value(data, labels, sample_weight, centers)
+        free = FreeClustering(labels, centers, inertia)
+        return self._explain(Task(X, X, objective, data, sample_weight, free))[0]
 
     def _explain(self, task):
         points = self._points(task)
@@ -374,6 +386,8 @@ class ExKMC(GreedyTree):
             If the base has more leaves, or more were asked for than `max_leaves`.
         """
         check_is_fitted(self)
+        if not isinstance(n_leaves, Integral):
+            raise ValueError(f"n_leaves={n_leaves!r} must be a whole number.")
         first, last = self.trace_[0]["leaves"], self.trace_[-1]["leaves"]
         most = max(last, self._max_leaves)
         if not first <= n_leaves <= most:

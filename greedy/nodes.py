@@ -175,7 +175,7 @@ def surrogate_node(points, rows):
         return label_costs(*terms), terms
 
     costs, terms = costs_up_to(np.inf)
-    most = finer_bound(costs.min(), len(rows), terms[-2])
+    most = finer_bound(costs.min(), weight, terms[-2])
     if most is not None:
         costs, terms = costs_up_to(most)
     own = int(costs.argmin())
@@ -195,7 +195,7 @@ def surrogate_node(points, rows):
     )
 
 
-def finer_bound(cost, n_rows, scale):
+def finer_bound(cost, weight, scale):
     """Bound of a least cost whose whole number says too little, None if it says enough.
 
     A few rows far away can make the unit of the prices so large that the others' vanish. Then
@@ -205,19 +205,21 @@ def finer_bound(cost, n_rows, scale):
     Parameters
     ----------
     cost : float, least cost as a whole number
-    n_rows : int
+    weight : float64 array of shape (m,), of the rows
     scale : float
 
     Returns
     -------
     float, in the units of the distances, or None
     """
-    return (cost + n_rows) / scale if cost < _COARSE * n_rows else None
+    error = (len(weight) + weight.sum()) / 2  # of a sum of prices, each rounded twice
+    return (cost + 2 * error) / scale if cost < _COARSE * error else None
 
 
 def is_coarse(node):
     """Whether some row of a node pays less than a price can tell."""
-    return len(node.price) > 0 and node.price.min() < _COARSE
+    unit = np.maximum(node.weight[node.rows], 1.0)
+    return bool((node.price < _COARSE * unit).any())
 
 
 @jit

@@ -9,11 +9,15 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numba import types
 from numba.extending import overload
-from sklearn.utils.validation import _check_sample_weight, check_array
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
 from tao_cluster._jit import jit
 from tao_cluster.objectives import cluster_means
 from tao_cluster.routing import canonical_csr, kernel_view
+
+# Whole numbers up to here stay, so that weight 2 is exactly the row twice. A price is rounded
+# before it is multiplied by the weight: large weights would multiply the rounding.
+_SMALL_WEIGHT = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +30,7 @@ class Points:
     columns : array X, or (data, indices, indptr) of the CSC form of a sparse X
     rows : int64 array, those of positive weight
     weight : float64 array of shape (n,)
+        In a unit of its own, a power of two.
     positions : float64 array of shape (k, d)
         Where cuts see the centres.
     distances : float64 array of shape (n, k)
@@ -92,7 +97,7 @@ class Points:
             raise ValueError("The squared distances to the centres overflow; rescale the data.")
         terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
         own, _, nearest, _, spread = terms
-        labels = own if labels is None else np.asarray(labels, dtype=np.int64)
+        labels = own if labels is None else _check_labels(labels, len(weight), len(centers))
         positions = centers
         if embedding is not None:
             positions = cluster_means(X, labels, weight, len(centers))
@@ -100,7 +105,7 @@ class Points:
             X=X,
             columns=_columns(X),
             rows=np.flatnonzero(weight > 0),
-            weight=weight,
+            weight=_in_unit(weight),
             positions=positions,
             distances=distances,
             labels=labels,
@@ -160,6 +165,23 @@ class Points:
 def _check_rows(X, name):
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
     return canonical_csr(X) if sp.issparse(X) else X
+
+
+def _check_labels(labels, n_rows, n_clusters):
+    labels = column_or_1d(labels)
+    is_whole = labels.dtype.kind in "iu" and len(labels) == n_rows
+    if not is_whole or labels.min() < 0 or labels.max() >= n_clusters:
+        raise ValueError(
+            f"labels must be {n_rows} whole numbers, one a row, in 0..{n_clusters - 1}."
+        )
+    return labels.astype(np.int64)
+
+
+def _in_unit(weight):
+    """Weights as small whole numbers, or with a largest one of about 1; see _SMALL_WEIGHT."""
+    if weight.max() <= _SMALL_WEIGHT and np.array_equal(weight, np.floor(weight)):
+        return weight
+    return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
 
 def _columns(X):
@@ -243,6 +265,7 @@ def squared_distances(X, centers):
     """Squared Euclidean distances of rows to centres.
 
     Dense rows by differences, so that whole numbers give exact distances and exact ties.
+    Sparse rows by their stored values alone, which loses digits for columns far from zero.
 
     Parameters
     ----------

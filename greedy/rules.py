@@ -68,7 +68,8 @@ class PartCenters:
         node, depth = self._node(leaf, all_left)
         best = self._search(node, depth)
         if best is not None and is_coarse(node):
-            most = finer_bound(best[0] / depth.unit, len(node.rows), node.scale)
+            weight = self.points.weight[node.rows]
+            most = finer_bound(best[0] / depth.unit, weight, node.scale)
             if most is not None:
                 best = self._search(*self._node(leaf, all_left, most))
         return best

@@ -1,7 +1,10 @@
 """Size against cost: what every tree on ExKMC's way costs, and the search for a depth factor."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from tao_cluster.measures import cost_increase
 from tao_cluster.routing import kernel_view
@@ -27,7 +30,9 @@ def trace(task, points, growth, tree, n_base):
         leaves, surrogate (cost with the reference centres), cost (with optimal centres) and
         cost_increase (percent over the free clustering).
     """
-    leaf_of_row = np.searchsorted(tree.leaves, tree.route(kernel_view(task.X)))
+    leaf_of_row = np.searchsorted(
+        tree.leaves, tree.route(kernel_view(task.X), n_jobs=points.n_jobs)
+    )
     n_rows, n_last = len(leaf_of_row), tree.n_leaves
     member = sp.csr_matrix((task.weight, (leaf_of_row, np.arange(n_rows))), (n_last, n_rows))
     mass, surrogate = np.asarray(member.sum(axis=1)).ravel(), member @ points.distances
@@ -69,7 +74,7 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
 
     Laber, Murtinho & Oliveira (2023), section 4.4: from `start`, lower the factor while the
     cost is above its goal, raise it while only the explanations are too long, by doubling and
-    bisection.
+    bisection. Where every tree so far costs too much, the last attempt is the factor 0.
 
     Parameters
     ----------
@@ -85,19 +90,28 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
     cheapest. And the list of all records: depth_factor, cost_increase, explanation_size.
     """
     low, high, factor, tried = 0.0, np.inf, start, []
-    for _ in range(max_iter):
-        cost, size, result = attempt(factor)
-        tried.append((_record(factor, cost, size), result))
-        if cost > max_cost_increase:
-            high = factor
-        elif size > max_explanation_size:
-            low = factor
-        else:
-            break
-        factor = 2 * low if high == np.inf else (low + high) / 2
-    if all(record["cost_increase"] > max_cost_increase for record, _ in tried):
-        cost, size, result = attempt(0.0)
-        tried.append((_record(0.0, cost, size), result))
+    try:
+        for i in range(max_iter):
+            if low == 0.0 and i > 0 and i == max_iter - 1:
+                factor = 0.0  # nothing met the goal for the cost: the last chance
+            cost, size, result = attempt(factor)
+            record = {"depth_factor": factor, "cost_increase": cost, "explanation_size": size}
+            tried.append((record, result))
+            if cost > max_cost_increase:
+                high = factor
+            elif size > max_explanation_size:
+                low = factor
+            else:
+                break
+            factor = 2 * low if high == np.inf else (low + high) / 2
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        warnings.warn(
+            f"Interrupted: the best of {len(tried)} trees is kept.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def rank(entry):
         cost, size = entry[0]["cost_increase"], entry[0]["explanation_size"]
@@ -106,7 +120,3 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
         return (0, 0.0, cost) if size <= max_explanation_size else (1, size, cost)
 
     return min(tried, key=rank), [record for record, _ in tried]
-
-
-def _record(factor, cost, size):
-    return {"depth_factor": factor, "cost_increase": cost, "explanation_size": size}

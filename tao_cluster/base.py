@@ -28,6 +28,9 @@ from .routing import canonical_csr, kernel_view
 
 _FLOATS = [np.float64, np.float32]
 
+# Of all rows together: costs are weights times squares, and must not overflow.
+_LARGEST_WEIGHT = 1e100
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -73,8 +76,7 @@ class TreeClustering(
             What the tree tests. Sparse input is not made dense, float32 is not copied.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, at least 0; a row of weight 0 is an absent row. TAO with
-            LIBLINEAR takes whole numbers, or all equal.
+            Weights of the rows, at least 0; a row of weight 0 is an absent row.
         embedding : array-like or CSR matrix of shape (n, m), default X
             Where the rows are clustered: distances and centres live there.
 
@@ -97,6 +99,8 @@ class TreeClustering(
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry.")
+        if not weight.sum() < _LARGEST_WEIGHT:
+            raise ValueError(f"sample_weight must sum to less than {_LARGEST_WEIGHT:g}.")
         present = weight > 0
         if present.sum() < self.n_clusters:
             raise ValueError(

@@ -65,7 +65,8 @@ class TAOClustering(TreeClustering):
     tao_iter, init_tao_iter : int, default=5 and 20
         Most passes over the tree at each mu and in the direct fit.
     node_solver : {"auto", "liblinear"} or NodeSolver, default="auto"
-        Solver of the logistic regression at a node.
+        Solver of the logistic regression at a node. LIBLINEAR takes sample weights that are
+        whole numbers, or all equal.
     max_iter : int, default=100
         Most iterations of the clustering step at each mu.
     tol : float, default=0

@@ -42,7 +42,8 @@ def weighted_average_depth(tree, X, sample_weight=None):
     -------
     float
     """
-    return float(np.average(tree.depth[tree.apply(X)], weights=sample_weight))
+    depth = tree.depth[tree.apply(X)]
+    return float(np.average(depth, weights=_check_weight(sample_weight, len(depth))))
 
 
 def weighted_average_explanation_size(tree, X, sample_weight=None):
@@ -56,7 +57,8 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
     size = np.zeros(tree.n_nodes)
     for leaf in tree.leaves:
         size[leaf] = len(path_conditions(tree, leaf))
-    return float(np.average(size[tree.apply(X)], weights=sample_weight))
+    sizes = size[tree.apply(X)]
+    return float(np.average(sizes, weights=_check_weight(sample_weight, len(sizes))))
 
 
 def normalized_mutual_information(labels, reference_labels, sample_weight=None):
@@ -78,15 +80,15 @@ def normalized_mutual_information(labels, reference_labels, sample_weight=None):
     >>> normalized_mutual_information([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
+    weight = _check_weight(sample_weight, len(labels))
     rows = np.unique(labels, return_inverse=True)[1]
     columns = np.unique(reference_labels, return_inverse=True)[1]
-    joint = sp.coo_matrix((weight, (rows, columns))).toarray()
-    of_labels, of_reference = entropy(joint.sum(axis=1)), entropy(joint.sum(axis=0))
+    joint = sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of a pair
+    of_labels, of_reference = (entropy(np.asarray(joint.sum(axis=a)).ravel()) for a in (1, 0))
     mean = (of_labels + of_reference) / 2
     if mean == 0:
         return 1.0
-    shared = of_labels + of_reference - entropy(joint, axis=None)
+    shared = of_labels + of_reference - entropy(joint.data)
     return float(np.clip(shared / mean, 0.0, 1.0))
 
 
@@ -108,5 +110,16 @@ def feature_usage(tree, X, sample_weight=None):
         shape=(tree.n_nodes, tree.n_features),
     )
     on_path = (tree.path_matrix @ tests) > 0
-    share = np.bincount(tree.apply(X), sample_weight, tree.n_nodes)
+    leaves = tree.apply(X)
+    share = np.bincount(leaves, _check_weight(sample_weight, len(leaves)), tree.n_nodes)
     return on_path.T @ (share / share.sum())
+
+
+def _check_weight(sample_weight, n_rows):
+    """Weights of some rows: float64 array of shape (n_rows,), ones by default."""
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
+        raise ValueError(
+            f"sample_weight must be {n_rows} numbers, one a row, of at least 0 and not all 0."
+        )
+    return weight

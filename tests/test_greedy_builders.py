@@ -201,9 +201,15 @@ def test_outliers_do_not_blur_the_rest(build, data):
     assert (tree.predict(X) == build(X, centers).predict(X)).mean() > 0.99
 
 
-def test_small_weights_count_as_much_as_large_ones(build, data):
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 3e4, 1e8, 1e15, 1e90])
+def test_the_unit_of_the_weights_does_not_matter(build, data, scale):
     X, centers = data
-    assert build(X, centers, sample_weight=np.full(len(X), 1e-12)) == build(X, centers)
+    weight = np.random.default_rng(2).integers(1, 4, len(X)).astype(float)
+    tree, scaled = (build(X, centers, sample_weight=unit * weight) for unit in (1.0, scale))
+    assert scaled == tree
+    weight = np.random.default_rng(2).uniform(0.1, 1, len(X))
+    tree, scaled = (build(X, centers, sample_weight=unit * weight) for unit in (1.0, scale))
+    assert scaled == tree
 
 
 @pytest.mark.parametrize("build_", [build_imm, build_exgreedy])
@@ -244,7 +250,16 @@ def test_bad_parameters_get_one_sentence():
     X = np.arange(4.0)[:, None]
     with pytest.raises(ValueError, match="max_leaves=1 must be at least the number of clusters, 2"):
         build_exkmc(X, X[:2], max_leaves=1)
-    with pytest.raises(ValueError, match="base='cart' must be 'imm' or 'none'"):
+    with pytest.raises(ValueError, match="'base' parameter of build_exkmc must be a str among"):
         build_exkmc(X, X[:2], base="cart")
-    with pytest.raises(ValueError, match=r"depth_factor=-0\.1 must be at least 0"):
-        build_exshallow(X, X[:2], depth_factor=-0.1)
+    for leaves in (7.5, np.nan, "x"):
+        with pytest.raises(ValueError, match="'max_leaves' parameter of build_exkmc must be"):
+            build_exkmc(X, X[:2], max_leaves=leaves)
+    for factor in (-0.1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="'depth_factor' parameter of build_exshallow"):
+            build_exshallow(X, X[:2], depth_factor=factor)
+    for labels in ([0, 1, 2, 0], [0, 1, -1, 0], [0, 1], [0.5, 1, 0, 0], [np.nan] * 4):
+        with pytest.raises(
+            ValueError, match=r"labels must be 4 whole numbers, one a row, in 0\.\.1"
+        ):
+            build_imm(X, X[:2], labels=labels)

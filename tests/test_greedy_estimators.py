@@ -14,7 +14,17 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from greedy import IMM, ExGreedy, ExKMC, ExShallow, ExShallowSearch, build_exkmc, build_imm
+from greedy import (
+    IMM,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    ExShallowSearch,
+    build_exkmc,
+    build_imm,
+    estimators,
+    rules,
+)
 from tao_cluster import TAOClustering
 from tao_cluster.initial_trees import BUILDERS, InitialTree
 from tao_cluster.measures import (
@@ -118,6 +128,11 @@ def test_an_embedding_is_clustered_and_X_is_cut(method, digits):
         model.surrogate_score(digits)
 
 
+def test_weights_that_overflow_are_refused(method, digits):
+    with pytest.raises(ValueError, match="sample_weight must sum to less than"):
+        method(3).fit(digits, sample_weight=np.full(len(digits), 1e305))
+
+
 def test_not_fitted(method):
     for call in ("predict", "apply", "score", "surrogate_score"):
         with pytest.raises(NotFittedError):
@@ -168,6 +183,8 @@ def test_one_fit_gives_the_whole_curve(digits, digits_reference):
         assert record["surrogate"] == pytest.approx(-smaller.surrogate_score(digits))
     assert model.tree_at(40) == model.tree_
     assert model.tree_at(10) == IMM(10, **options).fit(digits).tree_
+    with pytest.raises(ValueError, match="must be a whole number"):
+        model.tree_at(20.0)
     for leaves in (9, 41):
         with pytest.raises(ValueError, match=rf"n_leaves={leaves} must lie in 10\.\.40"):
             model.tree_at(leaves)
@@ -232,6 +249,8 @@ def test_search_says_when_a_goal_is_out_of_reach(digits, digits_reference):
             10, max_cost_increase=1, max_iter=4, reference=digits_reference
         ).fit(digits)
     assert model.cost_increase_ == min(record["cost_increase"] for record in model.history_)
+    assert model.n_iter_ == len(model.history_) == 4
+    assert model.history_[-1]["depth_factor"] == 0
 
 
 # ---------------------------------------------------------------- as initial trees, measures
@@ -251,6 +270,60 @@ def test_builders_are_initial_trees(name, digits, digits_reference):
     assert by_name.cost_increase_ < axis_aligned.cost_increase_ / 2
 
 
+def test_the_search_is_an_initial_tree(digits, digits_reference):
+    search = ExShallowSearch(10, max_explanation_size=3.5)
+    options = {"lambda_": 0.1, "reference": digits_reference, "n_mu_steps": 2, "random_state": 0}
+    assert TAOClustering(10, init=search, **options).fit(digits).tree_.n_leaves >= 2
+    tree = ExShallowSearch(10, max_explanation_size=3.5, reference=digits_reference).fit(digits)
+    centers, weight = digits_reference.cluster_centers_, np.ones(len(digits))
+    built = search.build(digits, digits_reference.labels_, centers, weight)
+    assert built == tree.tree_
+
+
+def test_builders_check_their_parameters_as_initial_trees(digits):
+    with pytest.raises(ValueError, match="'depth_factor' parameter of ExShallow"):
+        TAOClustering(4, init=ExShallow(depth_factor=-1.0)).fit(digits)
+
+
+def interrupt_after(monkeypatch, place, n_calls):
+    """Raise KeyboardInterrupt at a later call of a function."""
+    module, name = place
+    function, calls = getattr(module, name), []
+
+    def interrupted(*arguments, **options):
+        calls.append(1)
+        if len(calls) > n_calls:
+            raise KeyboardInterrupt
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(module, name, interrupted)
+
+
+def test_an_interrupted_expansion_keeps_its_leaves(digits, digits_reference, monkeypatch):
+    interrupt_after(monkeypatch, (rules, "surrogate_cut"), 25)
+    model = ExKMC(10, max_leaves=60, reference=digits_reference)
+    with pytest.warns(ConvergenceWarning, match=r"Interrupted: the tree has \d+ of at most 60"):
+        model.fit(digits)
+    monkeypatch.undo()
+    n_leaves = model.tree_.n_leaves
+    assert 10 < n_leaves < 60
+    assert (
+        model.tree_ == ExKMC(10, max_leaves=n_leaves, reference=digits_reference).fit(digits).tree_
+    )
+    assert model.trace_[-1]["leaves"] == n_leaves
+
+
+def test_an_interrupted_search_keeps_its_best_tree(digits, digits_reference, monkeypatch):
+    interrupt_after(monkeypatch, (estimators, "part_centers"), 3)
+    model = ExShallowSearch(10, max_cost_increase=20, reference=digits_reference)
+    with pytest.warns(ConvergenceWarning, match="Interrupted: the best of 3 trees is kept"):
+        model.fit(digits)
+    assert model.cost_increase_ <= 20
+    interrupt_after(monkeypatch, (estimators, "part_centers"), 0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(digits)
+
+
 def test_initial_tree_with_an_embedding(digits):
     low = PCA(4, random_state=0).fit_transform(digits)
     model = TAOClustering(5, lambda_=0.1, init="imm", n_mu_steps=3, random_state=0)
@@ -260,6 +333,13 @@ def test_initial_tree_with_an_embedding(digits):
 def test_names_and_builders_agree(digits, digits_reference):
     centers = digits_reference.cluster_centers_
     assert IMM(10, reference=centers).fit(digits).tree_ == build_imm(digits, centers)
+    rng = np.random.default_rng(0)
+    for _ in range(40):  # rows as far from one centre as from another
+        X = rng.integers(0, 5, size=(12, 2)).astype(float)
+        centers_ = rng.integers(0, 5, size=(4, 2)).astype(float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert IMM(4, reference=centers_).fit(X).tree_ == build_imm(X, centers_)
     exkmc = ExKMC(10, max_leaves=33, reference=centers).fit(digits)
     assert exkmc.tree_ == build_exkmc(digits, centers, max_leaves=33)
 

@@ -7,6 +7,8 @@ from tao_cluster import Tree
 from tao_cluster.comparison import Row, format_table
 from tao_cluster.measures import (
     cost_increase,
+    feature_usage,
+    normalized_mutual_information,
     weighted_average_depth,
     weighted_average_explanation_size,
 )
@@ -57,3 +59,15 @@ def test_table(staircase):
     assert free.split() == ["free", "0.00", *"-------", "0.50"]
     means = ["2.25", "1.50", "0.88", "61.00"]
     assert tree.split() == ["tree", "12.35", "4", "3", "10", "1.0", *means]
+
+
+def test_measures_refuse_weights_that_weigh_nothing(staircase):
+    X = np.array([[3.5], [2.5]])
+    for measure in (weighted_average_depth, weighted_average_explanation_size, feature_usage):
+        for weight in ([0.0, 0.0], [1.0], [1.0, -1.0], [1.0, np.nan]):
+            with pytest.raises(ValueError, match="sample_weight must be 2 numbers"):
+                measure(staircase, X, weight)
+    with pytest.raises(ValueError, match="sample_weight must be 2 numbers"):
+        normalized_mutual_information([0, 1], [0, 1], [0, 0])
+    many = np.arange(30_000)  # as many clusters as rows: nothing of size rows x rows
+    assert normalized_mutual_information(many, many[::-1]) == pytest.approx(1)
