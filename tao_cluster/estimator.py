@@ -12,7 +12,7 @@ from ._threads import one_thread
 from .alternation import Problem, Schedule, alternate
 from .base import TreeClustering
 from .initial_trees import BUILDERS, InitialTree, initial_tree
-from .node_solvers import Liblinear, NodeSolver, check_supported
+from .node_solvers import Liblinear, Newton, NodeSolver, check_supported
 from .objectives import KMeans, Objective, cluster_means
 from .penalties import Penalty, ZeroOne
 from .routing import kernel_view
@@ -24,7 +24,7 @@ from .trimming import trim
 # What the strings of the constructor stand for.
 OBJECTIVES = {"kmeans": KMeans()}
 PENALTIES = {"zero-one": ZeroOne()}
-NODE_SOLVERS = {"auto": Liblinear(), "liblinear": Liblinear()}
+NODE_SOLVERS = {"auto": Liblinear(), "liblinear": Liblinear(), "newton": Newton()}
 
 
 class TAOClustering(TreeClustering):
@@ -64,9 +64,10 @@ class TAOClustering(TreeClustering):
         Most steps along mu.
     tao_iter, init_tao_iter : int, default=5 and 20
         Most passes over the tree at each mu and in the direct fit.
-    node_solver : {"auto", "liblinear"} or NodeSolver, default="auto"
-        Solver of the logistic regression at a node. LIBLINEAR takes sample weights that are
-        whole numbers, or all equal.
+    node_solver : {"auto", "liblinear", "newton"} or NodeSolver, default="auto"
+        Solver of the logistic regression at a node; "auto" is "liblinear", which takes sample
+        weights that are whole numbers, or all equal. "newton" takes any, starts warm and is
+        faster the more nodes, rows and features there are.
     max_iter : int, default=100
         Most iterations of the clustering step at each mu.
     tol : float, default=0

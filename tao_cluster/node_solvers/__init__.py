@@ -2,5 +2,6 @@
 
 from .base import BoundSolver, NodeSolver, Split, check_supported
 from .liblinear import Liblinear
+from .newton import Newton
 
-__all__ = ["BoundSolver", "Liblinear", "NodeSolver", "Split", "check_supported"]
+__all__ = ["BoundSolver", "Liblinear", "Newton", "NodeSolver", "Split", "check_supported"]

@@ -104,7 +104,7 @@ def check_supported(solver, X, weight, penalty):
     if not penalty.is_binary:
         raise ValueError(
             f"{name} has no instance weights, which {type(penalty).__name__} needs; use "
-            "penalty='zero-one' or a node_solver with weights."
+            "penalty='zero-one' or node_solver='newton'."
         )
     if not np.all(weight == weight[0]):
         repeats_of(weight)
@@ -126,7 +126,7 @@ def repeats_of(weight):
     if np.any(weight != np.floor(weight)) or weight.max() > 2**53:
         raise ValueError(
             "The node solver has no instance weights: sample_weight must be whole numbers (which "
-            "it takes as repeated rows) or all equal."
+            "it takes as repeated rows) or all equal; node_solver='newton' takes any."
         )
     repeats = weight.astype(np.int64)
     unit = np.gcd.reduce(repeats)
