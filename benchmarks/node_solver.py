@@ -62,7 +62,8 @@ def main():
         newton, coarse, fine = (
             solver.bind(X) for solver in (Newton(), Liblinear(options.eps), Liblinear(1e-6))
         )
-        newton.fit(np.arange(99), np.arange(99) % 2 > 0, np.ones(99), 1.0, None)  # compiles
+        every = np.arange(X.shape[0])
+        newton.fit(every, goes_right, np.ones(len(every)), options.strengths[0], None)  # compiles
         for n in options.rows:
             n_rows = X.shape[0] if n is None else n
             rows, weight, target = np.arange(n_rows), np.ones(n_rows), goes_right[:n_rows]
