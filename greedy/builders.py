@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from tao_cluster.routing import kernel_view
+
 from .growth import Growth, grow, with_midpoints
 from .points import Points
 from .rules import CenterLeaf, CutSurrogate, PartCenters
@@ -158,7 +160,14 @@ def build_exkmc(
     return finish(growth, points, midpoints)
 
 
-def _n_leaves(max_leaves, n_clusters):
+def leaf_budget(max_leaves, n_clusters):
+    """Most leaves of ExKMC that a `max_leaves` parameter stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is below the number of clusters.
+    """
     if max_leaves is None:
         return 2 * n_clusters
     if max_leaves < n_clusters:
@@ -190,11 +199,12 @@ def expand(points, max_leaves, base):
     -------
     Growth, int
     """
-    max_leaves = _n_leaves(max_leaves, len(points.positions))
+    max_leaves = leaf_budget(max_leaves, len(points.positions))
     rule = CutSurrogate(points)
     if base == "imm":
         growth = part_centers(points, keep_labels=True)
-        leaf_of_row = growth.to_tree(points.n_features).apply(points.X)[points.rows]
+        tree = growth.to_tree(points.n_features)
+        leaf_of_row = tree.route(kernel_view(points.X), points.rows, n_jobs=points.n_jobs)
         leaves = {
             int(leaf): rule.leaf(points.rows[leaf_of_row == leaf])
             for leaf in np.unique(leaf_of_row)

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from tao_cluster.base import Task, TreeClustering
 from tao_cluster.measures import cost_increase, weighted_average_explanation_size
 from tao_cluster.objectives import KMeans
-from tao_cluster.reference import FreeClustering
+from tao_cluster.reference import FreeClustering, optimal_centers
 
-from .builders import expand, finish, part_centers
+from .builders import expand, finish, leaf_budget, part_centers
 from .points import Points
 from .tradeoff import search_depth_factor, trace
 
@@ -283,15 +283,15 @@ class ExShallowSearch(GreedyTree):
 
     def _explain(self, task):
         points = self._points(task)
-        objective, data, weight, free = task.objective, task.data, task.weight, task.free
 
         def attempt(factor):
             growth = part_centers(points, depth_factor=factor)
             tree = finish(growth, points, self.midpoints)
-            labels = tree.predict(task.X)
-            centers = objective.update_centers(data, labels, weight, free.centers)
-            cost = cost_increase(objective.value(data, labels, weight, centers), free.inertia)
-            return cost, weighted_average_explanation_size(tree, task.X, weight), tree
+            _, inertia = optimal_centers(
+                task.objective, task.data, tree.predict(task.X), task.weight, task.free
+            )
+            cost = cost_increase(inertia, task.free.inertia)
+            return cost, weighted_average_explanation_size(tree, task.X, task.weight), tree
 
         has_goal = not (self.max_cost_increase is None and self.max_explanation_size is None)
         size = self.max_explanation_size
@@ -407,5 +407,5 @@ class ExKMC(GreedyTree):
             "n_iter_": len(history),
             "trace_": trace(task, points, growth, tree, n_base),
             "_growth": growth,
-            "_max_leaves": self.max_leaves or 2 * len(points.positions),
+            "_max_leaves": leaf_budget(self.max_leaves, len(points.positions)),
         }

@@ -58,8 +58,8 @@ class Growth:
 
     def add(self, label):
         """Append a leaf; returns its number."""
-        for column, blank in ((self.left, -1), (self.right, -1), (self.feature, -1)):
-            column.append(blank)
+        for column in (self.left, self.right, self.feature):
+            column.append(-1)
         self.threshold.append(0.0)
         self.label.append(int(label))
         return self.n_nodes - 1
@@ -72,7 +72,7 @@ class Growth:
 
     def history(self):
         """One record a cut, in their order: node, feature, threshold, leaves after it."""
-        cut = [(self.left[i], i) for i in range(self.n_nodes) if self.left[i] >= 0]
+        cut = [i for i in range(self.n_nodes) if self.left[i] >= 0]
         return [
             {
                 "node": i,
@@ -80,7 +80,7 @@ class Growth:
                 "threshold": self.threshold[i],
                 "leaves": step + 2,
             }
-            for step, (_, i) in enumerate(sorted(cut))
+            for step, i in enumerate(sorted(cut, key=self.left.__getitem__))
         ]
 
     def to_tree(self, n_features, n_nodes=None):

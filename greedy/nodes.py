@@ -26,9 +26,7 @@ class PartingNode(NamedTuple):
     rows: np.ndarray  # (m,) int64, grouped by label
     first: np.ndarray  # (c + 1,) int64, where each label's group starts
     label: np.ndarray  # (m,) int64, position of the row's centre
-    second: (
-        np.ndarray
-    )  # (m,) int64, position of its second nearest centre; empty without `distances`
+    second: np.ndarray  # (m,) int64, of its second nearest centre; empty without `distances`
     price: np.ndarray  # (m,) int64
     mass: np.ndarray  # (m,) int64, weights as whole numbers; empty without a depth term
     nearest: np.ndarray  # (m,) float64
@@ -169,17 +167,16 @@ def surrogate_node(points, rows):
     """
     nearest, weight = points.nearest[rows], points.weight[rows]
 
-    def costs_up_to(most):
-        terms = (rows, nearest, points.distances, points.weight)
-        terms += _scale(weight @ points.spread[rows], len(rows), 2 * most)
-        return label_costs(*terms), terms
-
-    costs, terms = costs_up_to(np.inf)
-    most = finer_bound(costs.min(), weight, terms[-2])
+    data = (rows, nearest, points.distances, points.weight)
+    largest_sum = weight @ points.spread[rows]
+    scale, cap = _scale(largest_sum, len(rows), np.inf)
+    costs = label_costs(*data, scale, cap)
+    most = finer_bound(costs.min(), weight, scale)
     if most is not None:
-        costs, terms = costs_up_to(most)
+        scale, cap = _scale(largest_sum, len(rows), 2 * most)
+        costs = label_costs(*data, scale, cap)
     own = int(costs.argmin())
-    savings = label_savings(*terms, own)
+    savings = label_savings(*data, scale, cap, own)
     others = np.flatnonzero(savings)
     return SurrogateNode(
         rows=rows,
@@ -190,8 +187,8 @@ def surrogate_node(points, rows):
         most=min(costs[own], np.sort(savings)[-2:].sum()),
         distances=points.distances,
         weight=points.weight,
-        scale=terms[-2],
-        cap=terms[-1],
+        scale=scale,
+        cap=cap,
     )
 
 

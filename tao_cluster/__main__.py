@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from . import __version__
-from .comparison import Row, format_table
+from .comparison import format_table, measure_tree
 from .estimator import TAOClustering
 from .loading import load_data
-from .measures import (
-    normalized_mutual_information,
-    weighted_average_depth,
-    weighted_average_explanation_size,
-)
+from .objectives import KMeans
+from .reference import FreeClustering
 
 
 def main(argv=None):
@@ -90,15 +87,8 @@ def _fit(options):
     ).fit(X)
     tree = model.tree_
     seconds = time.perf_counter() - start
-    row = Row(
-        "TAO oblique",
-        model.cost_increase_,
-        tree,
-        weighted_average_depth(tree, X),
-        weighted_average_explanation_size(tree, X),
-        normalized_mutual_information(model.labels_, model.free_labels_),
-        seconds,
-    )
+    free = FreeClustering(model.free_labels_, model.free_centers_, model.free_inertia_)
+    row = measure_tree("TAO oblique", tree, X, KMeans(), free, seconds)
     print(format_table([row]))
     print("\n" + tree.to_text(feature_names, max_terms=8))
     np.savetxt(labels_path, model.labels_, fmt="%d", header="cluster", comments="")

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .measures import cost_increase
 from .objectives import Objective
 from .penalties import Penalty
-from .reference import FreeClustering
+from .reference import FreeClustering, optimal_centers
 from .schedules import Geometric, smallest_effective_mu
 from .tree import Tree
 from .tree_step import LabelCriterion
@@ -93,9 +93,9 @@ def evaluate(problem, step, tree):
     leaf_of_row = tree.route(step.view, n_jobs=step.n_jobs)
     labels = tree.leaf_label[leaf_of_row]
     pruned = tree.prune(tree.node_counts(leaf_of_row))
-    weight, objective = problem.weight, problem.objective
-    centers = objective.update_centers(problem.data, labels, weight, problem.free.centers)
-    inertia = objective.value(problem.data, labels, weight, centers)
+    centers, inertia = optimal_centers(
+        problem.objective, problem.data, labels, problem.weight, problem.free
+    )
     penalty = problem.lambda_ * np.abs(pruned.split_weights).sum()
     return State(tree, pruned, leaf_of_row, labels, centers, inertia, inertia + penalty)
 

@@ -20,10 +20,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._threads import one_thread
 from .measures import cost_increase
 from .objectives import Objective
-from .reference import FreeClustering, free_clustering, nearest_center
+from .reference import FreeClustering, free_clustering, nearest_center, optimal_centers
 from .routing import canonical_csr, kernel_view
 
 _FLOATS = [np.float64, np.float32]
@@ -137,13 +136,12 @@ class TreeClustering(
         return Task(X, space, objective, data, weight, free)
 
     def _store(self, task, tree, attributes):
-        free, objective = task.free, task.objective
+        free = task.free
         self.tree_ = tree
-        self.labels_ = labels = self._route(task.X)
-        with one_thread():
-            centers = objective.update_centers(task.data, labels, task.weight, free.centers)
-            self.inertia_ = objective.value(task.data, labels, task.weight, centers)
-        self.cluster_centers_ = centers
+        self.labels_ = self._route(task.X)
+        self.cluster_centers_, self.inertia_ = optimal_centers(
+            task.objective, task.data, self.labels_, task.weight, free
+        )
         self.free_labels_ = free.labels.astype(np.int32)
         self.free_centers_ = free.centers
         self.free_inertia_ = free.inertia

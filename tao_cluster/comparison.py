@@ -10,6 +10,7 @@ from .measures import (
     weighted_average_depth,
     weighted_average_explanation_size,
 )
+from .reference import optimal_centers
 
 _HEADER = (
     "method",
@@ -79,8 +80,7 @@ def measure_tree(method, tree, X, objective, free, seconds, sample_weight=None):
     """
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     data, labels = objective.prepare(X), tree.predict(X)
-    centers = objective.update_centers(data, labels, weight, free.centers)
-    cost = objective.value(data, labels, weight, centers)
+    _, cost = optimal_centers(objective, data, labels, weight, free)
     return Row(
         method,
         cost_increase(cost, free.inertia),

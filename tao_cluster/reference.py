@@ -77,6 +77,27 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     return FreeClustering(labels, centers, inertia)
 
 
+def optimal_centers(objective, data, labels, sample_weight, free):
+    """Optimal centres of a partition and its cost; empty clusters keep their free centres.
+
+    Parameters
+    ----------
+    objective : Objective
+    data : result of ``objective.prepare``
+    labels : int array of shape (n,)
+    sample_weight : float64 array of shape (n,)
+    free : FreeClustering
+
+    Returns
+    -------
+    centers : float64 array of shape (k, m)
+    inertia : float
+    """
+    with one_thread():
+        centers = objective.update_centers(data, labels, sample_weight, free.centers)
+        return centers, objective.value(data, labels, sample_weight, centers)
+
+
 def nearest_center(objective, data, centers):
     """Cluster of the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
     with one_thread():

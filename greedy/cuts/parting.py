@@ -440,10 +440,8 @@ def parting_cut(X, slot, node, depth, lo, hi):
         if node.distances.shape[1] == 0:  # then the costs at the edges are exact
             best = _best_edge(lo + f, edges[f], order[f], cost[f], node, best)
     n_rows = node.rows.shape[0]
-    values, scratch = (
-        np.empty(n_rows),
-        (np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64), table),
-    )
+    values = np.empty(n_rows)
+    scratch = (np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64), table)
     for f in np.argsort(least, kind="mergesort"):
         if least[f] > best[0] or least[f] == np.inf:
             break

@@ -15,11 +15,14 @@ _KEPT = 2**20  # sums that are kept until the end of a search, 8 MB; else they a
 
 
 @jit
+def _price(excess, scale, weight, cap):
+    """Weighted excess as a whole number; whole weights multiply it exactly."""
+    return min(np.rint(np.rint(excess * scale) * weight), cap)
+
+
+@jit
 def label_costs(rows, nearest, distances, weight, scale, cap):
     """What the rows pay under each label beyond their nearest centre's.
-
-    Here and below, a price is rounded to a whole number before it is multiplied by the weight,
-    so that a row of weight 2 is the row twice.
 
     Parameters
     ----------
@@ -39,8 +42,7 @@ def label_costs(rows, nearest, distances, weight, scale, cap):
         row, least = rows[r], nearest[r]
         times = weight[row]
         for k in range(costs.shape[0]):
-            paid = np.rint(np.rint((distances[row, k] - least) * scale) * times)
-            costs[k] += min(paid, cap)
+            costs[k] += _price(distances[row, k] - least, scale, times, cap)
     return costs
 
 
@@ -52,10 +54,10 @@ def label_savings(rows, nearest, distances, weight, scale, cap, own):
         row, least = rows[r], nearest[r]
         excess, times = distances[row, own] - least, weight[row]
         if excess > 0.0:
-            paid = np.rint(np.rint(excess * scale) * times)
+            paid = _price(excess, scale, times, cap)
             for k in range(savings.shape[0]):
-                other = np.rint(np.rint((distances[row, k] - least) * scale) * times)
-                savings[k] += max(min(paid, cap) - other, 0.0)
+                other = _price(distances[row, k] - least, scale, times, cap)
+                savings[k] += max(paid - other, 0.0)
     return savings
 
 
@@ -69,8 +71,7 @@ def _fill_savings(some, leaf, out):
         row, least = rows[some[i]], nearest[some[i]]
         times = weight[row]
         for k in range(paid.shape[0]):  # all labels at once, faster than the others by number
-            price = np.rint(np.rint((distances[row, k] - least) * scale) * times)
-            paid[k] = min(price, cap)
+            paid[k] = _price(distances[row, k] - least, scale, times, cap)
         for q in range(last):
             out[i, q] = paid[own] - paid[others[q]]
         out[i, last] = paid[own]

@@ -5,6 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 # What whole-number weights may stand for, where a solver has to repeat rows.
 MAX_REPEATED_ROWS = 10_000_000
@@ -79,6 +80,13 @@ class NodeSolver(Protocol):
 
     def bind(self, X: Any) -> BoundSolver:
         """Convert X to the solver's own form, once a fit."""
+
+
+def largest_spread(X):
+    """Largest standard deviation of a column."""
+    if issparse(X):
+        return float(np.sqrt(mean_variance_axis(X, axis=0)[1].max()))
+    return float(X.std(axis=0, dtype=np.float64).max())
 
 
 def check_supported(solver, X, weight, penalty):

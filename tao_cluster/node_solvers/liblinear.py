@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear as _library
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from .base import Split, repeats_of
+from .base import Split, largest_spread, repeats_of
 
 # The library draws from the C library's rand(), which all threads of a process share:
 # only one training at a time, each from the same seed, gives the same result twice.
@@ -114,8 +113,7 @@ def _origin_and_spread(X):
     in more than a tenth of the rows stay where they are, since a shift would fill them.
     """
     if sp.issparse(X):
-        return np.zeros(X.shape[1]), float(np.sqrt(mean_variance_axis(X, axis=0)[1].max()))
+        return np.zeros(X.shape[1]), largest_spread(X)
     mean = X.mean(axis=0, dtype=np.float64)
     filled = np.count_nonzero(X, axis=0) >= 0.9 * X.shape[0]
-    spread = X.std(axis=0, dtype=np.float64).max()
-    return np.where(filled, mean, 0.0), float(spread)
+    return np.where(filled, mean, 0.0), largest_spread(X)

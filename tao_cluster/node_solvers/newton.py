@@ -8,11 +8,10 @@ import scipy.sparse as sp
 from numba import types
 from numba.extending import overload
 from scipy.special import expit, xlogy
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._jit import jit
 from ..routing import kernel_view
-from .base import Split
+from .base import Split, largest_spread
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
@@ -80,7 +79,7 @@ class _BoundNewton:
         columns = X.tocsc() if sp.issparse(X) else np.ascontiguousarray(X.T)
         is_sparse = sp.issparse(columns)
         self._by_column = (columns.data, columns.indices, columns.indptr) if is_sparse else columns
-        self._min_strength = _MIN_STRENGTH * _largest_spread(X)
+        self._min_strength = _MIN_STRENGTH * largest_spread(X)
         self._workspace = threading.local()
 
     def fit(self, rows, goes_right, weight, strength, warm_start=None):
@@ -136,7 +135,6 @@ class _State:
     columns: np.ndarray  # (k, m), centred
     center: np.ndarray  # (k,), what was subtracted
     weights: np.ndarray  # (k,)
-    bias: float  # of the centred columns
     margin: np.ndarray  # (m,) w.x + b
     objective: float
     moved: bool = True  # away from the warm start
@@ -148,7 +146,8 @@ class _State:
             return warm_start
         used = np.flatnonzero(self.weights)
         used = used[np.argsort(self.features[used])]
-        threshold = self.weights[used] @ self.center[used] - self.bias
+        bias = self.margin[0] - self.weights @ self.columns[:, 0]
+        threshold = self.weights[used] @ self.center[used] - bias
         return Split(self.features[used].astype(np.int32), self.weights[used], float(threshold))
 
 
@@ -202,15 +201,13 @@ class _Problem:
     def start(self, warm_start):
         """State of the warm start, or of the best constant if that is better."""
         m = len(self._rows)
-        bias = self._free_bias(np.zeros(m))
-        margin = np.full(m, bias)
+        margin = np.full(m, self._free_bias(np.zeros(m)))
         nothing = np.empty(0)
         state = _State(
             features=np.empty(0, np.int64),
             columns=np.empty((0, m)),
             center=nothing,
             weights=nothing,
-            bias=bias,
             margin=margin,
             objective=self._loss(margin),
         )
@@ -223,7 +220,7 @@ class _Problem:
         shift = self._free_bias(margin)
         objective = self._objective(margin + shift, weights)
         if objective < state.objective:
-            state.weights, state.bias = weights, bias + shift
+            state.weights = weights
             state.margin, state.objective = margin + shift, objective
             state.moved = False
         return state
@@ -314,7 +311,6 @@ class _Problem:
                 shift = self._free_bias(margin)
                 state.weights, state.moved = weights, True
                 state.margin = margin + shift
-                state.bias = float(state.margin[0] - weights @ state.columns[:, 0])
                 state.objective = self._objective(state.margin, weights)
                 return size
             size /= 2
@@ -345,13 +341,6 @@ class _Problem:
         diagonal = np.einsum("ii->i", gram)
         diagonal += 1e-6 * diagonal + 1e-12 * max(diagonal.max(), 1e-300)
         return _Model(covers, some, gram, curvature, total)
-
-
-def _largest_spread(X):
-    """Largest standard deviation of a column."""
-    if sp.issparse(X):
-        return float(np.sqrt(mean_variance_axis(X, axis=0)[1].max()))
-    return float(X.std(axis=0, dtype=np.float64).max())
 
 
 def _add_rows_dense(X, rows, factor, out):
