@@ -57,12 +57,18 @@ class BoundSolver(Protocol):
         weight: np.ndarray,
         strength: float,
         warm_start: Split | None,
+        features: np.ndarray | None = None,
+        factors: np.ndarray | None = None,
     ) -> Split:
         """Minimise strength ||w||_1 + sum_n c_n log(1 + exp(-y_n (w.x_n - t))) over w, t.
 
         The sum runs over `rows`, y_n = +1 where `goes_right` and -1 elsewhere, c_n = `weight`
         > 0. Both classes are present: the caller sees to that. A solver bounds the norm of w
         on separable rows where the strength is 0 or nearly so.
+
+        Only `features`, increasing column numbers, at least one, may get a weight; None stands
+        for all. The warm start's weights on others are dropped. With `factors`, positive, one
+        for each of `features`, the strength for feature j is strength * factors_j.
         """
 
 
@@ -82,11 +88,16 @@ class NodeSolver(Protocol):
         """Convert X to the solver's own form, once a fit."""
 
 
+def variances(X):
+    """Variance of each column: float array of shape (d,)."""
+    if issparse(X):
+        return mean_variance_axis(X, axis=0)[1]
+    return X.var(axis=0, dtype=np.float64)
+
+
 def largest_spread(X):
     """Largest standard deviation of a column."""
-    if issparse(X):
-        return float(np.sqrt(mean_variance_axis(X, axis=0)[1].max()))
-    return float(X.std(axis=0, dtype=np.float64).max())
+    return float(np.sqrt(variances(X).max()))
 
 
 def check_supported(solver, X, weight, penalty):

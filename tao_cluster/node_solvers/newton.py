@@ -1,44 +1,50 @@
 """L1-regularised logistic regression by proximal Newton steps on working sets of features."""
 
-import threading
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-from numba import types
-from numba.extending import overload
-from scipy.special import expit, xlogy
 
-from .._jit import jit
-from ..routing import kernel_view
+from . import logistic, quadratic
 from .base import Split, largest_spread
-
-# Data with a smaller share of non-zeros are worked on as sparse.
-_DENSE_SHARE = 0.5
+from .logistic import CURVATURE, MARGIN, RESIDUAL
+from .rows import add_rows, columns, gram, products
+from .storage import Storage
 
 # Least strength, in the spread of the columns: without any, separable rows have no optimum.
 _MIN_STRENGTH = 1e-4
 
-_MAX_ROUNDS = 30  # working sets
-_MAX_STEPS = 20  # Newton steps a working set
-_MAX_SWEEPS = 300  # of coordinate descent a Newton step
-_MIN_NEW_FEATURES = 64  # most violators that join a small working set
-_ARMIJO = 0.01
+_MAX_STEPS = 200
+_SHORT = 0.6  # after a shorter step, the next ones are careful
+_BIG = 0.1  # as long as they promise more than this share of the loss
 
-# The curvature is summed over a sample of the rows where there are many more than features.
-_MIN_SAMPLE = 4096
-_SAMPLE_PER_FEATURE = 20
+# More features than this, and than this times the share of non-zeros, get no Gram matrix.
+_ALWAYS_GRAM = 200
+_GRAM_PER_DENSITY = 6000
+
+_MIN_NEW_FEATURES = 64  # most violators that join a small working set
+_NEARLY = 0.95  # slopes of this share of the strength may come to matter within a step
+_KEEP = 0.3  # a model is kept if a step promises less than this share of the one before
+
+# The curvature is summed over a sample of the rows: at least so many, and so many a feature,
+# and more as long as that costs about as much as a pass over the data.
+_MIN_SAMPLE = 1000
+_SAMPLE_PER_FEATURE = 10
+_MOST_PER_FEATURE = 200
+_SAMPLE_WORK = 10.0
 
 
 @dataclass(frozen=True)
 class Newton:
     """Proximal Newton with working sets, warm starts and instance weights.
 
-    newGLMNET (Yuan, Ho & Lin 2012) on the features that matter: Newton steps on a working
-    set, whose quadratic problem is solved by coordinate descent on its Gram matrix, with the
-    free threshold eliminated; then all features are priced, and those that violate
-    optimality join. The Gram matrix of many rows is that of a sample of them, since steps are
-    judged by the objective itself.
+    newGLMNET (Yuan, Ho & Lin 2012) on the features that matter. At every step all features are
+    priced; those with a weight and those that violate optimality form the working set, and
+    coordinate descent minimises the second-order model of the loss over it, with the free
+    threshold eliminated: on a Gram matrix, or on columns where there are many sparse features.
+    Three things keep a step as cheap as a pass over the rows or two, since steps are judged by
+    the objective itself: the model sums a sample of the rows, it is corrected (BFGS) instead of
+    built anew while it serves, and it is minimised roughly. Where steps prove too long, rows
+    on the wrong side count with a secant of their loss (Jaakkola & Jordan 2000).
 
     Parameters
     ----------
@@ -49,11 +55,11 @@ class Newton:
     Notes
     -----
     A warm start whose gap is small enough is returned as it is. A strength below about 1e-4
-    times the largest standard deviation of a column is raised to that.
+    times the largest standard deviation of a column, times the mean weight, is raised to that.
 
-    Memory: X by rows and by columns, once a fit (data with more than half zeros as sparse),
-    and the working set's columns of the rows at hand, 12 bytes a value. Beyond some hundred
-    features a node the Gram matrix takes most of the time, and LIBLINEAR is faster.
+    Memory: X by rows in single precision, shifted by about the mean of each column, once a
+    fit (data with more than half zeros as sparse, 6 or 8 bytes a non-zero); of sparse data, a
+    copy of the node's rows a thread; about 100 bytes a row. Sums are in double precision.
     """
 
     tol: float = 1e-3
@@ -62,405 +68,210 @@ class Newton:
     deterministic = True
 
     def bind(self, X):
-        """Store X by rows and by columns; see :class:`BoundSolver`."""
+        """Store X by rows; see :class:`BoundSolver`."""
         return _BoundNewton(self.tol, X)
 
 
 class _BoundNewton:
-    """X by rows, to price all features, and by columns, to extract some."""
+    """X by rows in single precision, and what was subtracted from each column."""
 
     def __init__(self, tol, X):
         self._tol = tol
-        if not sp.issparse(X) and np.count_nonzero(X) < _DENSE_SHARE * X.size:
-            X = sp.csr_matrix(X)
-        self._n_rows, self._n_features = X.shape
-        self._origin = np.zeros(X.shape[1]) if sp.issparse(X) else X.mean(axis=0, dtype=np.float64)
-        self._by_row = kernel_view(X)
-        columns = X.tocsc() if sp.issparse(X) else np.ascontiguousarray(X.T)
-        is_sparse = sp.issparse(columns)
-        self._by_column = (columns.data, columns.indices, columns.indptr) if is_sparse else columns
         self._min_strength = _MIN_STRENGTH * largest_spread(X)
-        self._workspace = threading.local()
+        self._storage = Storage.of(X)
 
-    def fit(self, rows, goes_right, weight, strength, warm_start=None):
+    def fit(
+        self,
+        rows,
+        goes_right,
+        weight,
+        strength,
+        warm_start=None,
+        features=None,
+        factors=None,
+    ):
         """See :class:`BoundSolver`."""
-        strength = max(strength, self._min_strength)
-        problem = _Problem(self, rows, goes_right, weight, strength)
-        state = problem.start(warm_start)
-        for _ in range(_MAX_ROUNDS):
-            gradient = problem.price(state)
-            if problem.gap(state, gradient) <= self._tol * state.objective:
-                break
-            if not problem.widen(state, gradient):
-                break
-            problem.descend(state, gradient)
-        return state.split(warm_start)
-
-    def extract(self, features, rows, slot, out, mean):
-        """Centred values of some features for some rows into `out`, (features, rows)."""
-        _extract(self._by_column, features, rows, slot, out, mean)
-
-    def slot(self, rows):
-        """Place of each row in `rows`, or -1."""
-        slot = np.full(self._n_rows, -1, np.int64)
-        slot[rows] = np.arange(len(rows))
-        return slot
-
-    def room(self, size, kept):
-        """Array of at least `size` values, one a thread; the first `kept` stay.
-
-        One array for all fits: the pages of a new one cost more than what is done with them.
-        """
-        old = getattr(self._workspace, "values", None)
-        if old is None or len(old) < size:
-            new = np.empty(size if old is None else max(size, 2 * len(old)))
-            if kept:
-                new[:kept] = old[:kept]
-            self._workspace.values = new
-        return self._workspace.values
-
-    def gradient(self, rows, residual):
-        """Sum of residual times row: float64 array of shape (n_features,)."""
-        out = np.zeros(self._n_features)
-        _add_rows(self._by_row, rows, residual, out)
-        # The residuals sum to nearly 0; data far from the origin would show the difference.
-        return out - self._origin * residual.sum()
-
-
-@dataclass
-class _State:
-    """Iterate: weights of the working features, margins, and what follows from them."""
-
-    features: np.ndarray  # (k,) int64, the working set
-    columns: np.ndarray  # (k, m), centred
-    center: np.ndarray  # (k,), what was subtracted
-    weights: np.ndarray  # (k,)
-    margin: np.ndarray  # (m,) w.x + b
-    objective: float
-    moved: bool = True  # away from the warm start
-    sample: int = _SAMPLE_PER_FEATURE  # rows a feature in the next model
-
-    def split(self, warm_start):
-        """The test that it stands for; the warm start itself if nothing has moved."""
-        if warm_start is not None and not self.moved:
+        storage, rows = self._storage, np.asarray(rows, dtype=np.int64)
+        w, bias = np.zeros(len(storage.origin)), None
+        if warm_start is not None:
+            w[warm_start.indices] = warm_start.weights
+        is_complete, scale = True, 1.0
+        if features is not None:
+            features = np.asarray(features, dtype=np.int64)
+            # A dearer feature is one whose column is shorter.
+            scale = 1.0 / factors if factors is not None else np.ones(len(features))
+            storage, rows = storage.block(rows, features, scale), np.arange(len(rows))
+            is_complete = np.count_nonzero(w) == np.count_nonzero(w[features])
+            w = w[features] / scale
+        if warm_start is not None:
+            bias = w @ storage.origin - warm_start.threshold
+        strength = max(strength, self._min_strength * weight.mean())
+        problem = _Problem(storage, rows, goes_right, weight, strength)
+        problem.start(w, bias)
+        moved = problem.solve(self._tol)
+        if warm_start is not None and not moved and is_complete:
             return warm_start
-        used = np.flatnonzero(self.weights)
-        used = used[np.argsort(self.features[used])]
-        bias = self.margin[0] - self.weights @ self.columns[:, 0]
-        threshold = self.weights[used] @ self.center[used] - bias
-        return Split(self.features[used].astype(np.int32), self.weights[used], float(threshold))
+        w, bias = problem.solution()
+        threshold, w = float(w @ storage.origin - bias), w * scale
+        used = np.flatnonzero(w)
+        indices = used if features is None else features[used]
+        return Split(indices.astype(np.int32), w[used], threshold)
 
 
 @dataclass
 class _Model:
-    """Second-order model of the loss over some of the working features."""
+    """Second-order model of the loss over some features, and the last step by it."""
 
-    covers: np.ndarray  # (k,) bool
-    some: np.ndarray  # their positions
-    gram: np.ndarray
-    curvature: np.ndarray  # (m,) of the rows' losses
-    total: float
-    promised: float = np.inf  # by the last step
+    features: np.ndarray  # (k,) int64, increasing
+    matrix: np.ndarray | tuple  # second derivatives, or the columns that they come from
+    slope: np.ndarray  # of the loss where the step starts
+    is_exact: bool  # over all rows
+    promised: float  # decrease of the objective by the last step, to first order
+    careful: bool  # more curvature than the loss has
+    change: np.ndarray | None = None
+    size: float = 1.0  # of the step, relative to `change`
+    is_fast: bool = False  # whether steps become small fast
+
+    @property
+    def by_columns(self):
+        """Whether there is no Gram matrix."""
+        return isinstance(self.matrix, tuple)
+
+    @property
+    def may_stay(self):
+        """Whether it is worth to be corrected for another step."""
+        return self.is_fast and not (self.careful or self.by_columns)
 
 
 class _Problem:
-    """The convex problem at one node, over its rows."""
+    """The convex problem at one node and the iterate: weights `w` and the rows' `state`."""
 
-    def __init__(self, solver, rows, goes_right, weight, strength):
-        self._solver = solver
-        self._rows = rows
-        self._target = goes_right.astype(np.float64)
+    def __init__(self, storage, rows, goes_right, weight, strength):
+        self._storage = storage
+        self._X, self._rows = storage.gather(rows)
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
-        self._strength = strength
-        self._slot = solver.slot(rows)
+        self._strength = float(strength)
+        self._per_feature = _SAMPLE_PER_FEATURE
 
-    def _loss(self, margin):
-        return float(self._weight @ np.logaddexp(0.0, -self._sign * margin))
+    def start(self, w, bias):
+        """Start from given weights, or from none if that is better."""
+        self._w, self._state, self._excess = w, None, np.inf
+        right = float(self._weight[self._sign > 0].sum())
+        left = float(self._weight[self._sign < 0].sum())
+        least = right * np.log1p(left / right) + left * np.log1p(right / left)
+        if bias is not None:
+            margin = self._products(w) + bias
+            state, excess = logistic.start(margin, self._sign, self._weight)
+            if logistic.loss_of(state) + self._strength * np.abs(w).sum() <= least * (1 + 1e-12):
+                self._state, self._excess = state, excess
+                return
+        self._w = np.zeros_like(w)
+        margin = np.full(len(self._rows), np.log(right / left))
+        self._state, _ = logistic.start(margin, self._sign, self._weight)
 
-    def _objective(self, margin, weights):
-        return self._loss(margin) + self._strength * np.abs(weights).sum()
-
-    def _free_bias(self, margin):
-        """Shift of the margins that minimises the loss: safeguarded Newton in one dimension."""
-        total, low, high, shift = self._weight.sum(), -np.inf, np.inf, 0.0
-        for _ in range(50):
-            chance = expit(margin + shift)
-            slope = self._weight @ (chance - self._target)
-            if abs(slope) <= 1e-12 * total:
+    def solve(self, tol):
+        """Newton steps until the gap is small enough; returns whether the start was not."""
+        model = None
+        for step in range(_MAX_STEPS):
+            gradient = add_rows(self._X, self._rows, self._state[RESIDUAL], len(self._w))
+            gap, enough = self._gap(gradient, tol)
+            if gap <= enough:
+                return step > 0 or gap + self._excess > enough
+            model = self._renew(model, gradient)
+            if model is None or not self._advance(model):
                 break
-            low, high = (shift, high) if slope < 0 else (low, shift)
-            curvature = self._weight @ (chance * (1.0 - chance))
-            step = -slope / curvature if curvature > 0 else -np.sign(slope)
-            step = np.clip(step, -5.0, 5.0)
-            shift += step
-            if not low < shift < high:
-                shift = (low + high) / 2
-        return shift
+        return True
 
-    def start(self, warm_start):
-        """State of the warm start, or of the best constant if that is better."""
-        m = len(self._rows)
-        margin = np.full(m, self._free_bias(np.zeros(m)))
-        nothing = np.empty(0)
-        state = _State(
-            features=np.empty(0, np.int64),
-            columns=np.empty((0, m)),
-            center=nothing,
-            weights=nothing,
-            margin=margin,
-            objective=self._loss(margin),
-        )
-        if warm_start is None:
-            return state
-        self._add(state, warm_start.indices.astype(np.int64))
-        weights = np.array(warm_start.weights, dtype=np.float64)
-        bias = float(weights @ state.center) - warm_start.threshold
-        margin = weights @ state.columns + bias
-        shift = self._free_bias(margin)
-        objective = self._objective(margin + shift, weights)
-        if objective < state.objective:
-            state.weights = weights
-            state.margin, state.objective = margin + shift, objective
-            state.moved = False
-        return state
+    def _products(self, w):
+        return products(self._X, self._rows, w) if w.any() else np.zeros(len(self._rows))
 
-    def _add(self, state, features):
-        """Append features with weight 0 to a working set."""
-        k, m, more = len(state.features), len(self._rows), len(features)
-        room = self._solver.room((k + more) * m, k * m)
-        state.columns = room[: (k + more) * m].reshape(k + more, m)
-        added = state.columns[k:]
-        center = np.empty(more)
-        self._solver.extract(features, self._rows, self._slot, added, center)
-        state.features = np.concatenate([state.features, features])
-        state.center = np.concatenate([state.center, center])
-        state.weights = np.concatenate([state.weights, np.zeros(more)])
+    def solution(self):
+        """Weights and bias."""
+        return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
 
-    def _residual(self, margin):
-        return self._weight * (expit(margin) - self._target)
+    def _gap(self, gradient, tol):
+        """Duality gap and the one that is small enough."""
+        penalty = self._strength * np.abs(self._w).sum()
+        enough = tol * (logistic.loss_of(self._state) + penalty)
+        largest = max(np.abs(gradient).max(initial=0.0), 1e-300)
+        scale = min(1.0, self._strength / largest)
+        return logistic.gap(self._state, self._weight, penalty, scale, enough), enough
 
-    def price(self, state):
-        """Gradient of the loss over all features."""
-        return self._solver.gradient(self._rows, self._residual(state.margin))
-
-    def gap(self, state, gradient):
-        """Duality gap of a state whose bias is optimal, by scaling the residuals."""
-        largest = np.abs(gradient).max(initial=0.0)
-        scale = min(1.0, self._strength / largest) if largest > 0 else 1.0
-        share = scale * expit(-self._sign * state.margin)
-        dual = -(self._weight @ (xlogy(share, share) + xlogy(1.0 - share, 1.0 - share)))
-        return state.objective - dual
-
-    def widen(self, state, gradient):
-        """Add the worst violators; False if there is nothing to work on."""
-        excess = np.abs(gradient) - self._strength
-        excess[state.features] = -np.inf
-        violators = np.flatnonzero(excess > 0)
-        most = max(_MIN_NEW_FEATURES, len(state.features))
-        if len(violators) > most:
-            worst = np.argsort(-excess[violators], kind="stable")[:most]
-            violators = np.sort(violators[worst])
-        if len(violators):
-            self._add(state, violators)
-        return len(state.features) > 0
-
-    def descend(self, state, gradient):
-        """Newton steps on the working set until they promise little."""
-        slope, model, first = gradient[state.features], None, None
-        for _ in range(_MAX_STEPS):
-            promised, model = self._newton_step(state, slope, model)
-            first = promised if first is None else first
-            if promised <= max(0.1 * self._solver._tol * state.objective, 0.03 * first):
-                break
-            slope = state.columns @ self._residual(state.margin)
-
-    def _newton_step(self, state, slope, model):
-        """One step; returns the decrease that its model promised, and the model if it holds."""
-        near = (state.weights != 0) | (np.abs(slope) > 0.9 * self._strength)
-        if model is None or np.any(near & ~model.covers):
-            model = self._model(state, near)
+    def _renew(self, model, gradient):
+        """Model for the next step: the last one if it serves; None if there is none."""
         if model is None:
-            return 0.0, None
-        some = model.some
-        old, change = state.weights[some], np.zeros(len(some))
-        _descend_quadratic(model.gram, slope[some], old, self._strength, change, _MAX_SWEEPS)
-        penalty = np.abs(old + change).sum() - np.abs(old).sum()
-        promised = -(slope[some] @ change + self._strength * penalty)
-        if not promised > 0:
-            return 0.0, None
-        full = np.zeros(len(state.features))
-        full[some] = change
-        direction = full @ state.columns
-        direction -= model.curvature @ direction / model.total
-        size = self._search(state, full, direction, promised)
-        if size < 1.0:  # the sample is to blame
-            state.sample *= 2
-        falls_fast = size == 1.0 and promised <= 0.6 * model.promised
-        model.promised = promised
-        return (promised if size else 0.0), model if falls_fast else None
+            return self._new_model(gradient, before=np.inf, careful=False)
+        missing = (self._w != 0) | (np.abs(gradient) > self._strength)
+        missing[model.features] = False
+        covered = not missing.any()
+        if covered and model.may_stay:
+            slope = gradient[model.features]
+            quadratic.correct(model.matrix, model.change, slope - model.slope)
+            model.slope, model.is_exact = slope, False
+            return model
+        if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
+            self._per_feature *= 2  # the sample may be to blame
+        return self._new_model(gradient, model.promised, self._should_be_careful(model))
 
-    def _search(self, state, change, direction, promised):
-        """Move as far as the objective follows the model; returns the length of the step."""
-        size = 1.0
-        for _ in range(30):
-            weights = state.weights + size * change
-            margin = state.margin + size * direction
-            objective = self._objective(margin, weights)
-            if objective <= state.objective - _ARMIJO * size * promised:
-                shift = self._free_bias(margin)
-                state.weights, state.moved = weights, True
-                state.margin = margin + shift
-                state.objective = self._objective(state.margin, weights)
-                return size
-            size /= 2
-        return 0.0
-
-    def _model(self, state, covers):
-        """Quadratic model of the loss at a state over some features, None if there is none."""
-        some = np.flatnonzero(covers)
-        chance = expit(state.margin)
-        curvature = self._weight * chance * (1.0 - chance)
-        total = curvature.sum()
-        if len(some) == 0 or not total > 0:
+    def _new_model(self, gradient, before, careful):
+        """Model over the working set; `before` is what the last step promised."""
+        features = self._working_set(gradient)
+        curvature = self._state[CURVATURE]
+        if careful:
+            curvature = logistic.secant(self._state, self._weight)
+        if len(features) == 0 or not curvature.max() > 0:
             return None
-        n_sample = max(_MIN_SAMPLE, state.sample * len(some))
-        if n_sample < len(curvature):
-            # Rows at equal steps of the summed curvature: each stands for as much of it.
-            sums = np.cumsum(curvature)
-            at = (np.arange(n_sample) + 0.5) * (sums[-1] / n_sample)
-            rows = np.minimum(np.searchsorted(sums, at), len(curvature) - 1)
-            share = np.full(n_sample, 1.0 / n_sample)
-        else:
-            rows, share = np.arange(len(curvature)), curvature / total
-        # Single precision is enough for a model: steps are judged by the objective itself.
-        part = np.empty((len(some), len(rows)), np.float32)
-        _sample_columns(state.columns, some, rows, share, part)
-        gram = (part @ part.T).astype(np.float64)
-        gram *= total
-        diagonal = np.einsum("ii->i", gram)
-        diagonal += 1e-6 * diagonal + 1e-12 * max(diagonal.max(), 1e-300)
-        return _Model(covers, some, gram, curvature, total)
+        by_columns = len(features) > max(_ALWAYS_GRAM, _GRAM_PER_DENSITY * self._storage.density)
+        n_sample = self._sample_size(len(features))
+        matrix = (columns if by_columns else gram)(
+            self._X, self._rows, curvature, features, self._storage.reach, n_sample
+        )
+        is_exact = n_sample == len(self._rows)
+        return _Model(features, matrix, gradient[features], is_exact, before, careful)
 
+    def _should_be_careful(self, model):
+        """Whether the loss is far from its second-order model: after short or big steps."""
+        is_big = model.promised > _BIG * logistic.loss_of(self._state)
+        return model.size < _SHORT or (model.careful and is_big)
 
-def _add_rows_dense(X, rows, factor, out):
-    for r in range(rows.shape[0]):
-        row, times = rows[r], factor[r]
-        for f in range(out.shape[0]):
-            out[f] += times * X[row, f]
+    def _working_set(self, gradient):
+        """Features with a weight, and the worst of those that (nearly) should get one."""
+        used = self._w != 0
+        size = np.where(used, 0.0, np.abs(gradient))
+        most = max(_MIN_NEW_FEATURES, np.count_nonzero(used))
+        least = _NEARLY * self._strength
+        if np.count_nonzero(size > least) > most:
+            least = np.partition(size, -most - 1)[-most - 1]
+        return np.flatnonzero(used | (size > least))
 
+    def _sample_size(self, k):
+        """Rows whose curvature stands for all, in a model over k features."""
+        work = _SAMPLE_WORK * self._storage.row_size * len(self._rows) / k**2
+        size = max(_MIN_SAMPLE, self._per_feature * k, min(work, _MOST_PER_FEATURE * k))
+        return int(min(size, len(self._rows)))
 
-def _add_rows_csr(X, rows, factor, out):
-    data, indices, indptr = X
-    for r in range(rows.shape[0]):
-        times = factor[r]
-        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            out[indices[s]] += times * data[s]
-
-
-def _sum_rows(X, rows, factor, out):
-    """Add factor[r] times row rows[r] (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_sum_rows)
-def _overload_sum_rows(X, rows, factor, out):
-    return _add_rows_dense if isinstance(X, types.Array) else _add_rows_csr
-
-
-@jit
-def _add_rows(X, rows, factor, out):
-    _sum_rows(X, rows, factor, out)
-
-
-def _extract_dense(X, features, rows, slot, out, mean):
-    for f in range(features.shape[0]):
-        column, target, total = X[features[f]], out[f], 0.0
-        for r in range(rows.shape[0]):
-            target[r] = column[rows[r]]
-            total += target[r]
-        mean[f] = total / rows.shape[0]
-        for r in range(rows.shape[0]):
-            target[r] -= mean[f]
-
-
-def _extract_csc(X, features, rows, slot, out, mean):
-    data, indices, indptr = X
-    for f in range(features.shape[0]):
-        start, stop, target, total = indptr[features[f]], indptr[features[f] + 1], out[f], 0.0
-        for s in range(start, stop):
-            total += data[s] if slot[indices[s]] >= 0 else 0.0
-        mean[f] = total / rows.shape[0]
-        target[:] = -mean[f]
-        for s in range(start, stop):
-            r = slot[indices[s]]
-            if r >= 0:
-                target[r] = data[s] - mean[f]
-
-
-def _take_columns(X, features, rows, slot, out, mean):
-    """Centred values of some features for some rows, and their means (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_take_columns)
-def _overload_take_columns(X, features, rows, slot, out, mean):
-    return _extract_dense if isinstance(X, types.Array) else _extract_csc
-
-
-@jit
-def _extract(X, features, rows, slot, out, mean):
-    _take_columns(X, features, rows, slot, out, mean)
-
-
-@jit
-def _sample_columns(columns, some, rows, share, out):
-    """Values of some columns at some rows, centred with `share` and times its root, float32."""
-    root = np.sqrt(share)
-    values = np.empty(rows.shape[0])
-    for f in range(some.shape[0]):
-        column, mean = columns[some[f]], 0.0
-        for r in range(rows.shape[0]):
-            values[r] = column[rows[r]]
-            mean += share[r] * values[r]
-        for r in range(rows.shape[0]):
-            out[f, r] = (values[r] - mean) * root[r]
-
-
-@jit
-def _descend_quadratic(gram, slope, weights, strength, change, max_sweeps):
-    """Minimise slope.d + d.gram.d / 2 + strength |w + d|_1 over d by coordinate descent.
-
-    Sweeps over all coordinates and over those that moved take turns.
-    """
-    n = weights.shape[0]
-    product = np.zeros(n)  # gram @ change
-    active = np.ones(n, np.bool_)
-    largest_ever = 0.0
-    full = True
-    for _ in range(max_sweeps):
-        largest = 0.0
-        for j in range(n):
-            if not full and not active[j]:
-                continue
-            a = gram[j, j]
-            if a <= 0.0:
-                continue
-            at = weights[j] + change[j]
-            center = at - (slope[j] + product[j]) / a
-            new = np.sign(center) * max(abs(center) - strength / a, 0.0)
-            step = new - at
-            active[j] = new != 0.0
-            if step != 0.0:
-                change[j] += step
-                row = gram[j]
-                for i in range(n):
-                    product[i] += step * row[i]
-                largest = max(largest, step * step * a)
-        largest_ever = max(largest_ever, largest)
-        if largest <= 1e-8 * largest_ever:
-            if full:
-                break
-            full = True
-        else:
-            full = False
+    def _advance(self, model):
+        """One step; False if there is no way to go on."""
+        weights = self._w[model.features]
+        minimise = quadratic.minimise_columns if model.by_columns else quadratic.minimise
+        change, promised = minimise(model.matrix, model.slope, weights, self._strength)
+        if not promised > 0:
+            return False
+        full = np.zeros_like(self._w)
+        full[model.features] = change
+        direction = self._products(full)
+        size, self._state = logistic.search(
+            self._state,
+            self._sign,
+            self._weight,
+            direction,
+            promised,
+            weights,
+            change,
+            self._strength,
+        )
+        self._w[model.features] += size * change
+        model.is_fast = size == 1 and promised < _KEEP * model.promised
+        model.change, model.promised, model.size = change, promised, size
+        return size > 0 or not (model.is_exact and model.careful)
