@@ -1,51 +1,11 @@
 """The mu loop: clustering steps and tree steps in turn, until they agree (KDD'22 paper, fig. 2)."""
 
-import itertools
-import time
-import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from .measures import cost_increase
-from .objectives import Objective
-from .penalties import Penalty
-from .reference import FreeClustering, optimal_centers
+from .problem import evaluate
 from .schedules import Geometric, smallest_effective_mu
-from .tree import Tree
-from .tree_step import LabelCriterion
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What stays fixed during a fit.
-
-    Parameters
-    ----------
-    objective, penalty : Objective, Penalty
-    data : result of ``objective.prepare``
-    weight : float64 array of shape (n,)
-    free : FreeClustering
-    lambda_ : float
-    """
-
-    objective: Objective
-    penalty: Penalty
-    data: Any
-    weight: np.ndarray
-    free: FreeClustering
-    lambda_: float
-
-    @property
-    def n_clusters(self):
-        """Number of clusters."""
-        return len(self.free.centers)
-
-    def criterion(self, labels):
-        """What the tree step minimises for assignments `labels`."""
-        return LabelCriterion(self.penalty, labels, self.weight, self.n_clusters)
 
 
 @dataclass(frozen=True)
@@ -70,37 +30,7 @@ class Schedule:
     tol: float
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """A tree and what follows from it.
-
-    `pruned` is the tree without dead nodes, `leaf_of_row` (n,) the leaves of the full tree,
-    `labels` (n,) its assignment, `centers` optimal for it, `inertia` their cost, `objective` =
-    inertia + lambda sum_i ||w_i||_1 over the pruned tree (eq. 4).
-    """
-
-    tree: Tree
-    pruned: Tree
-    leaf_of_row: np.ndarray
-    labels: np.ndarray
-    centers: np.ndarray
-    inertia: float
-    objective: float
-
-
-def evaluate(problem, step, tree):
-    """State of a tree; clusters without rows keep their free centres."""
-    leaf_of_row = tree.route(step.view, n_jobs=step.n_jobs)
-    labels = tree.leaf_label[leaf_of_row]
-    pruned = tree.prune(tree.node_counts(leaf_of_row))
-    centers, inertia = optimal_centers(
-        problem.objective, problem.data, labels, problem.weight, problem.free
-    )
-    penalty = problem.lambda_ * np.abs(pruned.split_weights).sum()
-    return State(tree, pruned, leaf_of_row, labels, centers, inertia, inertia + penalty)
-
-
-def direct_fit(problem, step, trees, schedule, distances):
+def direct_fit(problem, step, trees, lambda_, schedule):
     """The tree that predicts the free assignment: the start of the path (fig. 2, section 9.1).
 
     Every initial tree gets `tao_iter` passes that accept all updates; the one with the least
@@ -115,31 +45,37 @@ def direct_fit(problem, step, trees, schedule, distances):
     ----------
     problem, step : Problem, TreeStep
     trees : iterable of Tree, initial trees
+    lambda_ : float
     schedule : Schedule
-    distances : float array of shape (n, k), to the free centres
 
     Returns
     -------
     State
     """
-    strength = problem.lambda_ / _mean_mismatch_price(distances, problem.weight)
-    criterion = problem.criterion(problem.free.labels)
+    distances = problem.objective.distances(problem.data, problem.free.centers)
+    price = problem.weight @ mismatch_prices(distances) / problem.weight.sum()
+    del distances
+    strength = lambda_ / (price or np.inf)
+    criterion = problem.agreement(problem.free.labels)
     n_free = min(schedule.tao_iter, schedule.init_tao_iter)
     starts = (
         evaluate(problem, step, step.run_freely(tree, criterion, strength, n_free))
         for tree in trees
     )
-    best = min(starts, key=lambda state: state.objective)
+    best = min(starts, key=lambda state: state.objective(lambda_))
     tree = step.run(best.tree, criterion, strength, schedule.init_tao_iter - n_free)
     return best if tree is best.tree else evaluate(problem, step, tree)
 
 
-def _mean_mismatch_price(distances, weight):
-    """Mean of d to the second nearest centre minus d to the nearest; inf if that is 0."""
+def mismatch_prices(distances):
+    """D to the second nearest centre minus d to the nearest, float64 array of shape (n,).
+
+    All 0 if there is one centre only.
+    """
     if distances.shape[1] < 2:
-        return np.inf
+        return np.zeros(len(distances))
     nearest = np.partition(distances, 1, axis=1)[:, :2]
-    return weight @ (nearest[:, 1] - nearest[:, 0]) / weight.sum() or np.inf
+    return nearest[:, 1] - nearest[:, 0]
 
 
 def clustering_step(problem, labels, centers, penalty_matrix, mu, max_iter, tol):
@@ -176,86 +112,53 @@ def clustering_step(problem, labels, centers, penalty_matrix, mu, max_iter, tol)
     return labels, centers, values
 
 
-def alternate(problem, step, trees, schedule, on_step=lambda record: None):
-    """Follow the path of eq. (6) along mu from the direct fit of a tree to Z = T(X).
+def alternate(problem, step, state, lambda_, schedule, history):
+    """Follow the path of eq. (6) along mu from a direct fit until Z = T(X).
 
     Parameters
     ----------
     problem : Problem
     step : TreeStep
-    trees : iterable of Tree
-        Initial trees, of which one is followed; its structure stays until the final pruning.
-    schedule : Schedule
-    on_step : callable(record)
-        Called after each mu with the record appended to the history.
-
-    Returns
-    -------
     state : State
-        The tree with the least objective (4) on the path, the direct fit included. Mostly that
-        is the last one; where mu_0 is small against the prices of most rows, the path can
-        collapse the tree and lose clusters that do not come back.
-    history : list of dict
-        mu, cost_increase (percent), mismatch (weight of rows with z_n != T(x_n)), leaves and
-        non_zeros (of the pruned tree), seconds (since the start); one a value of mu.
+        Where the path starts; the structure of its tree stays.
+    lambda_ : float
+    schedule : Schedule
+    history : History
+        Gets a record a value of mu.
 
-    Warns
-    -----
-    ConvergenceWarning
-        After a KeyboardInterrupt, which is not raised again: the path ends there.
+    Yields
+    ------
+    State
+        After each mu the tree with the least objective (4) so far, the start included. In the end
+        that is mostly the last one; where mu_0 is small against the prices of most rows, the
+        path can collapse the tree and lose clusters that do not come back.
     """
-    start = time.perf_counter()
-    history = []
-    trees = iter(trees)
-    first = next(trees)
-    best = state = evaluate(problem, step, first)
-    try:
-        labels, centers = problem.free.labels, problem.free.centers
-        distances = problem.objective.distances(problem.data, centers)
-        best = state = direct_fit(
-            problem, step, itertools.chain([first], trees), schedule, distances
+    best = state
+    labels, centers = problem.free.labels, problem.free.centers
+    distances = problem.objective.distances(problem.data, centers)
+    mu_start = smallest_effective_mu(distances, labels, _penalty_matrix(problem, state))
+    del distances
+    for mu in schedule.mu.values(mu_start) if mu_start else ():
+        labels, centers, _ = clustering_step(
+            problem,
+            labels,
+            centers,
+            _penalty_matrix(problem, state),
+            mu,
+            schedule.max_iter,
+            schedule.tol,
         )
-        mu_start = smallest_effective_mu(distances, labels, _penalty_matrix(problem, state))
-        del distances
-        for mu in schedule.mu.values(mu_start) if mu_start else ():
-            labels, centers, _ = clustering_step(
-                problem,
-                labels,
-                centers,
-                _penalty_matrix(problem, state),
-                mu,
-                schedule.max_iter,
-                schedule.tol,
-            )
-            criterion = problem.criterion(labels)
-            tree = step.run(state.tree, criterion, problem.lambda_ / mu, schedule.tao_iter)
-            unchanged = tree is state.tree
-            if not unchanged:
-                state = evaluate(problem, step, tree)
-                best = min(state, best, key=lambda s: s.objective)  # ties: the later one
-            history.append(_record(problem, state, labels, mu, start))
-            on_step(history[-1])
-            if unchanged and history[-1]["mismatch"] == 0:
-                break
-    except KeyboardInterrupt:
-        warnings.warn(
-            f"Interrupted after {len(history)} values of mu; the best tree so far is kept.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    return best, history
+        tree = step.run(state.tree, problem.agreement(labels), lambda_ / mu, schedule.tao_iter)
+        unchanged = tree is state.tree
+        if not unchanged:
+            state = evaluate(problem, step, tree)
+            best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the later one
+        mismatch = float(problem.weight[labels != state.labels].sum())
+        history.add("penalty", state, lambda_, mu, mismatch, kept=best is state)
+        yield best
+        if unchanged and mismatch == 0:
+            break
 
 
 def _penalty_matrix(problem, state):
     return problem.penalty.table(state.tree, problem.n_clusters)[state.leaf_of_row]
-
-
-def _record(problem, state, labels, mu, start):
-    return {
-        "mu": mu,
-        "cost_increase": cost_increase(state.inertia, problem.free.inertia),
-        "mismatch": float(problem.weight[labels != state.labels].sum()),
-        "leaves": state.pruned.n_leaves,
-        "non_zeros": state.pruned.n_nonzero,
-        "seconds": time.perf_counter() - start,
-    }

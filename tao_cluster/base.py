@@ -55,6 +55,21 @@ class Task:
     free: FreeClustering
 
 
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """Arguments of `fit`: X as given, then checked; embedding or X; weights, mask of those > 0.
+
+    `has_embedding` is whether one was given.
+    """
+
+    given: Any
+    X: Any
+    space: Any
+    weight: np.ndarray
+    present: np.ndarray
+    has_embedding: bool
+
+
 class TreeClustering(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
@@ -90,9 +105,17 @@ class TreeClustering(
             that overflow; if the weights are negative or all zero; if the reference does not
             fit.
         """
-        given = X
+        inputs = self._inputs(X, sample_weight, embedding)
+        task = self._task(inputs)
+        tree, attributes = self._explain(task)
+        # Only now, so that a fit that fails leaves an earlier one as it was.
+        self._store(inputs, task, tree, attributes)
+        return self
+
+    def _inputs(self, given, sample_weight, embedding):
+        """The checked arguments of `fit`."""
         X = _canonical(
-            check_array(X, accept_sparse="csr", dtype=_FLOATS, estimator=self, input_name="X")
+            check_array(given, accept_sparse="csr", dtype=_FLOATS, estimator=self, input_name="X")
         )
         space = X if embedding is None else _check_embedding(embedding, X.shape[0])
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -107,27 +130,18 @@ class TreeClustering(
                 f"{'' if present.all() else ' (rows of weight 0 are not counted)'}."
             )
         self._check_parts(X, weight[present])
-        parts = (X, space, weight)
-        if not present.all():
-            rows = X[present]
-            parts = (rows, rows if embedding is None else space[present], weight[present])
-        task = self._task(*parts)
-        tree, attributes = self._explain(task)
-        # Only now, so that a fit that fails leaves an earlier one as it was.
-        validate_data(self, given, skip_check_array=True)
-        self._store(task, tree, attributes)
-        self._has_embedding = embedding is not None
-        if not present.all():
-            nearest = nearest_center(
-                task.objective, task.objective.prepare(space), task.free.centers
-            )
-            self.labels_, self.free_labels_ = self._route(X), nearest.astype(np.int32)
-        return self
+        return _Inputs(given, X, space, weight, present, embedding is not None)
 
     def _check_parts(self, X, weight):
         """Fail early if the parameters do not go with the data."""
 
-    def _task(self, X, space, weight):
+    def _task(self, inputs):
+        """What a tree is to explain: the rows with a weight, and their free clustering."""
+        X, space, weight = inputs.X, inputs.space, inputs.weight
+        if not inputs.present.all():
+            present = inputs.present
+            X = X[present]
+            space, weight = space[present] if inputs.has_embedding else X, weight[present]
         objective = self._objective()
         data = objective.prepare(space)
         free = free_clustering(
@@ -135,7 +149,10 @@ class TreeClustering(
         )
         return Task(X, space, objective, data, weight, free)
 
-    def _store(self, task, tree, attributes):
+    def _store(self, inputs, task, tree, attributes):
+        """Set the fitted attributes."""
+        validate_data(self, inputs.given, skip_check_array=True)
+        self._has_embedding = inputs.has_embedding
         free = task.free
         self.tree_ = tree
         self.labels_ = self._route(task.X)
@@ -146,6 +163,10 @@ class TreeClustering(
         self.free_centers_ = free.centers
         self.free_inertia_ = free.inertia
         self.cost_increase_ = cost_increase(self.inertia_, free.inertia)
+        if not inputs.present.all():
+            space = task.objective.prepare(inputs.space)
+            nearest = nearest_center(task.objective, space, free.centers)
+            self.labels_, self.free_labels_ = self._route(inputs.X), nearest.astype(np.int32)
         for name, value in attributes.items():
             setattr(self, name, value)
 

@@ -1,20 +1,37 @@
 """TAOClustering: parameters, validation and wiring of the parts; no algorithm."""
 
+import contextlib
+import copy
+import functools
 from numbers import Integral, Real
 from typing import ClassVar
 
 from joblib import effective_n_jobs
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from tqdm.auto import tqdm
 
 from ._threads import one_thread
-from .alternation import Problem, Schedule, alternate
+from .algorithms import (
+    ALGORITHMS,
+    Plan,
+    follow_path,
+    lambda_grid,
+    search_path,
+    until_interrupted,
+)
+from .alternation import Schedule
 from .base import TreeClustering
-from .initial_trees import BUILDERS, InitialTree, initial_tree
+from .goals import goal_of
+from .history import History
+from .initial_trees import BUILDERS, OWN, InitialTree, initial_tree
+from .measures import cost_increase
 from .node_solvers import Liblinear, Newton, NodeSolver, check_supported
 from .objectives import KMeans, Objective, cluster_means
 from .penalties import Penalty, ZeroOne
+from .problem import Problem
+from .refinement import DirectForm
 from .routing import kernel_view
 from .schedules import Geometric
 from .tree import Tree
@@ -24,15 +41,18 @@ from .trimming import trim
 # What the strings of the constructor stand for.
 OBJECTIVES = {"kmeans": KMeans()}
 PENALTIES = {"zero-one": ZeroOne()}
-NODE_SOLVERS = {"auto": Liblinear(), "liblinear": Liblinear(), "newton": Newton()}
+NODE_SOLVERS = {"auto": Newton(), "liblinear": Liblinear(), "newton": Newton()}
 
 
 class TAOClustering(TreeClustering):
     """Clustering whose assignments are the output of a small sparse oblique tree.
 
-    The optimisation alternates a clustering step, k-means with a penalty that pulls the
-    assignments towards the tree's, and a tree step that fits the tree to the assignments,
-    along a growing penalty parameter mu (Gabidolla & Carreira-Perpinan, KDD 2022).
+    The tree and the centres minimise E(T(X), centres) + lambda sum_i ||w_i||_1 (Gabidolla &
+    Carreira-Perpinan, KDD 2022). By default in its *direct form*: passes of Tree Alternating
+    Optimization fit every node, by L1 logistic regression, to the side on which its rows cost
+    less, weighted by how much, and in the end the nodes are refitted on the features they
+    have. The paper's own algorithm, a clustering step and a tree step in turn along a growing
+    penalty mu, is ``algorithm="penalty"``.
 
     Parameters
     ----------
@@ -46,30 +66,48 @@ class TAOClustering(TreeClustering):
     objective : {"kmeans"} or Objective, default="kmeans"
     split : {"oblique"}, default="oblique"
     penalty : {"zero-one"} or Penalty, default="zero-one"
-    init : {"bisecting", "imm", "exkmc", "exgreedy", "exshallow"}, Tree or InitialTree, \
-            default="bisecting"
-        Initial tree. A Tree is used as it is; it and the axis-aligned trees of
+    init : {"auto", "bisecting", "centroids", "imm", "exkmc", "exgreedy", "exshallow"}, Tree or \
+            InitialTree, default="auto"
+        Initial tree. "bisecting": 2-means of the rows at each node, up to 2 ** depth leaves.
+        "centroids": 2-means of the free centres, one leaf a cluster, the smallest trees. "auto":
+        these two in turn. A Tree is used as it is; it and the axis-aligned trees of
         :mod:`greedy`, by name or as an object, replace `depth`.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
         ``cluster_centers_``, or the centres.
     n_init : int, default=4
-        Initial trees. Each is fitted to the free clustering in `tao_iter` passes, and the one
-        with the least objective (4) is followed along mu. Results depend much on the initial
-        tree; more than one costs little. Builders without random numbers build one.
+        Initial trees. Each gets a few passes, and the one of least cost (penalty method: least
+        objective (4)) is followed. Results depend much on the initial tree. Builders without
+        random numbers build one.
+    max_parameters : int, optional
+        Instead of `lambda_`: the least cost with at most so many parameters (non-zero weights,
+        thresholds and leaves), searched along lambda.
+    max_cost_increase : float, optional
+        Instead of `lambda_`: the fewest parameters with at most so many percent above the cost
+        of the free clustering.
+    algorithm : {"auto", "direct", "penalty"}, default="auto"
+        "auto" is "direct", or "penalty" where the node solver takes no instance weights or
+        the penalty asks for histogram leaves, which the direct form cannot do with.
+    refine : bool, default=True
+        Whether direct passes, and refits as `relax` says, end the penalty method, where "auto"
+        would not exclude them. The paper's setting is ``algorithm="penalty", refine=False``.
+    relax : bool, default=True
+        Whether nodes are refitted on the features they have, with less shrinkage and exact
+        thresholds: features that matter little go first (adaptive lasso), then 3 % of
+        lambda is left (relaxed lasso). About half the parameters at the same cost.
     mu_factor : float > 1, default=1.1
-        mu grows by this factor a step.
+        mu grows by this factor a step. This and the next two are of the penalty method.
     n_mu_steps : int, default=100
         Most steps along mu.
     tao_iter, init_tao_iter : int, default=5 and 20
         Most passes over the tree at each mu and in the direct fit.
-    node_solver : {"auto", "liblinear", "newton"} or NodeSolver, default="auto"
-        Solver of the logistic regression at a node; "auto" is "liblinear", which takes sample
-        weights that are whole numbers, or all equal. "newton" takes any, starts warm and is
-        faster the more nodes, rows and features there are.
+    node_solver : {"auto", "newton", "liblinear"} or NodeSolver, default="auto"
+        Solver of the logistic regression at a node. "auto" is "newton", ours: warm starts,
+        instance weights, a certified gap. "liblinear", the paper's, takes sample weights that
+        are whole numbers, or all equal, and does not do the direct form.
     max_iter : int, default=100
-        Most iterations of the clustering step at each mu.
+        Most iterations of the clustering step at each mu (penalty method).
     tol : float, default=0
         The clustering step ends when no assignment changes, or when its objective falls by
         no more than this share.
@@ -78,13 +116,13 @@ class TAOClustering(TreeClustering):
         their node are removed where that moves no row; 0 keeps all. The default removes about
         a twelfth of the weights; few new rows change sides.
     n_jobs : int, default=None
-        Threads that route rows; the result is the same for any number. LIBLINEAR is called
-        from one thread, since it draws from the generator of the whole process, and so is
-        BLAS, whose results depend on the number of its threads.
+        Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR
+        is called from one thread, since it draws from the generator of the whole process, and so
+        is BLAS, whose results depend on the number of its threads.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering and of the initial tree. The same int gives the same tree.
     verbose : int, default=0
-        1 shows a progress bar along mu.
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -101,44 +139,51 @@ class TAOClustering(TreeClustering):
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict
-        One record a value of mu: mu, cost_increase (percent), mismatch (weight of the rows
-        whose assignment is not the tree's), leaves, non_zeros, seconds.
+        One record a tree that was looked at: stage ("start", "direct", "relax", "penalty"),
+        lambda, mu (inf in the direct form), cost_increase (percent), leaves, non_zeros,
+        mismatch (weight of the rows whose assignment is not the tree's), kept (the best of its
+        stage so far), seconds.
     n_iter_ : int
-        Number of values of mu.
+        Number of records.
+    best_lambda_ : float
+        The lambda of `tree_`: `lambda_`, or what the search for a goal ended with.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
     Notes
     -----
-    Where the paper leaves something open:
+    *Direct form.* It descends on the cost itself. Each initial tree gets 3 passes at lambda/10,
+    the best goes on at lambda/10 and then at lambda, up to 3 passes each, of which the tree of
+    least cost is kept: clusters that a tree loses at a large lambda do not come back. All
+    updates are accepted, since the cost does not see the scale of w but ||w||_1 does.
 
-    - *lambda.* The paper's grid is {100, 10, 5, 1, 0.5, 0.1}, on unscaled sums over rows as
-      here; the default 10 suits its largest sets (60 000 rows), 1 000 rows want about 0.1.
-    - *Penalty.* It defines the 0/1 penalty and the squared error with histogram leaves, and
-      does not say which its tables use. Here: 0/1.
-    - *Start of the path.* For lambda > 0 its figure 2 starts from a tree without weights, its
-      section 9.1 from a direct fit to the free assignment. Here: the direct fit.
-    - *Acceptance.* An update of a node is kept only if 0/1 loss + strength ||w||_1 falls, so
-      no tree step raises eq. (8). The first `tao_iter` passes of the direct fit keep every
-      update, since the initial weights have a scale of their own, which the 0/1 loss does not
-      see, and the best of these trees goes on.
-    - *Direct fit.* Its strength is lambda over the mean price of a mismatch: by how much a
-      row's second nearest free centre is farther away than its nearest.
-    - *Dead nodes.* With lambda > 0 the tree collapses while mu is small. Nodes that no row
-      reaches, and those with zero weights, keep their parameters until the end, so that
-      they return as mu grows.
-    - *Accuracy of LIBLINEAR.* See :class:`tao_cluster.node_solvers.Liblinear`.
+    *Lambda* has the units of the cost, on unscaled sums over rows. In the direct form 10 suits
+    some thousand rows of unit spread; `max_cost_increase` or :func:`tao_path` spare the search.
 
-    - *Result.* The tree with the least objective (4) on the path; the paper takes the last. The
-      two are mostly the same, but mu_0 is a least value over all rows: one row near the border
-      of two clusters makes it tiny, and the tree can collapse for good.
-    - *Trimming* (`trim`) is ours; 0 turns it off. `history_` is before trimming.
+    *Penalty method.* Where the paper leaves something open:
+
+    - It defines the 0/1 penalty and the squared error with histogram leaves, and does not say
+      which its tables use. Here: 0/1. Its grid of lambda is {100, 10, 5, 1, 0.5, 0.1}.
+    - For lambda > 0 its figure 2 starts from a tree without weights, its section 9.1 from a
+      direct fit to the free assignment. Here: the direct fit, with strength lambda over the
+      mean price of a mismatch: by how much a row's second nearest free centre is farther away
+      than its nearest.
+    - An update of a node is kept only if 0/1 loss + strength ||w||_1 falls, so no tree step
+      raises eq. (8). The first `tao_iter` passes of the direct fit keep every update, since
+      the initial weights have a scale of their own, and the best of these trees goes on.
+    - With lambda > 0 the tree collapses while mu is small. Nodes that no row reaches, and those
+      with zero weights, keep their parameters until the end, so that they return as mu grows.
+    - The result is the tree with the least objective (4) on the path; the paper takes the last.
+      The two are mostly the same, but mu_0 is a least value over all rows: one row near the
+      border of two clusters makes it tiny, and the tree can collapse for good.
+
+    *Trimming* (`trim`) is ours; 0 turns it off. `history_` is before trimming.
 
     A KeyboardInterrupt during `fit` ends it early, with a warning and the best tree so far.
 
-    Memory beside X: the rows as LIBLINEAR reads them (16 bytes a non-zero, twice that again
-    while it solves the largest node), four arrays of shape (n, n_clusters), and a copy of X
-    during the reference and the first split of the initial tree.
+    Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
+    values are non-zero), again for the largest node; some arrays of shape (n, n_clusters);
+    a byte a row and node. LIBLINEAR's rows take 16 bytes a non-zero.
 
     References
     ----------
@@ -162,9 +207,14 @@ class TAOClustering(TreeClustering):
         "objective": [StrOptions(set(OBJECTIVES)), Objective],
         "split": [StrOptions({"oblique"})],
         "penalty": [StrOptions(set(PENALTIES)), Penalty],
-        "init": [StrOptions({"bisecting", *BUILDERS}), Tree, InitialTree],
+        "init": [StrOptions({*OWN, *BUILDERS}), Tree, InitialTree],
         "reference": [None, "array-like", HasMethods("fit")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_parameters": [None, Interval(Integral, 1, None, closed="left")],
+        "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
+        "algorithm": [StrOptions({"auto", *ALGORITHMS})],
+        "refine": ["boolean"],
+        "relax": ["boolean"],
         "mu_factor": [Interval(Real, 1, None, closed="neither")],
         "n_mu_steps": [Interval(Integral, 0, None, closed="left")],
         "tao_iter": [Interval(Integral, 1, None, closed="left")],
@@ -187,9 +237,14 @@ class TAOClustering(TreeClustering):
         objective="kmeans",
         split="oblique",
         penalty="zero-one",
-        init="bisecting",
+        init="auto",
         reference=None,
         n_init=4,
+        max_parameters=None,
+        max_cost_increase=None,
+        algorithm="auto",
+        refine=True,
+        relax=True,
         mu_factor=1.1,
         n_mu_steps=100,
         tao_iter=5,
@@ -211,6 +266,11 @@ class TAOClustering(TreeClustering):
         self.init = init
         self.reference = reference
         self.n_init = n_init
+        self.max_parameters = max_parameters
+        self.max_cost_increase = max_cost_increase
+        self.algorithm = algorithm
+        self.refine = refine
+        self.relax = relax
         self.mu_factor = mu_factor
         self.n_mu_steps = n_mu_steps
         self.tao_iter = tao_iter
@@ -223,19 +283,77 @@ class TAOClustering(TreeClustering):
         self.random_state = random_state
         self.verbose = verbose
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None):
+        """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
+        if not self._can_be_direct():
+            raise ValueError("A path needs node_solver='newton' and penalty='zero-one'.")
+        inputs = self._inputs(X, sample_weight, embedding)
+        task, models = self._task(inputs), []
+        for lambda_, tree, attributes in self._explain_path(task, lambdas):
+            model = copy.copy(self).set_params(lambda_=lambda_)
+            model._store(inputs, task, tree, attributes)
+            models.append(model)
+        return models
+
     def _objective(self):
         return _resolve(self.objective, OBJECTIVES)
 
     def _check_parts(self, X, weight):
         solver = _resolve(self.node_solver, NODE_SOLVERS)
-        check_supported(solver, X, weight, _resolve(self.penalty, PENALTIES))
+        penalty = _resolve(self.penalty, PENALTIES)
+        check_supported(solver, X, weight, penalty)
+        has_goal = goal_of(self.max_parameters, self.max_cost_increase) is not None
+        if (has_goal or self._algorithm() == "direct") and not self._can_be_direct():
+            raise ValueError(
+                "The direct form, and with it a path or a goal, needs a node solver with instance "
+                f"weights and leaves with labels; not {type(solver).__name__} and "
+                f"{type(penalty).__name__}. Use node_solver='newton', penalty='zero-one' or, "
+                "without a goal, algorithm='penalty'."
+            )
+
+    def _can_be_direct(self):
+        """Whether the parts can do what the direct form asks of them."""
+        solver = _resolve(self.node_solver, NODE_SOLVERS)
+        return solver.supports_weights and _resolve(self.penalty, PENALTIES).is_binary
+
+    def _algorithm(self):
+        if self.algorithm != "auto":
+            return self.algorithm
+        return "direct" if self._can_be_direct() else "penalty"
 
     def _explain(self, task):
-        """Final tree and history of the path from the best initial tree."""
-        solver = _resolve(self.node_solver, NODE_SOLVERS).bind(task.X)
-        step = TreeStep(kernel_view(task.X), solver, effective_n_jobs(self.n_jobs))
+        """Final tree and what else a fit leaves behind."""
+        goal = goal_of(self.max_parameters, self.max_cost_increase)
+        with self._plan(task) as plan:
+            if goal is None:
+                *_, state = until_interrupted(ALGORITHMS[self._algorithm()](plan, self.lambda_))
+                return self._result(plan, state, self.lambda_)
+            lambdas, limit = lambda_grid(plan.form.problem, task.X), task.free.inertia
+
+            def is_small(state):
+                return goal.is_small(cost_increase(state.inertia, limit), state.pruned)
+
+            points = list(until_interrupted(search_path(plan, lambdas, is_small)))
+            costs = [cost_increase(point.result.inertia, limit) for point in points]
+            best = points[goal.choose(costs, [point.result.pruned for point in points])]
+            return self._result(plan, best.result, best.lambda_)
+
+    def _explain_path(self, task, lambdas):
+        """Yield lambda, final tree and attributes along growing lambda; see `tao_path`."""
+        with self._plan(task) as plan:
+            if lambdas is None:
+                lambdas = lambda_grid(plan.form.problem, task.X)
+            for point in until_interrupted(follow_path(plan, lambdas)):
+                yield point.lambda_, *self._result(plan, point.result, point.lambda_)
+
+    @contextlib.contextmanager
+    def _plan(self, task):
+        """What is to be run, on one thread of the libraries and under a progress bar."""
+        solver = _resolve(self.node_solver, NODE_SOLVERS)
+        step = TreeStep(kernel_view(task.X), solver.bind(task.X), effective_n_jobs(self.n_jobs))
         penalty = _resolve(self.penalty, PENALTIES)
-        problem = Problem(task.objective, penalty, task.data, task.weight, task.free, self.lambda_)
+        problem = Problem(task.objective, penalty, task.data, task.weight, task.free)
         schedule = Schedule(
             Geometric(self.mu_factor, self.n_mu_steps),
             self.init_tao_iter,
@@ -243,18 +361,23 @@ class TAOClustering(TreeClustering):
             self.max_iter,
             self.tol,
         )
-        shown = ("mu", "cost_increase", "leaves", "non_zeros")
-        with tqdm(total=self.n_mu_steps + 1, desc="mu", disable=not self.verbose) as bar:
+        shown = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
+        with one_thread(), tqdm(desc="trees", disable=not self.verbose) as bar:
 
             def show(record):
                 bar.set_postfix({name: record[name] for name in shown})
                 bar.update()
 
-            with one_thread():
-                trees = self._initial_trees(task)
-                state, history = alternate(problem, step, trees, schedule, show)
+            form = DirectForm(problem, step, History(problem, show))
+            trees = functools.partial(self._initial_trees, task)
+            can_finish = self._can_be_direct()
+            refine, relax = self.refine and can_finish, self.relax and can_finish
+            yield Plan(form, trees, schedule, refine, relax)
+
+    def _result(self, plan, state, lambda_):
+        step, history = plan.form.step, list(plan.form.history.records)
         tree = trim(state.pruned, step.view, self.trim, step.n_jobs)
-        return tree, {"history_": history, "n_iter_": len(history)}
+        return tree, {"history_": history, "n_iter_": len(history), "best_lambda_": lambda_}
 
     def _initial_trees(self, task):
         """Yield the initial trees; one only if its builder draws no random numbers."""

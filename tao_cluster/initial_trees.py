@@ -42,7 +42,7 @@ def initial_tree(init, depth):
     Parameters
     ----------
     init : str, Tree or InitialTree
-    depth : int, of "bisecting"
+    depth : int, of "auto", "bisecting" and "centroids"
 
     Returns
     -------
@@ -50,8 +50,8 @@ def initial_tree(init, depth):
     """
     if isinstance(init, Tree):
         return Given(init)
-    if init == "bisecting":
-        return Bisecting(depth)
+    if isinstance(init, str) and init in OWN:
+        return OWN[init](depth)
     if isinstance(init, str):
         import greedy  # it builds on this package
 
@@ -74,59 +74,172 @@ class Bisecting:
     n_init : int, default=1
         Restarts of 2-means at a node. The best bipartition of the rows is not the best start
         for a tree: several trees of one restart each do better (`n_init` of TAOClustering).
+    max_rows : int, default=10000
+        2-means of a node with more rows runs on a random sample of that many.
     """
 
     depth: int = 5
     n_init: int = 1
+    max_rows: int = 10_000
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`InitialTree`."""
         view = kernel_view(X)
-        n_clusters = len(centers)
-        left, right, splits, leaf_label = [-1], [-1], [None], [-1]
-        level = [(0, np.arange(X.shape[0]))]
-        for remaining in range(self.depth, -1, -1):
-            below = []
-            for node, rows in level:
-                sides = self._bisect(X, view, rows, sample_weight, rng) if remaining else None
-                if sides is None:
-                    votes = np.bincount(labels[rows], sample_weight[rows], n_clusters)
-                    leaf_label[node] = votes.argmax()
-                    continue
-                splits[node], goes_left = sides
-                left[node], right[node] = len(left), len(left) + 1
-                below += [(left[node], rows[goes_left]), (right[node], rows[~goes_left])]
-                for column, blank in ((left, -1), (right, -1), (splits, None), (leaf_label, -1)):
-                    column.extend([blank, blank])
-            level = below
-        return Tree.from_splits(
-            left,
-            right,
-            [s and (s.indices, s.weights) for s in splits],
-            [s.threshold if s else 0.0 for s in splits],
-            leaf_label,
-            X.shape[1],
-        )
+
+        def bisect(rows, remaining):
+            del remaining
+            return self._bisect(X, view, rows, sample_weight, rng)
+
+        def label(rows):
+            return np.bincount(labels[rows], sample_weight[rows], len(centers)).argmax()
+
+        return _grow(np.arange(X.shape[0]), self.depth, bisect, label, X.shape[1])
 
     def _bisect(self, X, view, rows, sample_weight, rng):
         """Bisector of 2-means on some rows and the mask of those on its left, or None."""
         if len(rows) < 2:
             return None
-        everything = len(rows) == X.shape[0]  # then k-means may not shift the rows in place
+        sample = rows
+        if len(rows) > self.max_rows:
+            sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
+        everything = len(sample) == X.shape[0]  # then k-means may not shift the rows in place
         kmeans = KMeans(2, n_init=self.n_init, random_state=rng, copy_x=everything)
         with warnings.catch_warnings():  # all rows equal: handled below
             warnings.simplefilter("ignore", ConvergenceWarning)
-            kmeans.fit(X if everything else X[rows], sample_weight=sample_weight[rows])
-        a, b = kmeans.cluster_centers_.astype(np.float64)
-        squared_distance = (b - a) @ (b - a)
-        if squared_distance == 0:
+            kmeans.fit(X if everything else X[sample], sample_weight=sample_weight[sample])
+        split = _bisector(*kmeans.cluster_centers_.astype(np.float64))
+        if split is None:
             return None
-        # The centres get margins -1 and +1, the scale of a logistic model: ||w||_1 of a node
-        # that is revived late must compare with what the solver offers.
-        direction = 2 * (b - a) / squared_distance
-        split = Split.from_dense(direction, direction @ (a + b) / 2)
         goes_left = project(view, rows, split.indices, split.weights) <= split.threshold
         return None if goes_left.all() or not goes_left.any() else (split, goes_left)
+
+
+@dataclass(frozen=True)
+class Centroids:
+    """Tree with one leaf a cluster, by recursive 2-means over the centres of the clusters.
+
+    Centres weigh as much as their clusters. A side gets no more clusters than leaves fit below
+    it, so that none is lost while 2 ** depth reaches their number.
+
+    Parameters
+    ----------
+    depth : int, default=5
+        Most levels of tests.
+    """
+
+    depth: int = 5
+
+    def build(self, X, labels, centers, sample_weight, rng):
+        """See :class:`InitialTree`."""
+        size = np.bincount(labels, sample_weight, len(centers))
+
+        def bisect(clusters, remaining):
+            if len(clusters) < 2:
+                return None
+            kmeans = KMeans(2, n_init=1, random_state=rng)
+            with warnings.catch_warnings():  # equal centres: handled below
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                kmeans.fit(centers[clusters], sample_weight=size[clusters])
+            split = _bisector(*kmeans.cluster_centers_)
+            return split and _balanced(split, centers[clusters], 2 ** (remaining - 1))
+
+        def label(clusters):
+            return clusters[size[clusters].argmax()]
+
+        filled = np.flatnonzero(size)
+        return _grow(filled, self.depth, bisect, label, X.shape[1])
+
+
+def _grow(items, depth, bisect, label, n_features):
+    """Tree grown level by level.
+
+    Parameters
+    ----------
+    items : int array, what the root holds
+    depth : int, most levels of tests
+    bisect : callable(items, remaining levels) -> (Split, mask of those on its left) or None
+    label : callable(items) -> int, of a leaf
+    n_features : int
+
+    Returns
+    -------
+    Tree
+    """
+    left, right, splits, leaf_label = [-1], [-1], [None], [-1]
+    level = [(0, items)]
+    for remaining in range(depth, -1, -1):
+        below = []
+        for node, held in level:
+            sides = bisect(held, remaining) if remaining else None
+            if sides is None:
+                leaf_label[node] = label(held)
+                continue
+            splits[node], goes_left = sides
+            left[node], right[node] = len(left), len(left) + 1
+            below += [(left[node], held[goes_left]), (right[node], held[~goes_left])]
+            for column, blank in ((left, -1), (right, -1), (splits, None), (leaf_label, -1)):
+                column.extend([blank, blank])
+        level = below
+    return Tree.from_splits(
+        left,
+        right,
+        [s and (s.indices, s.weights) for s in splits],
+        [s.threshold if s else 0.0 for s in splits],
+        leaf_label,
+        n_features,
+    )
+
+
+def _bisector(a, b):
+    """Split half way between two points, `a` on its left; None if they are the same."""
+    squared_distance = (b - a) @ (b - a)
+    if squared_distance == 0:
+        return None
+    # The points get margins -1 and +1, the scale of a logistic model: ||w||_1 of a node
+    # that is revived late must compare with what the solver offers.
+    direction = 2 * (b - a) / squared_distance
+    return Split.from_dense(direction, direction @ (a + b) / 2)
+
+
+def _balanced(split, points, most):
+    """The split moved so that at most `most` points lie on a side, and who lies on its left."""
+    values = points[:, split.indices] @ split.weights
+    order = np.argsort(values, kind="stable")
+    n_left = int(np.count_nonzero(values <= split.threshold))
+    fitting = min(max(n_left, len(points) - most, 1), most, len(points) - 1)
+    if fitting != n_left:
+        threshold = values[order[fitting - 1 : fitting + 1]].mean()
+        split = Split(split.indices, split.weights, float(threshold))
+    goes_left = np.zeros(len(points), dtype=bool)
+    goes_left[order[:fitting]] = True
+    return split, goes_left
+
+
+@dataclass
+class InTurn:
+    """Trees of several builders in turn.
+
+    Parameters
+    ----------
+    builders : list of InitialTree
+    """
+
+    builders: list
+    _n_built: int = 0
+
+    def build(self, X, labels, centers, sample_weight, rng):
+        """See :class:`InitialTree`."""
+        builder = self.builders[self._n_built % len(self.builders)]
+        self._n_built += 1
+        return builder.build(X, labels, centers, sample_weight, rng)
+
+
+# Builders of this file that a name stands for, called with the depth.
+OWN = {
+    "auto": lambda depth: InTurn([Centroids(depth), Bisecting(depth)]),
+    "bisecting": Bisecting,
+    "centroids": Centroids,
+}
 
 
 @dataclass(frozen=True)

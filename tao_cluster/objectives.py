@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans as _SklearnKMeans
 from sklearn.utils.extmath import row_norms
 
-# Rows worked on at a time; bounds the scratch memory of every method to this many rows of X.
-_BLOCK_ROWS = 2048
+# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
+_BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
 
 @runtime_checkable
@@ -62,8 +62,9 @@ class _CenteredRows:
 
     def blocks(self):
         """Yield (slice, rows as float64 relative to the origin)."""
-        for start in range(0, self.X.shape[0], _BLOCK_ROWS):
-            part = slice(start, start + _BLOCK_ROWS)
+        rows = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // self.X.shape[1])
+        for start in range(0, self.X.shape[0], rows):
+            part = slice(start, start + rows)
             block = self.X[part]
             yield part, block.astype(np.float64) if sp.issparse(block) else block - self.origin
 
@@ -72,7 +73,7 @@ class _CenteredRows:
 class KMeans:
     """k-means: squared Euclidean distance; centres are weighted means.
 
-    Scratch memory is a block of 2048 rows beside the (n, k) distances; X is not copied.
+    Scratch memory is a block of rows, 256 or more, beside the (n, k) distances; X is not copied.
 
     Parameters
     ----------

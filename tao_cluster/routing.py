@@ -68,6 +68,19 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, ou
 
 
 @jit
+def _descend_knowing(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        i = node
+        while left[i] >= 0:
+            if sides[i, row] == 0:
+                value = _row_dot(X, row, indices, weights, indptr[i], indptr[i + 1])
+                sides[i, row] = 1 if value <= threshold[i] else 2
+            i = left[i] if sides[i, row] == 1 else right[i]
+        out[r] = i
+
+
+@jit
 def _project(X, rows, indices, weights, out):
     for r in range(rows.shape[0]):
         out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
@@ -117,7 +130,7 @@ def _in_threads(kernel, rows, out, n_jobs):
     return out
 
 
-def descend(view, rows, node, arrays, n_jobs=1):
+def descend(view, rows, node, arrays, n_jobs=1, sides=None):
     """Leaf that each row reaches from a given node.
 
     Parameters
@@ -128,6 +141,9 @@ def descend(view, rows, node, arrays, n_jobs=1):
     arrays : tuple (children_left, children_right, split_indptr, split_indices,
         split_weights, threshold) of a tree
     n_jobs : int, threads; the result is the same for any number
+    sides : int8 ndarray of shape (n_nodes, n), optional
+        Sides that rows take at nodes: 1 left, 2 right, 0 not yet known. Known ones are not
+        worked out again, others are entered.
 
     Returns
     -------
@@ -136,7 +152,10 @@ def descend(view, rows, node, arrays, n_jobs=1):
     node = int(node)  # one compiled signature, whatever integer type comes in
 
     def kernel(rows, out):
-        _descend(view, rows, node, *arrays, out)
+        if sides is None:
+            _descend(view, rows, node, *arrays, out)
+        else:
+            _descend_knowing(view, rows, node, *arrays, sides, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
 

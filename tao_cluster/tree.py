@@ -300,7 +300,7 @@ class Tree:
 
     # ------------------------------------------------------------------ routing
 
-    def route(self, view, rows=None, node=0, n_jobs=1):
+    def route(self, view, rows=None, node=0, n_jobs=1, sides=None):
         """Leaf that rows reach from a node, for data already checked.
 
         Parameters
@@ -309,6 +309,8 @@ class Tree:
         rows : int64 array of shape (m,), default all
         node : int, where the rows start
         n_jobs : int, threads; the result is the same for any number
+        sides : int8 array of shape (n_nodes, n), optional
+            Known decisions; see :func:`tao_cluster.routing.descend`.
 
         Returns
         -------
@@ -324,7 +326,7 @@ class Tree:
             self.split_weights,
             self.threshold,
         )
-        return routing.descend(view, rows, node, arrays, n_jobs)
+        return routing.descend(view, rows, node, arrays, n_jobs, sides)
 
     def apply(self, X):
         """Leaf that each row reaches.

@@ -7,61 +7,14 @@ both children give the same loss are "don't care" and are dropped.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from .decisions import Decisions
 from .node_solvers import BoundSolver, Split
-from .penalties import Penalty
 from .routing import project
-from .tree import Tree, same_array
-
-
-class Criterion(Protocol):
-    """The loss a tree step minimises, as a function of the leaf each row is given.
-
-    Penalised and direct forms of the problem differ only here.
-    """
-
-    def loss_at(self, tree: Tree) -> "LeafLoss":
-        """The loss with the outputs of this tree's leaves."""
-
-    def best_output(self, rows: np.ndarray) -> tuple[int, np.ndarray | None]:
-        """Label (and histogram) with the least summed loss over some rows (eq. 10)."""
-
-
-class LeafLoss(Protocol):
-    """Weighted loss c_n L(x_n, leaf) of row n at a leaf."""
-
-    def __call__(self, rows: np.ndarray, leaves: np.ndarray) -> np.ndarray:
-        """Loss of rows[m] at leaves[m]: float64 array of shape (m,)."""
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCriterion:
-    """Disagreement with target labels: c_n P(z_n, output of the leaf) (eq. 8).
-
-    Parameters
-    ----------
-    penalty : Penalty
-    labels : int array of shape (n,), the assignments z
-    weight : float64 array of shape (n,)
-    n_clusters : int
-    """
-
-    penalty: Penalty
-    labels: np.ndarray
-    weight: np.ndarray
-    n_clusters: int
-
-    def loss_at(self, tree):
-        """See :class:`Criterion`."""
-        table = self.penalty.table(tree, self.n_clusters)
-        return lambda rows, leaves: self.weight[rows] * table[leaves, self.labels[rows]]
-
-    def best_output(self, rows):
-        """See :class:`Criterion`."""
-        return self.penalty.leaf(self.labels[rows], self.weight[rows], self.n_clusters)
+from .tree import same_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +66,7 @@ def reduced_sets(tree, leaf_of_row):
 
 @dataclass
 class TreeStep:
-    """Tree Alternating Optimization of one tree structure, reused along the mu schedule.
+    """Tree Alternating Optimization of one tree structure, reused from pass to pass.
 
     Nodes keep their parameters when no row reaches them or when their weights are zero: a
     later step, with a smaller strength, may bring them back.
@@ -124,13 +77,28 @@ class TreeStep:
     solver : BoundSolver
     n_jobs : int
         Threads that route rows. Node problems are solved one after the other.
+    decisions : Decisions, default new ones
+        Shared by steps over the same rows.
     """
 
     view: Any
     solver: BoundSolver
     n_jobs: int = 1
+    decisions: Decisions | None = None
     # Last problem tried at each node and the split it left: nothing new can come of the same.
     _settled: dict[int, tuple[ReducedProblem, Split]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.decisions is None:
+            self.decisions = Decisions(self.view, self.n_jobs)
+
+    def with_solver(self, solver):
+        """A step over the same rows with another solver."""
+        return TreeStep(self.view, solver, self.n_jobs, self.decisions)
+
+    def route(self, tree, rows=None, node=0):
+        """Leaf that rows (default all) reach from a node: int32 array."""
+        return self.decisions.route(tree, rows, node)
 
     def run(self, tree, criterion, strength, n_passes):
         """Repeat passes until one changes nothing, at most `n_passes`.
@@ -172,7 +140,7 @@ class TreeStep:
         self._settled.clear()  # what is known of other trees does not count for this one
         best, least = tree, np.inf
         for _ in range(n_passes):
-            updated = self._one_pass(tree, criterion, strength, accept_all=True)
+            updated = self.free_pass(tree, criterion, strength)
             value = self.objective(updated, criterion, strength)
             if value < least:
                 best, least = updated, value
@@ -181,14 +149,21 @@ class TreeStep:
             tree = updated
         return best
 
+    def free_pass(self, tree, criterion, strength):
+        """One pass that accepts every update; the same object if nothing changed.
+
+        Parameters as for :meth:`run`.
+        """
+        return self._one_pass(tree, criterion, strength, accept_all=True)
+
     def objective(self, tree, criterion, strength):
         """Loss of the whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
-        leaves = tree.route(self.view, n_jobs=self.n_jobs)
+        leaves = self.route(tree)
         loss = criterion.loss_at(tree)(np.arange(len(leaves)), leaves)
         return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
 
     def _one_pass(self, tree, criterion, strength, accept_all):
-        rows_of = reduced_sets(tree, tree.route(self.view, n_jobs=self.n_jobs))
+        rows_of = reduced_sets(tree, self.route(tree))
         tree = _fit_leaves(tree, criterion, rows_of)
         for depth in range(tree.max_depth - 1, -1, -1):
             # The subtrees below this depth are final for this pass, so is each row's loss there.
@@ -218,8 +193,8 @@ class TreeStep:
         return new
 
     def _reduce(self, tree, node, rows, loss, strength):
-        left = tree.route(self.view, rows, tree.children_left[node], self.n_jobs)
-        right = tree.route(self.view, rows, tree.children_right[node], self.n_jobs)
+        left = self.route(tree, rows, tree.children_left[node])
+        right = self.route(tree, rows, tree.children_right[node])
         gain = loss(rows, left) - loss(rows, right)
         care = gain != 0
         return ReducedProblem(rows[care], gain[care] > 0, np.abs(gain[care]), strength)

@@ -6,31 +6,41 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from tao_cluster import alternation
+from tao_cluster.algorithms import Plan, penalty_method, until_interrupted
 from tao_cluster.alternation import (
-    Problem,
     Schedule,
-    alternate,
     clustering_step,
     direct_fit,
-    evaluate,
+    mismatch_prices,
 )
+from tao_cluster.history import History
 from tao_cluster.initial_trees import Bisecting
 from tao_cluster.node_solvers import Liblinear
 from tao_cluster.objectives import KMeans
 from tao_cluster.penalties import ZeroOne
+from tao_cluster.problem import Problem, evaluate
 from tao_cluster.reference import free_clustering
+from tao_cluster.refinement import DirectForm
 from tao_cluster.routing import kernel_view
 from tao_cluster.schedules import Geometric, smallest_effective_mu
 from tao_cluster.tree_step import TreeStep
 
 
-def make_problem(X, k, lambda_, depth, seed=0, reference=None):
+def make_problem(X, k, depth, seed=0, reference=None):
     objective, weight = KMeans(), np.ones(len(X))
     data = objective.prepare(X)
     free = free_clustering(reference, objective, X, data, k, weight, seed)
-    problem = Problem(objective, ZeroOne(), data, weight, free, lambda_)
+    problem = Problem(objective, ZeroOne(), data, weight, free)
     tree = Bisecting(depth).build(X, free.labels, free.centers, weight, np.random.RandomState(seed))
     return problem, TreeStep(kernel_view(X), Liblinear().bind(X)), tree
+
+
+def follow(problem, step, tree, lambda_, schedule, on_record=lambda record: None):
+    """Result and history of the plain penalty method."""
+    history = History(problem, on_record)
+    plan = Plan(DirectForm(problem, step, history), lambda: iter([tree]), schedule, False, False)
+    *_, state = until_interrupted(penalty_method(plan, lambda_))
+    return state, history.records
 
 
 def penalised_value(X, labels, centers, penalty_matrix, mu):
@@ -41,7 +51,7 @@ def penalised_value(X, labels, centers, penalty_matrix, mu):
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 100.0])
 def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
     rng = np.random.default_rng(0)
-    problem, _, _ = make_problem(digits, 10, 1.0, 1)
+    problem, _, _ = make_problem(digits, 10, 1)
     penalty_matrix = np.ones((len(digits), 10))
     penalty_matrix[np.arange(len(digits)), rng.integers(0, 10, len(digits))] = 0  # as if a tree's
     free = problem.free
@@ -61,7 +71,7 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
 
 
 def test_at_large_mu_the_assignment_is_the_trees(digits):
-    problem, step, tree = make_problem(digits, 10, 1.0, 4)
+    problem, step, tree = make_problem(digits, 10, 4)
     state = evaluate(problem, step, tree)
     penalty_matrix = problem.penalty.table(tree, 10)[state.leaf_of_row]
     free = problem.free
@@ -101,9 +111,9 @@ def test_schedule():
 
 
 def test_separated_blobs_cost_nothing_and_need_one_leaf_each(blobs):
-    problem, step, tree = make_problem(blobs, 4, 1.0, 4)
+    problem, step, tree = make_problem(blobs, 4, 4)
     schedule = Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0)
-    state, history = alternate(problem, step, [tree], schedule)
+    state, history = follow(problem, step, tree, 1.0, schedule)
     pruned = state.pruned
     assert state.inertia == pytest.approx(problem.free.inertia, rel=1e-12)
     assert pruned.n_leaves == 4
@@ -113,11 +123,11 @@ def test_separated_blobs_cost_nothing_and_need_one_leaf_each(blobs):
 
 def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
     """KDD'22 section 9.1: the path ends below a tree that only fits the free labels."""
-    problem, step, tree = make_problem(digits, 10, 0.3, 4)
+    problem, step, tree = make_problem(digits, 10, 4)
     schedule = Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0)
-    state, _ = alternate(problem, step, [tree], schedule)
+    state, _ = follow(problem, step, tree, 0.3, schedule)
     fitted = tree
-    target = problem.criterion(problem.free.labels)
+    target = problem.agreement(problem.free.labels)
     step = TreeStep(step.view, step.solver)
     strengths = np.geomspace(1, 64, 13)
     rivals = [evaluate(problem, step, step.run_freely(fitted, target, s, 20)) for s in strengths]
@@ -127,21 +137,24 @@ def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
 
 
 def test_history_describes_the_path(digits):
-    problem, step, tree = make_problem(digits, 10, 0.3, 3)
+    problem, step, tree = make_problem(digits, 10, 3)
     seen = []
-    state, history = alternate(
-        problem, step, [tree], Schedule(Geometric(1.2, 12), 5, 2, 100, 0.0), seen.append
+    state, history = follow(
+        problem, step, tree, 0.3, Schedule(Geometric(1.2, 12), 5, 2, 100, 0.0), seen.append
     )
     assert seen == history
     assert len(history) <= 13
     mus = [record["mu"] for record in history]
     np.testing.assert_allclose(np.divide(mus[1:], mus[:-1]), 1.2)
     assert list(history[0]) == [
+        "stage",
+        "lambda",
         "mu",
         "cost_increase",
-        "mismatch",
         "leaves",
         "non_zeros",
+        "mismatch",
+        "kept",
         "seconds",
     ]
     last, pruned = history[-1], state.pruned
@@ -152,20 +165,20 @@ def test_history_describes_the_path(digits):
 
 
 def test_structure_stays_until_the_end(digits):
-    problem, step, tree = make_problem(digits, 10, 3.0, 4)
-    state, _ = alternate(problem, step, [tree], Schedule(Geometric(1.1, 20), 5, 2, 100, 0.0))
+    problem, step, tree = make_problem(digits, 10, 4)
+    state, _ = follow(problem, step, tree, 3.0, Schedule(Geometric(1.1, 20), 5, 2, 100, 0.0))
     np.testing.assert_array_equal(state.tree.children_left, tree.children_left)
     assert state.pruned.n_nodes < tree.n_nodes
 
 
 def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     """Rows almost on a bisector make mu_0 tiny: the tree collapses, and stays so to the end."""
-    centers = make_problem(digits, 10, 0.1, 1)[0].free.centers
+    centers = make_problem(digits, 10, 1)[0].free.centers
     pairs = np.array([(a, b) for a in range(10) for b in range(a)])
     middle = centers[pairs].mean(axis=1)
     to_a = centers[pairs[:, 0]] - middle
     X = np.vstack([digits, middle + 1e-8 * to_a])
-    problem, step, tree = make_problem(X, 10, 0.1, 5, reference=centers)
+    problem, step, tree = make_problem(X, 10, 5, reference=centers)
     states = []
     plain = alternation.evaluate
 
@@ -174,32 +187,32 @@ def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
         return states[-1]
 
     monkeypatch.setattr(alternation, "evaluate", record)
-    state, history = alternate(problem, step, [tree], Schedule(Geometric(1.1, 20), 20, 5, 100, 0.0))
+    state, history = follow(problem, step, tree, 0.1, Schedule(Geometric(1.1, 20), 20, 5, 100, 0.0))
     assert history[0]["mu"] < 1e-6
     assert history[-1]["cost_increase"] > 20  # what the last tree would be
     assert state.inertia < 1.05 * problem.free.inertia
-    assert state.objective == min(s.objective for s in states)
+    assert state.objective(0.1) == min(s.objective(0.1) for s in states)
 
 
 def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
-    problem, step, tree = make_problem(blobs, 4, 1.0, 4)
-    _, history = alternate(problem, step, [tree], Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0))
+    problem, step, tree = make_problem(blobs, 4, 4)
+    _, history = follow(problem, step, tree, 1.0, Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0))
     assert len(history) < 20
-    problem, step, tree = make_problem(digits, 10, 0.1, 5)
-    _, history = alternate(problem, step, [tree], Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0))
+    problem, step, tree = make_problem(digits, 10, 5)
+    _, history = follow(problem, step, tree, 0.1, Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0))
     assert len(history) < 101
     assert history[-1]["mismatch"] == 0
     assert history[-1]["non_zeros"] == history[-2]["non_zeros"] or history[-2]["mismatch"] > 0
 
 
 def test_direct_fit_takes_all_its_passes(digits):
-    problem, step, tree = make_problem(digits, 10, 0.03, 5)
+    problem, step, tree = make_problem(digits, 10, 5)
     distances = problem.objective.distances(problem.data, problem.free.centers)
-    strength = 0.03 / alternation._mean_mismatch_price(distances, problem.weight)
-    criterion = problem.criterion(problem.free.labels)
+    strength = 0.03 / mismatch_prices(distances).mean()
+    criterion = problem.agreement(problem.free.labels)
     values = [
         step.objective(
-            direct_fit(problem, step, [tree], Schedule(None, n, 3, 0, 0.0), distances).tree,
+            direct_fit(problem, step, [tree], 0.03, Schedule(None, n, 3, 0, 0.0)).tree,
             criterion,
             strength,
         )
@@ -208,22 +221,21 @@ def test_direct_fit_takes_all_its_passes(digits):
     assert values[1] < values[0]
 
 
-def test_mean_mismatch_price():
+def test_mismatch_prices():
     distances = np.array([[0.0, 3.0, 5.0], [4.0, 1.0, 2.0]])
-    assert alternation._mean_mismatch_price(distances, np.array([1.0, 3.0])) == (3 + 3 * 1) / 4
-    assert alternation._mean_mismatch_price(np.ones((4, 1)), np.ones(4)) == np.inf
-    assert alternation._mean_mismatch_price(np.ones((4, 2)), np.ones(4)) == np.inf
+    np.testing.assert_array_equal(mismatch_prices(distances), [3, 1])
+    np.testing.assert_array_equal(mismatch_prices(np.ones((4, 1))), np.zeros(4))
 
 
 def test_dead_branches_are_pruned(digits):
-    problem, step, tree = make_problem(digits, 10, 0.3, 5)
-    state, _ = alternate(problem, step, [tree], Schedule(Geometric(1.1, 60), 20, 5, 100, 0.0))
+    problem, step, tree = make_problem(digits, 10, 5)
+    state, _ = follow(problem, step, tree, 0.3, Schedule(Geometric(1.1, 60), 20, 5, 100, 0.0))
     counts = state.pruned.node_counts(state.pruned.apply(digits))
     assert np.all(counts > 0)
 
 
 def test_an_interrupted_path_returns_the_best_tree_so_far(digits):
-    problem, step, tree = make_problem(digits, 10, 0.3, 4)
+    problem, step, tree = make_problem(digits, 10, 4)
     schedule = Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0)
     records = []
 
@@ -232,17 +244,16 @@ def test_an_interrupted_path_returns_the_best_tree_so_far(digits):
         if len(records) == 4:
             raise KeyboardInterrupt
 
-    with pytest.warns(ConvergenceWarning, match="after 4 values of mu"):
-        state, history = alternate(problem, step, [tree], schedule, interrupt)
+    with pytest.warns(ConvergenceWarning, match="best so far is kept"):
+        state, history = follow(problem, step, tree, 0.3, schedule, interrupt)
     assert len(history) == 4
-    distances = problem.objective.distances(problem.data, problem.free.centers)
-    start = direct_fit(problem, step, [tree], schedule, distances)
-    assert state.objective <= start.objective
+    start = direct_fit(problem, step, [tree], 0.3, schedule)
+    assert state.objective(0.3) <= start.objective(0.3)
     np.testing.assert_array_equal(state.pruned.predict(digits), state.labels)
 
 
 def test_reference_is_scikit_learns_kmeans(digits, digits_reference):
-    problem, _, _ = make_problem(digits, 10, 1.0, 1)
+    problem, _, _ = make_problem(digits, 10, 1)
     assert isinstance(KMeans().reference(3, 0), SklearnKMeans)
     np.testing.assert_allclose(problem.free.centers, digits_reference.cluster_centers_, atol=1e-12)
     np.testing.assert_array_equal(problem.free.labels, digits_reference.labels_)

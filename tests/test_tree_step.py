@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
+from tao_cluster.criteria import LabelCriterion
 from tao_cluster.initial_trees import Bisecting
 from tao_cluster.node_solvers import Liblinear, Split
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.routing import kernel_view
-from tao_cluster.tree_step import LabelCriterion, TreeStep, reduced_sets
+from tao_cluster.tree_step import TreeStep, reduced_sets
 
 
 class Spy:

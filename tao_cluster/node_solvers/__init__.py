@@ -1,7 +1,17 @@
 """Solvers of the binary problem at a decision node, one file each."""
 
-from .base import BoundSolver, NodeSolver, Split, check_supported
+from .base import BoundSolver, NodeSolver, Split, check_supported, variances
 from .liblinear import Liblinear
 from .newton import Newton
+from .refit import Refit
 
-__all__ = ["BoundSolver", "Liblinear", "Newton", "NodeSolver", "Split", "check_supported"]
+__all__ = [
+    "BoundSolver",
+    "Liblinear",
+    "Newton",
+    "NodeSolver",
+    "Refit",
+    "Split",
+    "check_supported",
+    "variances",
+]

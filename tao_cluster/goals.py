@@ -1,0 +1,71 @@
+"""Goals in cost or size, and which of several trees meets one best."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class MaxParameters:
+    """Least cost with at most so many parameters; else the smallest tree."""
+
+    limit: int
+
+    def is_small(self, cost, tree):
+        """Whether a tree meets the goal: smaller ones cost more."""
+        del cost
+        return tree.n_parameters <= self.limit
+
+    def choose(self, costs, trees):
+        """Position of the best tree; `costs` in percent over the free clustering."""
+        sizes = np.array([tree.n_parameters for tree in trees])
+        meets = np.flatnonzero(sizes <= self.limit)
+        if len(meets) == 0:
+            _tell(f"No tree has at most {self.limit} parameters; the smallest has {sizes.min()}.")
+            return int(np.lexsort((costs, sizes))[0])
+        return int(meets[np.lexsort((sizes[meets], np.asarray(costs)[meets]))[0]])
+
+
+@dataclass(frozen=True)
+class MaxCostIncrease:
+    """Fewest parameters with at most so many percent of cost increase; else the least cost."""
+
+    limit: float
+
+    def is_small(self, cost, tree):
+        """Whether a tree no longer meets the goal: smaller ones cost more."""
+        del tree
+        return cost > self.limit
+
+    def choose(self, costs, trees):
+        """Position of the best tree; `costs` in percent over the free clustering."""
+        costs = np.asarray(costs)
+        sizes = np.array([tree.n_parameters for tree in trees])
+        meets = np.flatnonzero(costs <= self.limit)
+        if len(meets) == 0:
+            _tell(
+                f"No tree costs at most {self.limit:g} % over the free clustering; the best "
+                f"costs {costs.min():.3g} %."
+            )
+            return int(np.lexsort((sizes, costs))[0])
+        return int(meets[np.lexsort((costs[meets], sizes[meets]))[0]])
+
+
+def goal_of(max_parameters=None, max_cost_increase=None):
+    """The goal that one of two limits stands for; None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If both are given.
+    """
+    if max_parameters is not None and max_cost_increase is not None:
+        raise ValueError("Give max_parameters or max_cost_increase, not both.")
+    if max_parameters is not None:
+        return MaxParameters(max_parameters)
+    return None if max_cost_increase is None else MaxCostIncrease(max_cost_increase)
+
+
+def _tell(sentence):
+    warnings.warn(sentence, UserWarning, stacklevel=2)
