@@ -1,7 +1,8 @@
-"""One thread for the libraries below numpy and scikit-learn."""
+"""Threads of our own, and one thread for the libraries below numpy and scikit-learn."""
 
 import contextlib
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from threadpoolctl import threadpool_limits
 
@@ -31,3 +32,15 @@ def one_thread():
             _entered -= 1
             if _entered == 0:
                 _limits.restore_original_limits()
+
+
+def map_in_threads(function, items, n_threads):
+    """Results of a function for some items, in their order.
+
+    A pool lives for one call: it costs a tenth of a millisecond, where joblib's threads, which
+    are polled for results, cost ten.
+    """
+    if n_threads < 2:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, items))

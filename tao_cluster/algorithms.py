@@ -35,6 +35,7 @@ class Plan:
     Parameters
     ----------
     form : DirectForm, with the problem, the tree step and the history
+    pilot : DirectForm, the same for a sample of the rows; None where there are few
     trees : callable() -> iterator of Tree, the same initial trees at each call
     schedule : Schedule, of the penalty method
     refine, relax : bool
@@ -42,6 +43,7 @@ class Plan:
     """
 
     form: DirectForm
+    pilot: DirectForm | None
     trees: Callable[[], Iterator[Tree]]
     schedule: Schedule
     refine: bool
@@ -53,6 +55,18 @@ class Plan:
         first = next(trees)
         state = evaluate(self.form.problem, self.form.step, first)
         return state, itertools.chain([first], trees)
+
+    def best_start(self, trees, lambda_):
+        """State after a few direct passes of the initial tree that fares best in them.
+
+        A sample tells as well as all rows which one that is. Lambda goes with the rows.
+        """
+        if self.pilot is None:
+            return self.form.start(trees, lambda_)
+        problem, sample = self.form.problem, self.pilot.problem
+        share = sample.weight.sum() / problem.weight.sum()
+        tree = self.pilot.start(trees, share * lambda_).tree
+        return evaluate(problem, self.form.step, tree)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +107,7 @@ def direct_descent(plan, lambda_):
     state, trees = plan.initial_trees()
     yield state
     strengths = [share * lambda_ for share in _APPROACH]
-    state = plan.form.start(trees, strengths[0])
+    state = plan.best_start(trees, strengths[0])
     yield state
     for strength in strengths:
         state = plan.form.descend(state, strength)
@@ -115,7 +129,7 @@ def follow_path(plan, lambdas):
     Point
     """
     _, trees = plan.initial_trees()
-    state = plan.form.start(trees, lambdas[0])
+    state = plan.best_start(trees, lambdas[0])
     for lambda_ in lambdas:
         point = _point(plan, state, lambda_)
         yield point

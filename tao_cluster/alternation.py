@@ -154,7 +154,7 @@ def alternate(problem, step, state, lambda_, schedule, history):
             state = evaluate(problem, step, tree)
             best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the later one
         mismatch = float(problem.weight[labels != state.labels].sum())
-        history.add("penalty", state, lambda_, mu, mismatch, kept=best is state)
+        history.add("penalty", problem, state, lambda_, mu, mismatch, kept=best is state)
         yield best
         if unchanged and mismatch == 0:
             break

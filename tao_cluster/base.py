@@ -54,6 +54,15 @@ class Task:
     weight: np.ndarray
     free: FreeClustering
 
+    def of_rows(self, rows):
+        """The task of some rows, with the centres of all."""
+        X = self.X[rows]
+        space = X if self.space is self.X else self.space[rows]
+        data, weight, labels = self.objective.prepare(space), self.weight[rows], self.free.labels
+        inertia = self.objective.value(data, labels[rows], weight, self.free.centers)
+        free = FreeClustering(labels[rows], self.free.centers, inertia)
+        return Task(X, space, self.objective, data, weight, free)
+
 
 @dataclass(frozen=True, eq=False)
 class _Inputs:

@@ -18,18 +18,20 @@ class Decisions:
     Parameters
     ----------
     view : result of :func:`tao_cluster.routing.kernel_view`
-    n_jobs : int, threads; the result is the same for any number
     """
 
-    def __init__(self, view, n_jobs=1):
-        self._view, self._n_jobs = view, n_jobs
+    def __init__(self, view):
+        self._view = view
         self._tree, self._sides = None, None
 
-    def route(self, tree, rows=None, node=0):
-        """Leaf that rows (default all) reach from a node: int32 array."""
+    def route(self, tree, rows=None, node=0, n_jobs=1):
+        """Leaf that rows (default all) reach from a node: int32 array.
+
+        Threads may ask for rows of their own for the tree last asked for.
+        """
         if tree is not self._tree:
             self._follow(tree)
-        return tree.route(self._view, rows, node, self._n_jobs, self._sides)
+        return tree.route(self._view, rows, node, n_jobs, self._sides)
 
     def _follow(self, tree):
         shape = (tree.n_nodes, n_rows(self._view))

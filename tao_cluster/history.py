@@ -11,21 +11,20 @@ class History:
 
     Parameters
     ----------
-    problem : Problem
     on_record : callable(record), told of each new one
     """
 
-    problem: object
     on_record: Callable = lambda record: None
     records: list = field(default_factory=list)
     _start: float = field(default_factory=time.perf_counter)
 
-    def add(self, stage, state, lambda_, mu, mismatch=0.0, kept=True):
+    def add(self, stage, problem, state, lambda_, mu, mismatch=0.0, kept=True):
         """Record a state.
 
         Parameters
         ----------
         stage : {"start", "penalty", "direct", "relax"}
+        problem : Problem
         state : State
         lambda_, mu : float, mu = inf in the direct form
         mismatch : float, weight of the rows whose assignment is not the tree's
@@ -36,7 +35,7 @@ class History:
                 "stage": stage,
                 "lambda": lambda_,
                 "mu": mu,
-                **state.record(self.problem),
+                **state.record(problem),
                 "mismatch": mismatch,
                 "kept": kept,
                 "seconds": time.perf_counter() - self._start,

@@ -97,7 +97,7 @@ class DirectForm:
                 break
             state = evaluate(self.problem, step, tree)
             is_better = best is None or state.inertia < best.inertia
-            self.history.add(stage, state, strength, np.inf, kept=is_better)
+            self.history.add(stage, self.problem, state, strength, np.inf, kept=is_better)
             best, waited = (state, 0) if is_better else (best, waited + 1)
             if waited == _PATIENCE:
                 break

@@ -10,11 +10,11 @@ import itertools
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numba import types
 from numba.extending import overload
 
 from ._jit import jit
+from ._threads import map_in_threads
 
 # Below this many rows a second thread costs more than it saves.
 _MIN_ROWS_PER_THREAD = 4096
@@ -120,13 +120,9 @@ def n_rows(view):
 def _in_threads(kernel, rows, out, n_jobs):
     """Run kernel(rows, out) on contiguous parts of `rows`; parts never share an output."""
     n_parts = max(1, min(n_jobs, len(rows) // _MIN_ROWS_PER_THREAD))
-    if n_parts == 1:
-        kernel(rows, out)
-        return out
     bounds = np.linspace(0, len(rows), n_parts + 1).astype(int)
-    Parallel(n_jobs=n_parts, backend="threading")(
-        delayed(kernel)(rows[a:b], out[a:b]) for a, b in itertools.pairwise(bounds)
-    )
+    parts = [slice(a, b) for a, b in itertools.pairwise(bounds)]
+    map_in_threads(lambda part: kernel(rows[part], out[part]), parts, n_parts)
     return out
 
 

@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ._threads import map_in_threads
 from .decisions import Decisions
 from .node_solvers import BoundSolver, Split
 from .routing import project
 from .tree import same_array
+
+# Below this many rows at a depth a second thread costs more than it saves.
+_MIN_ROWS_PER_THREAD = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,7 @@ class TreeStep:
     view : result of :func:`tao_cluster.routing.kernel_view`
     solver : BoundSolver
     n_jobs : int
-        Threads that route rows. Node problems are solved one after the other.
+        Threads that route rows and update the nodes of one depth, which share no rows.
     decisions : Decisions, default new ones
         Shared by steps over the same rows.
     """
@@ -90,7 +94,7 @@ class TreeStep:
 
     def __post_init__(self):
         if self.decisions is None:
-            self.decisions = Decisions(self.view, self.n_jobs)
+            self.decisions = Decisions(self.view)
 
     def with_solver(self, solver):
         """A step over the same rows with another solver."""
@@ -98,7 +102,7 @@ class TreeStep:
 
     def route(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""
-        return self.decisions.route(tree, rows, node)
+        return self.decisions.route(tree, rows, node, self.n_jobs)
 
     def run(self, tree, criterion, strength, n_passes):
         """Repeat passes until one changes nothing, at most `n_passes`.
@@ -168,14 +172,27 @@ class TreeStep:
         for depth in range(tree.max_depth - 1, -1, -1):
             # The subtrees below this depth are final for this pass, so is each row's loss there.
             loss = criterion.loss_at(tree)
-            updates = {}
-            for node in tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]:
-                if len(rows_of[node]):
-                    split = self._update(tree, node, rows_of[node], loss, strength, accept_all)
-                    if split is not None:
-                        updates[node] = ((split.indices, split.weights), split.threshold)
-            tree = tree.with_splits(updates)
+            self.route(tree, np.arange(0))  # decisions follow the tree before threads ask
+            nodes = tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]
+            nodes = [node for node in nodes if len(rows_of[node])]
+
+            def update(node, tree=tree, loss=loss):
+                return self._update(tree, node, rows_of[node], loss, strength, accept_all)
+
+            splits = zip(nodes, self._map(update, nodes, rows_of), strict=True)
+            tree = tree.with_splits(
+                {node: ((s.indices, s.weights), s.threshold) for node, s in splits if s is not None}
+            )
         return tree
+
+    def _map(self, update, nodes, rows_of):
+        """Results of `update` for some nodes, by threads where that pays."""
+        n_rows = sum(len(rows_of[node]) for node in nodes)
+        n_threads = min(self.n_jobs, len(nodes), n_rows // _MIN_ROWS_PER_THREAD)
+        largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
+        found = map_in_threads(update, largest_first, n_threads)
+        by_node = dict(zip(largest_first, found, strict=True))
+        return [by_node[node] for node in nodes]
 
     def _update(self, tree, node, rows, loss, strength, accept_all):
         """New split of a node, or None to keep the old one."""
@@ -193,8 +210,8 @@ class TreeStep:
         return new
 
     def _reduce(self, tree, node, rows, loss, strength):
-        left = self.route(tree, rows, tree.children_left[node])
-        right = self.route(tree, rows, tree.children_right[node])
+        left = self.decisions.route(tree, rows, tree.children_left[node])
+        right = self.decisions.route(tree, rows, tree.children_right[node])
         gain = loss(rows, left) - loss(rows, right)
         care = gain != 0
         return ReducedProblem(rows[care], gain[care] > 0, np.abs(gain[care]), strength)
@@ -211,7 +228,7 @@ class TreeStep:
         )
 
     def _cost(self, problem, split):
-        values = project(self.view, problem.rows, split.indices, split.weights, self.n_jobs)
+        values = project(self.view, problem.rows, split.indices, split.weights)
         loss = problem.loss(values <= split.threshold)
         return loss + problem.strength * np.abs(split.weights).sum()
 

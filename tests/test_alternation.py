@@ -37,8 +37,9 @@ def make_problem(X, k, depth, seed=0, reference=None):
 
 def follow(problem, step, tree, lambda_, schedule, on_record=lambda record: None):
     """Result and history of the plain penalty method."""
-    history = History(problem, on_record)
-    plan = Plan(DirectForm(problem, step, history), lambda: iter([tree]), schedule, False, False)
+    history = History(on_record)
+    form = DirectForm(problem, step, history)
+    plan = Plan(form, None, lambda: iter([tree]), schedule, refine=False, relax=False)
     *_, state = until_interrupted(penalty_method(plan, lambda_))
     return state, history.records
 

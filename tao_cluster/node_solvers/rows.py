@@ -7,6 +7,7 @@ from numba.extending import overload
 from .._jit import jit
 
 _BLOCK = 512  # rows of the Gram matrix at a time, so that they stay in the cache
+_LONG_ROW = 8  # values a wanted feature, from which on it is cheaper to search than to read all
 _NEAR = 16  # rows whose mean is near enough to that of all
 
 
@@ -139,38 +140,51 @@ def _overload_take(X, rows, features, slot, out):
     return _take_dense if isinstance(X, types.Array) else _take_csr
 
 
-def _extract_dense(X, rows, features, out):
+def _extract_dense(X, rows, features, slot, out):
     for r in range(rows.shape[0]):
         row = X[rows[r]]
         for f in range(features.shape[0]):
             out[r, f] = row[features[f]]
 
 
-def _extract_csr(X, rows, features, out):
+def _extract_csr(X, rows, features, slot, out):
     data, indices, indptr = X
+    n_features = features.shape[0]
+    out[:] = 0
     for r in range(rows.shape[0]):
         start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        for f in range(features.shape[0]):
-            start += np.searchsorted(indices[start:stop], features[f])
-            found = start < stop and indices[start] == features[f]
-            out[r, f] = data[start] if found else np.float32(0)
+        if stop - start > _LONG_ROW * n_features:
+            for f in range(n_features):
+                start += np.searchsorted(indices[start:stop], features[f])
+                if start < stop and indices[start] == features[f]:
+                    out[r, f] = data[start]
+        else:
+            for s in range(start, stop):
+                position = slot[indices[s]]
+                if position < n_features:
+                    out[r, position] = data[s]
 
 
-def _extract(X, rows, features, out):
-    """Values of some features of some rows, (rows, features) (compiled only)."""
+def _extract(X, rows, features, slot, out):
+    """Values of some features of some rows, (rows, features) (compiled only).
+
+    `slot` is the position of each feature in `features`, or their number.
+    """
     raise NotImplementedError
 
 
 @overload(_extract)
-def _overload_extract(X, rows, features, out):
+def _overload_extract(X, rows, features, slot, out):
     return _extract_dense if isinstance(X, types.Array) else _extract_csr
 
 
 @jit
-def extract(X, rows, features):
+def extract(X, rows, features, n_columns):
     """Values of some features of some rows, float32 array of shape (rows, features)."""
+    slot = np.full(n_columns, features.shape[0])
+    slot[features] = np.arange(features.shape[0])
     out = np.empty((rows.shape[0], features.shape[0]), np.float32)
-    _extract(X, rows, features, out)
+    _extract(X, rows, features, slot, out)
     return out
 
 

@@ -46,7 +46,7 @@ class Storage:
 
     def block(self, rows, features, scale):
         """Dense storage of some features of some rows, each feature times its scale."""
-        values = extract(self.values, rows, features)
+        values = extract(self.values, rows, features, len(self.origin))
         values *= scale.astype(np.float32)
         return replace(
             self,
