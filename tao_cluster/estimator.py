@@ -158,9 +158,10 @@ class TAOClustering(TreeClustering):
     Notes
     -----
     *Direct form.* It descends on the cost itself. Each initial tree gets 3 passes at lambda/10
-    (from 20 000 rows on, over a sample of 10 000), the best goes on at lambda/10 and then at lambda, up to 3 passes each, of which the tree of
-    least cost is kept: clusters that a tree loses at a large lambda do not come back. All
-    updates are accepted, since the cost does not see the scale of w but ||w||_1 does.
+    (from 20 000 rows on, over a sample of 10 000), the best goes on at lambda/10 and then at
+    lambda, up to 3 passes each, of which the tree of least cost is kept: clusters that a tree
+    loses at a large lambda do not come back. All updates are accepted, since the cost does not
+    see the scale of w but ||w||_1 does.
 
     *Lambda* has the units of the cost, on unscaled sums over rows. In the direct form 10 suits
     some thousand rows of unit spread; `max_cost_increase` or :func:`tao_path` spare the search.
