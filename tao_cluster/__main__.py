@@ -53,6 +53,15 @@ def _parser():
         default=10.0,
         help="larger: fewer features and leaves, higher cost (default %(default)s)",
     )
+    fit.add_argument(
+        "--max-parameters", type=int, help="instead of --lambda: least cost of so small a tree"
+    )
+    fit.add_argument(
+        "--max-cost-increase",
+        type=float,
+        metavar="PERCENT",
+        help="instead of --lambda: smallest tree of so little cost",
+    )
     fit.add_argument("--depth", type=int, default=5, help="of the tree (default %(default)s)")
     fit.add_argument("--reference-seed", type=int, default=0, help="default %(default)s")
     fit.add_argument(
@@ -81,6 +90,8 @@ def _fit(options):
     model = TAOClustering(
         options.n_clusters,
         lambda_=options.lambda_,
+        max_parameters=options.max_parameters,
+        max_cost_increase=options.max_cost_increase,
         depth=options.depth,
         random_state=options.reference_seed,
         verbose=int(sys.stderr.isatty()),

@@ -49,6 +49,16 @@ def test_fit(iris, capsys, name):
     assert (["sl", "sw", "pl", "pw"][used] if stem == "named" else f"x{used}") in shown
 
 
+def test_fit_by_a_goal(iris, capsys):
+    options = ["--n-clusters", "3", "--depth", "3", "--max-cost-increase", "5"]
+    assert main(["fit", "iris.npy", *options]) == 0
+    expected = TAOClustering(3, depth=3, max_cost_increase=5, random_state=0).fit(iris)
+    assert expected.cost_increase_ <= 5
+    assert Tree.from_json(Path("iris_tree.json").read_text()) == expected.tree_
+    assert main(["fit", "iris.npy", *options, "--max-parameters", "9"]) == 2
+    assert "not both" in capsys.readouterr().err
+
+
 def test_fit_out(iris, tmp_path):
     (tmp_path / "results").mkdir()
     assert main(["fit", "iris.npy", *OPTIONS, "--out", "results/run"]) == 0
@@ -157,9 +167,10 @@ def test_demo(tmp_path, monkeypatch, capsys):
     costs = {
         line.split("lambda=")[1].split()[0]: float(line.split()[3])
         for line in lines
-        if "lambda=" in line
+        if line.startswith("TAO oblique")
     }
-    assert costs["0.03"] <= 0.4
+    assert costs["0.3"] <= 0.5
+    assert costs["2"] <= 1.4
     assert "tao_digits.png" in lines[-1]
     picture = matplotlib.image.imread("tao_digits.png")
     assert picture.shape[0] > 800

@@ -140,6 +140,25 @@ def _overload_take(X, rows, features, slot, out):
     return _take_dense if isinstance(X, types.Array) else _take_csr
 
 
+@jit
+def compress(X):
+    """CSR arrays (data, indices, indptr) of a dense X, without copies on the way."""
+    indptr = np.zeros(X.shape[0] + 1, np.int64)
+    for r in range(X.shape[0]):
+        n_filled = 0
+        for j in range(X.shape[1]):
+            n_filled += X[r, j] != 0
+        indptr[r + 1] = indptr[r] + n_filled
+    data, indices = np.empty(indptr[-1], X.dtype), np.empty(indptr[-1], np.int32)
+    for r in range(X.shape[0]):
+        s = indptr[r]
+        for j in range(X.shape[1]):
+            if X[r, j] != 0:
+                data[s], indices[s] = X[r, j], j
+                s += 1
+    return data, indices, indptr
+
+
 def _extract_dense(X, rows, features, slot, out):
     for r in range(rows.shape[0]):
         row = X[rows[r]]

@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..routing import canonical_csr
-from .rows import copy_rows, extract
+from .base import variances
+from .rows import compress, copy_rows, extract
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
@@ -40,7 +41,7 @@ class Storage:
     def of(cls, X):
         """Storage of an array or a sparse matrix."""
         if not sp.issparse(X) and np.count_nonzero(X) < _DENSE_SHARE * X.size:
-            X = sp.csr_matrix(X)
+            X = sp.csr_matrix(compress(X), shape=X.shape)
         form = _sparse_form if sp.issparse(X) else _dense_form
         return cls(*form(X), threading.local())
 
@@ -92,9 +93,9 @@ def _units(mean, spread):
 
 def _dense_form(X):
     """Values in single precision, origin, reach of each column, size of a row."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    origin = _units(mean, X.std(axis=0, dtype=np.float64))
-    values = np.ascontiguousarray(X - origin, dtype=np.float32)
+    origin = _units(X.mean(axis=0, dtype=np.float64), np.sqrt(variances(X)))
+    values = np.empty(X.shape, np.float32)
+    np.subtract(X, origin, out=values, casting="same_kind")
     return values, origin, np.abs(values).max(axis=0).astype(np.float64), X.shape[1]
 
 
