@@ -1,4 +1,4 @@
-"""Quality, size, time and memory of TAO clustering along lambda.
+"""The published algorithm (penalty method, LIBLINEAR): quality, size, time, memory along lambda.
 
     python -m benchmarks.tao digits --lambdas 0.03 0.1 0.3
     python -m benchmarks.tao letter --lambdas 0.1 0.3

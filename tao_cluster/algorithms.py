@@ -25,7 +25,9 @@ _APPROACH = (0.1, 1.0)
 
 # The ends of the grid of lambda, in its unit.
 _GRID = (5e-5, 0.03)
-_N_BISECTIONS = 3  # to meet a goal between two values of the grid
+# To meet a goal: steps beyond the ends of the grid, and between two values.
+_STRIDE, _MOST_STRIDES, _MOST_STRIDES_DOWN = 3.0, 12, 3
+_N_BISECTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -136,36 +138,57 @@ def follow_path(plan, lambdas):
         state = point.state
 
 
-def search_path(plan, lambdas, is_small):
-    """Points of a path up to the first that is small, and some between it and the one before.
+def search_path(plan, lambdas, goal, measure):
+    """Trees of a path about where they cross a goal.
+
+    The path ends where trees become small; where it started too late or ended too early, it
+    goes on beyond `lambdas`. Then come some trees between the last two.
 
     Parameters
     ----------
     plan : Plan
     lambdas : float array, increasing
-    is_small : callable(State) -> bool
-        Whether a tree is as small as is asked for, or smaller than it may become.
+    goal : MaxParameters or MaxCostIncrease
+    measure : callable(State) -> (Tree, float), what the tree and its cost in percent would be
 
     Yields
     ------
-    Point
+    lambda : float
+    tree : Tree
+    cost : float
     """
-    before = None
-    for point in follow_path(plan, lambdas):
-        yield point
-        if is_small(point.result):
+
+    def look(point):
+        tree, cost = measure(point.result)
+        is_small = goal.is_small(cost, tree) or tree.n_leaves == 1
+        return (point.lambda_, tree, cost), is_small
+
+    low, high = None, None
+    further = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1)
+    for point in follow_path(plan, np.concatenate([lambdas, further])):
+        found, is_small = look(point)
+        yield found
+        if is_small:
+            high = point.lambda_
             break
-        before = point
-    if before is None or before is point:
-        return
-    low, high = before, point.lambda_
-    for _ in range(_N_BISECTIONS):
-        between = _point(plan, low.state, float(np.sqrt(low.lambda_ * high)))
-        yield between
-        if is_small(between.result):
-            high = between.lambda_
+        low = point
+    if low is None:
+        for lambda_ in lambdas[0] / _STRIDE ** np.arange(2, 2 * _MOST_STRIDES_DOWN + 1, 2):
+            point = next(follow_path(plan, [lambda_]))
+            found, is_small = look(point)
+            yield found
+            if not is_small:
+                low = point
+                break
+            high = lambda_
+    for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
+        point = _point(plan, low.state, float(np.sqrt(low.lambda_ * high)))
+        found, is_small = look(point)
+        yield found
+        if is_small:
+            high = point.lambda_
         else:
-            low = between
+            low = point
 
 
 def _point(plan, state, lambda_):

@@ -159,25 +159,30 @@ class TreeClustering(
         return Task(X, space, objective, data, weight, free)
 
     def _store(self, inputs, task, tree, attributes):
-        """Set the fitted attributes."""
-        validate_data(self, inputs.given, skip_check_array=True)
-        self._has_embedding = inputs.has_embedding
+        """Set the fitted attributes, all or none."""
         free = task.free
-        self.tree_ = tree
-        self.labels_ = self._route(task.X)
-        self.cluster_centers_, self.inertia_ = optimal_centers(
-            task.objective, task.data, self.labels_, task.weight, free
-        )
-        self.free_labels_ = free.labels.astype(np.int32)
-        self.free_centers_ = free.centers
-        self.free_inertia_ = free.inertia
-        self.cost_increase_ = cost_increase(self.inertia_, free.inertia)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        labels = tree.leaf_label[tree.route(kernel_view(task.X), n_jobs=n_jobs)]
+        centers, inertia = optimal_centers(task.objective, task.data, labels, task.weight, free)
+        free_labels = free.labels
         if not inputs.present.all():
+            labels = tree.leaf_label[tree.route(kernel_view(inputs.X), n_jobs=n_jobs)]
             space = task.objective.prepare(inputs.space)
-            nearest = nearest_center(task.objective, space, free.centers)
-            self.labels_, self.free_labels_ = self._route(inputs.X), nearest.astype(np.int32)
-        for name, value in attributes.items():
-            setattr(self, name, value)
+            free_labels = nearest_center(task.objective, space, free.centers)
+        validate_data(self, inputs.given, skip_check_array=True)
+        fitted = {
+            "tree_": tree,
+            "labels_": labels,
+            "cluster_centers_": centers,
+            "inertia_": inertia,
+            "free_labels_": free_labels.astype(np.int32),
+            "free_centers_": free.centers.copy(),
+            "free_inertia_": free.inertia,
+            "cost_increase_": cost_increase(inertia, free.inertia),
+            "_has_embedding": inputs.has_embedding,
+            **attributes,
+        }
+        vars(self).update(fitted)
 
     def _route(self, X):
         """Cluster of each checked row."""

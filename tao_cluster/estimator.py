@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from tqdm.auto import tqdm
 
@@ -294,13 +294,25 @@ class TAOClustering(TreeClustering):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
         if not self._can_be_direct():
             raise ValueError("A path needs node_solver='newton' and penalty='zero-one'.")
+        if goal_of(self.max_parameters, self.max_cost_increase) is not None:
+            raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
+        if lambdas is not None:
+            lambdas = np.atleast_1d(lambdas)
+            lambdas = np.sort(
+                check_array(lambdas, ensure_2d=False, dtype=float, input_name="lambdas").ravel()
+            )
+            if not lambdas[0] > 0:
+                raise ValueError("lambdas must be positive.")
         inputs = self._inputs(X, sample_weight, embedding)
-        task, models = self._task(inputs), []
+        return list(until_interrupted(self._models(inputs, lambdas)))
+
+    def _models(self, inputs, lambdas):
+        """Yield the fitted copies of a path."""
+        task = self._task(inputs)
         for lambda_, tree, attributes in self._explain_path(task, lambdas):
             model = copy.copy(self).set_params(lambda_=lambda_)
             model._store(inputs, task, tree, attributes)
-            models.append(model)
-        return models
+            yield model
 
     def _objective(self):
         return _resolve(self.objective, OBJECTIVES)
@@ -334,24 +346,28 @@ class TAOClustering(TreeClustering):
         with self._plan(task) as plan:
             if goal is None:
                 *_, state = until_interrupted(ALGORITHMS[self._algorithm()](plan, self.lambda_))
-                return self._result(plan, state, self.lambda_)
-            lambdas, limit = lambda_grid(plan.form.problem, task.X), task.free.inertia
+                return self._final(plan, state), self._attributes(plan, self.lambda_)
+            lambdas = lambda_grid(plan.form.problem, task.X)
+            measure = functools.partial(self._measure, plan)
+            search = search_path(plan, lambdas, goal, measure)
+            found = list(until_interrupted(search))
+            _, trees, costs = zip(*found, strict=True)
+            lambda_, tree, _ = found[goal.choose(costs, trees)]
+            return tree, self._attributes(plan, lambda_)
 
-            def is_small(state):
-                return goal.is_small(cost_increase(state.inertia, limit), state.pruned)
-
-            points = list(until_interrupted(search_path(plan, lambdas, is_small)))
-            costs = [cost_increase(point.result.inertia, limit) for point in points]
-            best = points[goal.choose(costs, [point.result.pruned for point in points])]
-            return self._result(plan, best.result, best.lambda_)
+    def _measure(self, plan, state):
+        """The tree that a state stands for and its cost increase, percent."""
+        tree = self._final(plan, state)
+        return tree, cost_increase(state.inertia, plan.form.problem.free.inertia)
 
     def _explain_path(self, task, lambdas):
         """Yield lambda, final tree and attributes along growing lambda; see `tao_path`."""
         with self._plan(task) as plan:
             if lambdas is None:
                 lambdas = lambda_grid(plan.form.problem, task.X)
-            for point in until_interrupted(follow_path(plan, lambdas)):
-                yield point.lambda_, *self._result(plan, point.result, point.lambda_)
+            for point in follow_path(plan, lambdas):
+                tree = self._final(plan, point.result)
+                yield point.lambda_, tree, self._attributes(plan, point.lambda_)
 
     @contextlib.contextmanager
     def _plan(self, task):
@@ -394,10 +410,15 @@ class TAOClustering(TreeClustering):
         rows = np.sort(rng.choice(n_rows, _PILOT_ROWS, replace=False))
         return self._form(task.of_rows(rows), history)
 
-    def _result(self, plan, state, lambda_):
-        step, history = plan.form.step, list(plan.form.history.records)
-        tree = trim(state.pruned, step.view, self.trim, step.n_jobs)
-        return tree, {"history_": history, "n_iter_": len(history), "best_lambda_": lambda_}
+    def _final(self, plan, state):
+        """The tree of a state as users get it."""
+        step = plan.form.step
+        return trim(state.pruned, step.view, self.trim, step.n_jobs)
+
+    def _attributes(self, plan, lambda_):
+        """Fitted attributes beside the tree."""
+        history = [dict(record) for record in plan.form.history.records]
+        return {"history_": history, "n_iter_": len(history), "best_lambda_": lambda_}
 
     def _initial_trees(self, task):
         """Yield the initial trees; one only if its builder draws no random numbers."""

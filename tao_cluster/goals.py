@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_ROUNDING = 1e-9  # of a cost increase, in percent
+
 
 @dataclass(frozen=True)
 class MaxParameters:
@@ -36,13 +38,13 @@ class MaxCostIncrease:
     def is_small(self, cost, tree):
         """Whether a tree no longer meets the goal: smaller ones cost more."""
         del tree
-        return cost > self.limit
+        return cost > self.limit + _ROUNDING
 
     def choose(self, costs, trees):
         """Position of the best tree; `costs` in percent over the free clustering."""
         costs = np.asarray(costs)
         sizes = np.array([tree.n_parameters for tree in trees])
-        meets = np.flatnonzero(costs <= self.limit)
+        meets = np.flatnonzero(costs <= self.limit + _ROUNDING)
         if len(meets) == 0:
             _tell(
                 f"No tree costs at most {self.limit:g} % over the free clustering; the best "

@@ -1,7 +1,6 @@
 """tao_path: a family of trees along lambda, and the choice of one of them."""
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from .estimator import TAOClustering
 from .goals import goal_of
@@ -44,7 +43,8 @@ def tao_path(
     Raises
     ------
     ValueError
-        If `lambdas` are not positive and finite, or for the reasons of `TAOClustering.fit`.
+        If `lambdas` are not positive and finite, if a goal is given (choose by :func:`knee`), or
+        for the reasons of `TAOClustering.fit`.
 
     Examples
     --------
@@ -55,10 +55,6 @@ def tao_path(
     >>> sizes[0] > sizes[-1]
     True
     """
-    if lambdas is not None:
-        lambdas = np.sort(check_array(lambdas, ensure_2d=False, dtype=float, input_name="lambdas"))
-        if lambdas.ndim != 1 or not lambdas[0] > 0:
-            raise ValueError("lambdas must be a list of positive numbers.")
     return TAOClustering(n_clusters, depth=depth, **parameters).fit_path(
         X, lambdas, sample_weight, embedding
     )
@@ -70,12 +66,13 @@ def knee(models, *, max_parameters=None, max_cost_increase=None):
     Parameters
     ----------
     models : list of fitted estimators with `tree_` and `cost_increase_`
+        Those of infinite cost increase, where the free clustering costs nothing, do not count.
     max_parameters : int, optional
         Least cost with at most so many parameters.
     max_cost_increase : float, optional
         Fewest parameters with at most so many percent of cost increase.
-        Without either, the knee of the curve: the model farthest below the line between the
-        cheapest and the smallest one, in the logarithms of cost and parameters.
+        Without either, the knee of the curve: the model with the least sum of log(1 + cost) and
+        log(parameters), each scaled to 0..1 over the models.
 
     Returns
     -------
@@ -91,8 +88,9 @@ def knee(models, *, max_parameters=None, max_cost_increase=None):
     UserWarning
         If no model keeps to the limit; then the nearest one is returned.
     """
+    models = [model for model in models if np.isfinite(model.cost_increase_)]
     if len(models) == 0:
-        raise ValueError("There are no models to choose from.")
+        raise ValueError("There are no models of finite cost to choose from.")
     costs = [model.cost_increase_ for model in models]
     trees = [model.tree_ for model in models]
     goal = goal_of(max_parameters, max_cost_increase)
@@ -100,7 +98,7 @@ def knee(models, *, max_parameters=None, max_cost_increase=None):
 
 
 def _bend(costs, trees):
-    """Position of the point farthest below the chord of the curve."""
+    """Position of the point nearest to the corner of low cost and few parameters."""
     x = np.log([tree.n_parameters for tree in trees])
     y = np.log1p(np.maximum(costs, 0.0))
     width, height = np.ptp(x), np.ptp(y)

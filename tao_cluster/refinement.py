@@ -85,6 +85,7 @@ class DirectForm:
         thresholds are exact. The cost falls with the shrinkage, the size with the features.
         """
         for _ in range(_N_REWEIGHTINGS):
+            self._reweighted.forget()
             state = self._passes(self._reweighted, state, lambda_, _REWEIGHTED_PASSES, "relax")
         strength = _RELAXED_SHARE * lambda_
         return self._passes(self._relaxed, state, strength, _RELAXED_PASSES, "relax", state)

@@ -100,6 +100,13 @@ class TreeStep:
         """A step over the same rows with another solver."""
         return TreeStep(self.view, solver, self.n_jobs, self.decisions)
 
+    def forget(self):
+        """Solve again where the same problem was solved before.
+
+        For a solver that has something to add to a result of its own.
+        """
+        self._settled.clear()
+
     def route(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""
         return self.decisions.route(tree, rows, node, self.n_jobs)
@@ -141,7 +148,7 @@ class TreeStep:
         -------
         Tree; the given one only if `n_passes` is 0
         """
-        self._settled.clear()  # what is known of other trees does not count for this one
+        self.forget()  # what is known of other trees does not count for this one
         best, least = tree, np.inf
         for _ in range(n_passes):
             updated = self.free_pass(tree, criterion, strength)

@@ -577,3 +577,48 @@ def test_a_failed_fit_loses_nothing(X):
     assert model.tree_ is tree
     assert model.n_features_in_ == 5
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("value", [1e4, 1e8, 1e12])
+def test_one_row_far_away(digits, value):
+    """All curvature of a node may lie on one row."""
+    X = digits[:600].copy()
+    X[0, 0] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # clusters without rows
+        model = TAOClustering(8, random_state=0).fit(X)
+    assert model.cost_increase_ < 20
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("algorithm", ["direct", "penalty"])
+def test_weights_of_all_sizes(digits, seed, algorithm):
+    X, weight = digits[:600], 10 ** np.random.default_rng(seed).uniform(-12, 6, 600)
+    model = TAOClustering(
+        8, algorithm=algorithm, lambda_=weight.mean(), n_mu_steps=10, random_state=0
+    ).fit(X, sample_weight=weight)
+    assert model.cost_increase_ < 5
+
+
+@pytest.mark.parametrize("scale", [2.0**-130, 2.0**-60, 2.0**60, 2.0**130])
+def test_scale_of_the_data_changes_no_tree(digits, scale):
+    """Far beyond what single precision holds; lambda has the units of the cube."""
+    X = digits[:600]
+    plain = TAOClustering(8, random_state=0).fit(X)
+    scaled = TAOClustering(8, lambda_=10 * scale**3, random_state=0).fit(X * scale)
+    np.testing.assert_array_equal(scaled.labels_, plain.labels_)
+    assert scaled.tree_.n_parameters == plain.tree_.n_parameters
+
+
+def test_an_interrupt_while_storing_changes_nothing(X, monkeypatch):
+    model = small().fit(X)
+    tree, labels = model.tree_, model.labels_
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tao_cluster.base.optimal_centers", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:100])
+    assert model.tree_ is tree
+    assert model.labels_ is labels

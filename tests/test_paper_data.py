@@ -1,5 +1,6 @@
 """The data sets of the KDD 2022 paper, whole: minutes each (pytest -m slow)."""
 
+import re
 import subprocess
 import sys
 
@@ -10,29 +11,66 @@ from benchmarks.datasets import DATA_DIR
 pytestmark = pytest.mark.slow
 
 
-def run_benchmark(*arguments):
-    """Numbers of each fit that benchmarks.tao prints, and the peak memory in GB."""
-    name = arguments[0]
-    if name != "digits" and not (DATA_DIR / f"{name}.npz").is_file():
+def output_of(module, name, *arguments):
+    """Lines that a benchmark prints."""
+    if not (DATA_DIR / f"{name}.npz").is_file():
         pytest.skip(f"{name}.npz is not in {DATA_DIR}")
-    command = [sys.executable, "-m", "benchmarks.tao", *arguments]
-    lines = subprocess.run(  # noqa: S603
+    command = [sys.executable, "-m", f"benchmarks.{module}", name, *arguments]
+    return subprocess.run(  # noqa: S603
         command, capture_output=True, text=True, check=True
     ).stdout.splitlines()
+
+
+def run_published(*arguments):
+    """Numbers of each fit that benchmarks.tao prints, and the peak memory in GB."""
+    lines = output_of("tao", *arguments)
     names = ("lambda", "seed", "cost", "non_zeros", "parameters", "leaves", "steps")
     fits = [dict(zip(names, map(float, line.split()), strict=False)) for line in lines[2:-1]]
     return fits, float(lines[-1].split()[2])
 
 
+def run_path(*arguments):
+    """(cost, parameters) of each tree of benchmarks.path; multiples of reference time and X."""
+    lines = output_of("path", *arguments)
+    numbers = [line.split() for line in lines[3:-1]]
+    multiples = re.search(r"= ([\d.]+) of the reference, peak ([\d.]+) X", lines[-1])
+    return [(float(row[1]), int(row[3])) for row in numbers], *map(float, multiples.groups())
+
+
+def on_front(trees, cost, parameters):
+    return any(c <= cost and p <= parameters for c, p in trees)
+
+
+def test_path_of_mnist():
+    """Half of the parameters of the KDD'22 table at each of its costs, and more."""
+    trees, seconds, memory = run_path("mnist", "--depth", "5", "--n-jobs", "2")
+    for cost, parameters in ((7.9, 99), (1.7, 320), (1.5, 376), (1.2, 560), (0.94, 686)):
+        assert on_front(trees, cost, parameters)
+    assert seconds <= 3
+    assert memory <= 3
+
+
+def test_path_of_fashion_mnist():
+    trees, _, _ = run_path("fashion_mnist", "--depth", "5", "--n-jobs", "2")
+    for cost, parameters in ((5.22, 226), (1.74, 412), (1.7, 500)):
+        assert on_front(trees, cost, parameters)
+
+
+def test_path_of_letter():
+    trees, _, _ = run_path("letter", "--depth", "7", "--n-init", "10")
+    for cost, parameters in ((9.94, 261), (3.9, 420)):
+        assert on_front(trees, cost, parameters)
+
+
 def test_letter():
     """A plain implementation of the paper: 5.59 % with 444 weights; the paper: 4.06 % with 516."""
-    fits, _ = run_benchmark("letter", "--lambdas", "0.1", "0.3", "30")
+    fits, _ = run_published("letter", "--lambdas", "0.1", "0.3", "30")
     assert any(fit["cost"] <= 6.5 and fit["parameters"] <= 600 for fit in fits)
 
 
 def test_mnist():
     """The paper, from other lambdas: 1.50 % with 753 parameters, 0.94 % with 1372."""
-    fits, memory = run_benchmark("mnist", "--lambdas", "10")
+    fits, memory = run_published("mnist", "--lambdas", "10")
     assert fits[0]["cost"] <= 1.5
     assert fits[0]["parameters"] <= 1372
     assert memory < 4

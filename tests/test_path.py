@@ -60,14 +60,15 @@ def test_same_path_for_any_number_of_threads(digits):
 
 
 def test_grid_goes_with_rows_and_scale(digits):
-    def grid(X):
-        objective, weight = KMeans(), np.ones(len(X))
+    def grid(X, each=1.0):
+        objective, weight = KMeans(), np.full(len(X), each)
         data = objective.prepare(X)
         centers = X[:10]
         free = free_clustering(centers, objective, X, data, 10, weight, 0)
         return lambda_grid(Problem(objective, None, data, weight, free), X)
 
     plain = grid(digits)
+    np.testing.assert_allclose(grid(digits, 2.0), 2 * plain)
     np.testing.assert_allclose(grid(np.vstack([digits, digits])), 2 * plain)
     np.testing.assert_allclose(grid(3 * digits), 27 * plain)
     np.testing.assert_allclose(plain[1:] / plain[:-1], (plain[-1] / plain[0]) ** (1 / 9))
@@ -81,10 +82,13 @@ def test_goals(digits, digits_reference):
     assert 0.5 < cheap.cost_increase_ <= 1.0
     assert small.best_lambda_ > cheap.best_lambda_ > 0
     assert small.lambda_ == 10.0  # as given
-    with pytest.warns(UserWarning, match="No tree has at most 2 parameters"):
-        TAOClustering(10, max_parameters=2, **options).fit(digits)
-    with pytest.warns(UserWarning, match="No tree costs at most"):
-        TAOClustering(2, max_cost_increase=0.0, depth=1, random_state=0).fit(digits)
+    for size in (30, 4, 1):  # beyond the grid
+        tiny = TAOClustering(10, max_parameters=size, **options).fit(digits)
+        assert size / 2 <= tiny.tree_.n_parameters <= size
+    with pytest.warns(UserWarning, match="No tree costs at most 0 %"):
+        TAOClustering(3, max_cost_increase=0.0, depth=1, random_state=0).fit(digits)
+    with pytest.raises(ValueError, match="A path has no goal"):
+        tao_path(digits, 10, max_parameters=60)
     with pytest.raises(ValueError, match="not both"):
         TAOClustering(10, max_parameters=60, max_cost_increase=1, **options).fit(digits)
 
@@ -106,9 +110,26 @@ def test_knee_chooses():
     assert knee(models[:1]) is models[0]
     with pytest.raises(ValueError, match="no models"):
         knee([])
+    assert knee([fake(0.0, 100), fake(np.inf, 50)]).cost_increase_ == 0
 
 
-@pytest.mark.parametrize("lambdas", [[], [1.0, -1.0], [0.0], [np.nan], [[1.0, 2.0]], "abc"])
+def test_no_cost_at_all_can_be_asked_for(blobs):
+    model = TAOClustering(4, max_cost_increase=0, depth=3, random_state=0).fit(blobs)
+    assert model.cost_increase_ <= 1e-9
+    assert model.tree_.n_parameters <= 13
+
+
+def test_models_share_nothing_that_can_be_changed(digits, digits_reference):
+    a, b = tao_path(digits, 10, [1.0, 10.0], n_init=1, reference=digits_reference)
+    before = digits_reference.cluster_centers_.copy()
+    a.free_centers_ *= 0
+    a.history_[0]["stage"] = "changed"
+    np.testing.assert_array_equal(b.free_centers_, before)
+    np.testing.assert_array_equal(digits_reference.cluster_centers_, before)
+    assert b.history_[0]["stage"] == "start"
+
+
+@pytest.mark.parametrize("lambdas", [[], [1.0, -1.0], [0.0], [np.nan], "abc", 0.0])
 def test_bad_lambdas(digits, lambdas):
     with pytest.raises(ValueError):  # noqa: PT011
         tao_path(digits, 10, lambdas)

@@ -122,8 +122,23 @@ def test_adaptive_refits_drop_small_weights(rng):
     second = refit.fit(every, goes_right, ones, 3.0, first)
     assert {0, 1} <= set(second.indices)
     assert len(second.indices) < len(first.indices)
-    nothing = Split.constant(goes_left=True)
-    assert refit.fit(every, goes_right, ones, 3.0, nothing) is nothing
+
+
+@pytest.mark.parametrize("right", [0.2, 0.8])
+def test_refits_of_a_constant_test_take_the_cheaper_side(rng, right):
+    X, goes_right = rng.normal(size=(50, 2)), np.arange(50) < 50 * right
+    refit = Refit(Newton().bind(X), kernel_view(X))
+    for old in (Split.constant(goes_left=True), Split.constant(goes_left=False)):
+        new = refit.fit(np.arange(50), goes_right, np.ones(50), 1.0, old)
+        assert (new.threshold < 0) == (right > 0.5)
+
+
+def test_relaxing_never_ends_above_where_its_last_stage_starts(form, start):
+    for lambda_ in (0.1, 1.0, 10.0):
+        state = form.relax(form.descend(start, lambda_), lambda_)
+        records = [r for r in form.history.records if r["stage"] == "relax"]
+        last_reweighted = [r for r in records if r["lambda"] == lambda_][-1]
+        assert state.record(form.problem)["cost_increase"] <= last_reweighted["cost_increase"]
 
 
 def test_digits_front(digits, digits_reference):

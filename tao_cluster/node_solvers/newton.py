@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import logistic, quadratic
-from .base import Split, largest_spread
+from .base import Split
 from .logistic import CURVATURE, MARGIN, RESIDUAL
 from .rows import add_rows, columns, gram, products
 from .storage import Storage
 
-# Least strength, in the spread of the columns: without any, separable rows have no optimum.
-_MIN_STRENGTH = 1e-4
+# Least strength, as a share of the one above which no feature has a weight: without any,
+# separable rows have no optimum.
+_MIN_STRENGTH = 1e-6
 
 _MAX_STEPS = 200
 _SHORT = 0.6  # after a shorter step, the next ones are careful
@@ -50,12 +51,13 @@ class Newton:
     ----------
     tol : float, default=0.001
         Largest duality gap, relative to the objective: the objective of the result exceeds the
-        least possible by no more than this share.
+        least possible by no more than this share, unless 200 steps do not get there, as when
+        the values of a column at a node differ by a millionth of their size.
 
     Notes
     -----
-    A warm start whose gap is small enough is returned as it is. A strength below about 1e-4
-    times the largest standard deviation of a column, times the mean weight, is raised to that.
+    A warm start whose gap is small enough is returned as it is. A strength below a
+    millionth of that above which no feature of the node would have a weight is raised to that.
 
     Memory: X by rows in single precision, shifted by about the mean of each column, once a
     fit (data with more than half zeros as sparse, 6 or 8 bytes a non-zero); of sparse data, a
@@ -77,7 +79,6 @@ class _BoundNewton:
 
     def __init__(self, tol, X):
         self._tol = tol
-        self._min_strength = _MIN_STRENGTH * largest_spread(X)
         self._storage = Storage.of(X)
 
     def fit(
@@ -102,20 +103,20 @@ class _BoundNewton:
             scale = 1.0 / factors if factors is not None else np.ones(len(features))
             storage, rows = storage.block(rows, features, scale), np.arange(len(rows))
             is_complete = np.count_nonzero(w) == np.count_nonzero(w[features])
-            w = w[features] / scale
+            w = w[features]
         if warm_start is not None:
             bias = w @ storage.origin - warm_start.threshold
-        strength = max(strength, self._min_strength * weight.mean())
-        problem = _Problem(storage, rows, goes_right, weight, strength)
-        problem.start(w, bias)
+        unit = self._storage.unit
+        problem = _Problem(storage, rows, goes_right, weight, strength / unit)
+        problem.start(w * unit / scale, bias)
         moved = problem.solve(self._tol)
         if warm_start is not None and not moved and is_complete:
             return warm_start
         w, bias = problem.solution()
-        threshold, w = float(w @ storage.origin - bias), w * scale
+        w = w * scale / unit
         used = np.flatnonzero(w)
         indices = used if features is None else features[used]
-        return Split(indices.astype(np.int32), w[used], threshold)
+        return Split(indices.astype(np.int32), w[used], float(w @ storage.origin - bias))
 
 
 @dataclass
@@ -151,8 +152,19 @@ class _Problem:
         self._X, self._rows = storage.gather(rows)
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
-        self._strength = float(strength)
+        self._strength = self._at_least(float(strength))
         self._per_feature = _SAMPLE_PER_FEATURE
+
+    def _at_least(self, strength):
+        """The strength, raised to a share of the one above which no feature has a weight."""
+        right = float(self._weight[self._sign > 0].sum())
+        share = right / float(self._weight.sum())
+        most = 2 * right * (1 - share) * self._storage.reach.max(initial=0.0)
+        if strength >= _MIN_STRENGTH * most:  # what follows is no larger, and takes a pass
+            return strength
+        residual = self._weight * (share - (self._sign > 0))
+        gradient = add_rows(self._X, self._rows, residual, len(self._storage.origin))
+        return max(strength, _MIN_STRENGTH * float(np.abs(gradient).max(initial=0.0)))
 
     def start(self, w, bias):
         """Start from given weights, or from none if that is better."""
@@ -256,8 +268,9 @@ class _Problem:
         weights = self._w[model.features]
         minimise = quadratic.minimise_columns if model.by_columns else quadratic.minimise
         change, promised = minimise(model.matrix, model.slope, weights, self._strength)
-        if not promised > 0:
-            return False
+        if not 0 < promised < np.inf:
+            model.size, model.is_fast = 0.0, False
+            return not (model.is_exact and model.careful)
         full = np.zeros_like(self._w)
         full[model.features] = change
         direction = self._products(full)

@@ -18,6 +18,8 @@ def _sweep(gram, slope, weights, strength, change, product, order):
     decrease = 0.0
     for j in order:
         a = gram[j, j]
+        if not a > 0.0:  # corrections can do that
+            continue
         at = weights[j] + change[j]
         center = at - (slope[j] + product[j]) / a
         new = np.sign(center) * max(abs(center) - strength / a, 0.0)
@@ -42,6 +44,9 @@ def _leap(gram, slope, weights, strength, change, product, used):
             system[i, j] = row[used[j]]
         at = weights[used[i]] + change[used[i]]
         right[i] = -(slope[used[i]] + product[used[i]] + strength * np.sign(at))
+        system[i, i] *= 1.0 + 1e-12
+    if not (np.all(np.isfinite(system)) and np.all(np.isfinite(right))):
+        return
     step = np.linalg.solve(system, right)
     size, first = 1.0, -1
     for i in range(n):

@@ -44,7 +44,7 @@ class Refit:
         del features, factors
         old = warm_start
         if len(old.indices) == 0:
-            return old
+            return Split.constant(weight @ goes_right < weight @ ~goes_right)
         size = np.abs(old.weights)
         factors = size.mean() / size if self.reweights else None
         new = self.solver.fit(rows, goes_right, weight, strength, old, old.indices, factors)

@@ -313,6 +313,8 @@ def _finish(gram, mean, total, reach, unseen):
     """Centre a Gram matrix and scale it; add what a sample may have missed, and for rounding."""
     largest = 1e-300
     for i in range(mean.shape[0]):
+        # Where all curvature is on one row there is none along a feature, but for other rows.
+        largest = max(largest, 1e-6 * total * reach[i] * reach[i])
         for j in range(mean.shape[0]):
             gram[i, j] = total * (gram[i, j] - mean[i] * mean[j])
         gram[i, i] = max(gram[i, i], 0.0) + unseen * reach[i] * reach[i]

@@ -12,23 +12,26 @@ from .rows import compress, copy_rows, extract
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
+_BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Rows of X minus an origin.
+    """Rows of X minus an origin, over a unit.
 
     Parameters
     ----------
     values : float32 array of shape (n, d), or (data, indices, indptr) of a CSR matrix
     origin : float64 array of shape (d,)
-    reach : float64 array of shape (d,), largest absolute value of each column
+    reach : float64 array of shape (d,), largest absolute value of each column of `values`
+    unit : float, a power of two that keeps values of any scale in single precision
     row_size : float, values stored for a row, on average
     """
 
     values: np.ndarray | tuple
     origin: np.ndarray
     reach: np.ndarray
+    unit: float
     row_size: float
     _room: threading.local
 
@@ -52,7 +55,7 @@ class Storage:
         return replace(
             self,
             values=values,
-            origin=self.origin[features] * scale,
+            origin=self.origin[features],
             reach=self.reach[features] * scale,
             row_size=len(features),
         )
@@ -91,12 +94,20 @@ def _units(mean, spread):
     return np.round(mean / unit) * unit
 
 
+def _unit(largest):
+    """Power of two near the largest value."""
+    return float(np.exp2(np.round(np.log2(largest)))) if largest > 0 else 1.0
+
+
 def _dense_form(X):
-    """Values in single precision, origin, reach of each column, size of a row."""
+    """Values in single precision, origin, reach of each column, unit, size of a row."""
     origin = _units(X.mean(axis=0, dtype=np.float64), np.sqrt(variances(X)))
-    values = np.empty(X.shape, np.float32)
-    np.subtract(X, origin, out=values, casting="same_kind")
-    return values, origin, np.abs(values).max(axis=0).astype(np.float64), X.shape[1]
+    reach = np.maximum(X.max(axis=0) - origin, origin - X.min(axis=0)).astype(np.float64)
+    values, unit = np.empty(X.shape, np.float32), _unit(reach.max())
+    for start in range(0, len(X), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        values[part] = (X[part] - origin) / unit
+    return values, origin, reach / unit, unit, X.shape[1]
 
 
 def _sparse_form(X):
@@ -107,10 +118,12 @@ def _sparse_form(X):
     if filled.any():
         part = X[:, filled].toarray()
         origin[filled] = _units(part.mean(axis=0, dtype=np.float64), part.std(axis=0))
-    data = (X.data - origin[X.indices]).astype(np.float32)
+    data = X.data - origin[X.indices]
     reach = abs(sp.csr_matrix((data, X.indices, X.indptr), shape=X.shape)).max(axis=0)
     reach = reach.toarray().ravel().astype(np.float64)
+    unit = _unit(reach.max(initial=0.0))
+    data = (data / unit).astype(np.float32)
     # Numba asks of every signed index whether it counts from the end.
     index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
     values = (data, X.indices.astype(index), X.indptr.astype(np.int64))
-    return values, origin, reach, X.nnz / X.shape[0]
+    return values, origin, reach / unit, unit, X.nnz / X.shape[0]
