@@ -90,6 +90,8 @@ def main():
             lambda_=options.lambda_,
             depth=depth,
             n_init=1,
+            algorithm="penalty",
+            refine=False,
             n_mu_steps=options.mu_steps,
             node_solver=recorder,
             random_state=0,
