@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import TAOClustering, Tree
+from tao_cluster.base import Task
 from tao_cluster.criteria import CostCriterion
 from tao_cluster.history import History
 from tao_cluster.initial_trees import Centroids
@@ -183,3 +184,35 @@ def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
     assert model.history_[0]["lambda"] == pytest.approx(0.5 / 3)
     weighted = TAOClustering(6, **options).fit(X, sample_weight=np.full(3000, 2.0))
     assert isinstance(weighted.tree_, Tree)
+
+
+def test_threads_change_nothing(rng):
+    """Rows enough for threads over nodes and over rows."""
+    centers = rng.normal(size=(8, 6)) * 3
+    X = centers[rng.integers(0, 8, 12_000)] + rng.normal(size=(12_000, 6))
+    weight = rng.uniform(0.5, 2, len(X))
+    options = {"lambda_": 3.0, "depth": 4, "n_init": 2, "random_state": 0}
+    one, three = (
+        TAOClustering(8, n_jobs=j, **options).fit(X, sample_weight=weight) for j in (1, 3)
+    )
+    assert one.tree_ == three.tree_
+    assert one.inertia_ == three.inertia_
+    seconds = {"seconds": 0}
+    assert [r | seconds for r in one.history_] == [r | seconds for r in three.history_]
+
+
+def test_task_of_some_rows(digits, digits_reference, rng):
+    objective, weight = KMeans(), rng.uniform(0.5, 2, len(digits))
+    embedding = digits[:, ::2].copy()
+    centers = digits_reference.cluster_centers_[:, ::2]
+    data = objective.prepare(embedding)
+    free = free_clustering(centers, objective, embedding, data, 10, weight, 0)
+    rows = np.arange(0, len(digits), 3)
+    part = Task(digits, embedding, objective, data, weight, free).of_rows(rows)
+    np.testing.assert_array_equal(part.X, digits[rows])
+    np.testing.assert_array_equal(part.space, embedding[rows])
+    np.testing.assert_array_equal(part.weight, weight[rows])
+    squares = ((embedding[rows] - centers[free.labels[rows]]) ** 2).sum(axis=1)
+    assert part.free.inertia == pytest.approx(weight[rows] @ squares)
+    whole = Task(embedding, embedding, objective, data, weight, free).of_rows(rows)
+    assert whole.space is whole.X
