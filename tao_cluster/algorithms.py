@@ -37,7 +37,7 @@ class Plan:
     Parameters
     ----------
     form : DirectForm, with the problem, the tree step and the history
-    pilot : DirectForm, the same for a sample of the rows; None where there are few
+    pilot : callable() -> DirectForm, the same for a sample of the rows; None where there are few
     trees : callable() -> iterator of Tree, the same initial trees at each call
     schedule : Schedule, of the penalty method
     refine, relax : bool
@@ -45,7 +45,7 @@ class Plan:
     """
 
     form: DirectForm
-    pilot: DirectForm | None
+    pilot: Callable[[], DirectForm | None]
     trees: Callable[[], Iterator[Tree]]
     schedule: Schedule
     refine: bool
@@ -63,11 +63,12 @@ class Plan:
 
         A sample tells as well as all rows which one that is. Lambda goes with the rows.
         """
-        if self.pilot is None:
+        pilot = self.pilot()
+        if pilot is None:
             return self.form.start(trees, lambda_)
-        problem, sample = self.form.problem, self.pilot.problem
-        share = sample.weight.sum() / problem.weight.sum()
-        tree = self.pilot.start(trees, share * lambda_).tree
+        problem = self.form.problem
+        share = pilot.problem.weight.sum() / problem.weight.sum()
+        tree = pilot.start(trees, share * lambda_).tree
         return evaluate(problem, self.form.step, tree)
 
 

@@ -387,10 +387,11 @@ class TAOClustering(TreeClustering):
                 bar.update()
 
             history = History(show)
+            form = self._form(task, history)
+            pilot = functools.partial(self._pilot, task, history)
             trees = functools.partial(self._initial_trees, task)
             can_finish = self._can_be_direct()
             refine, relax = self.refine and can_finish, self.relax and can_finish
-            form, pilot = self._form(task, history), self._pilot(task, history)
             yield Plan(form, pilot, trees, schedule, refine, relax)
 
     def _form(self, task, history):

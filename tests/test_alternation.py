@@ -39,7 +39,7 @@ def follow(problem, step, tree, lambda_, schedule, on_record=lambda record: None
     """Result and history of the plain penalty method."""
     history = History(on_record)
     form = DirectForm(problem, step, history)
-    plan = Plan(form, None, lambda: iter([tree]), schedule, refine=False, relax=False)
+    plan = Plan(form, lambda: None, lambda: iter([tree]), schedule, refine=False, relax=False)
     *_, state = until_interrupted(penalty_method(plan, lambda_))
     return state, history.records
 
