@@ -141,6 +141,15 @@ def _overload_take(X, rows, features, slot, out):
 
 
 @jit
+def column_reach(data, indices, n_columns):
+    """Largest absolute value of each column of a CSR matrix, float64."""
+    reach = np.zeros(n_columns)
+    for s in range(data.shape[0]):
+        reach[indices[s]] = max(reach[indices[s]], abs(data[s]))
+    return reach
+
+
+@jit
 def compress(X):
     """CSR arrays (data, indices, indptr) of a dense X, without copies on the way."""
     indptr = np.zeros(X.shape[0] + 1, np.int64)

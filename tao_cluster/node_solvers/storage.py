@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ..routing import canonical_csr
 from .base import variances
-from .rows import compress, copy_rows, extract
+from .rows import column_reach, compress, copy_rows, extract
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
@@ -114,16 +114,16 @@ def _sparse_form(X):
     """The same of sparse data; a column without zeros can be shifted."""
     X = canonical_csr(X)
     filled = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    origin = np.zeros(X.shape[1])
+    origin, data = np.zeros(X.shape[1]), X.data
     if filled.any():
         part = X[:, filled].toarray()
         origin[filled] = _units(part.mean(axis=0, dtype=np.float64), part.std(axis=0))
-    data = X.data - origin[X.indices]
-    reach = abs(sp.csr_matrix((data, X.indices, X.indptr), shape=X.shape)).max(axis=0)
-    reach = reach.toarray().ravel().astype(np.float64)
+        data = data - origin[X.indices]
+    reach = column_reach(data, X.indices, X.shape[1])
     unit = _unit(reach.max(initial=0.0))
-    data = (data / unit).astype(np.float32)
+    single = np.empty(len(data), np.float32)
+    np.divide(data, unit, out=single, casting="same_kind")
     # Numba asks of every signed index whether it counts from the end.
     index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
-    values = (data, X.indices.astype(index), X.indptr.astype(np.int64))
+    values = (single, X.indices.astype(index), X.indptr.astype(np.int64))
     return values, origin, reach / unit, unit, X.nnz / X.shape[0]
