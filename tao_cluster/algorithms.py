@@ -134,7 +134,7 @@ def follow_path(plan, lambdas):
     _, trees = plan.initial_trees()
     state = plan.best_start(trees, lambdas[0])
     for lambda_ in lambdas:
-        point = _point(plan, state, lambda_)
+        point = _point(plan, state, float(lambda_))
         yield point
         state = point.state
 
@@ -181,7 +181,7 @@ def search_path(plan, lambdas, goal, measure):
             if not is_small:
                 low = point
                 break
-            high = lambda_
+            high = point.lambda_
     for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
         point = _point(plan, low.state, float(np.sqrt(low.lambda_ * high)))
         found, is_small = look(point)
