@@ -6,6 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from threadpoolctl import threadpool_limits
 
+# Below this many rows a second thread costs more than it saves.
+_MIN_ROWS_PER_THREAD = 4096
+
 _lock = threading.Lock()
 _entered = 0
 _limits = None
@@ -34,13 +37,19 @@ def one_thread():
                 _limits.restore_original_limits()
 
 
-def map_in_threads(function, items, n_threads):
-    """Results of a function for some items, in their order.
+def n_threads(n_jobs, n_rows):
+    """Threads for work on some rows, at least 1: few rows are not worth another."""
+    return max(1, min(n_jobs, n_rows // _MIN_ROWS_PER_THREAD))
+
+
+def map_in_threads(function, items, most):
+    """Results of a function for some items, in their order, by at most so many threads.
 
     A pool lives for one call: it costs a tenth of a millisecond, where joblib's threads, which
     are polled for results, cost ten.
     """
-    if n_threads < 2:
+    most = min(most, len(items))
+    if most < 2:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(most) as pool:
         return list(pool.map(function, items))

@@ -22,7 +22,6 @@ from .tree import Tree
 # is large do not come back.
 _APPROACH = (0.1, 1.0)
 
-
 # The ends of the grid of lambda, in its unit.
 _GRID = (5e-5, 0.03)
 # To meet a goal: steps beyond the ends of the grid, and between two values.
@@ -131,8 +130,7 @@ def follow_path(plan, lambdas):
     ------
     Point
     """
-    _, trees = plan.initial_trees()
-    state = plan.best_start(trees, lambdas[0])
+    state = plan.best_start(plan.trees(), lambdas[0])
     for lambda_ in lambdas:
         point = _point(plan, state, float(lambda_))
         yield point

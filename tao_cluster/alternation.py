@@ -68,7 +68,7 @@ def direct_fit(problem, step, trees, lambda_, schedule):
 
 
 def mismatch_prices(distances):
-    """D to the second nearest centre minus d to the nearest, float64 array of shape (n,).
+    """Distance d to the second nearest centre minus that to the nearest: float64 array (n,).
 
     All 0 if there is one centre only.
     """

@@ -27,13 +27,15 @@ class Decisions:
     def route(self, tree, rows=None, node=0, n_jobs=1):
         """Leaf that rows (default all) reach from a node: int32 array.
 
-        Threads may ask for rows of their own for the tree last asked for.
+        Threads may ask for rows of their own, once the tree is followed.
         """
-        if tree is not self._tree:
-            self._follow(tree)
+        self.follow(tree)
         return tree.route(self._view, rows, node, n_jobs, self._sides)
 
-    def _follow(self, tree):
+    def follow(self, tree):
+        """Forget the decisions at nodes whose test is another than in the last tree."""
+        if tree is self._tree:
+            return
         shape = (tree.n_nodes, n_rows(self._view))
         if shape[0] * shape[1] > _MOST_BYTES:
             self._sides = None

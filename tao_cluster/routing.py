@@ -14,10 +14,7 @@ from numba import types
 from numba.extending import overload
 
 from ._jit import jit
-from ._threads import map_in_threads
-
-# Below this many rows a second thread costs more than it saves.
-_MIN_ROWS_PER_THREAD = 4096
+from ._threads import map_in_threads, n_threads
 
 
 def _row_dot(X, row, indices, weights, start, stop):
@@ -119,7 +116,7 @@ def n_rows(view):
 
 def _in_threads(kernel, rows, out, n_jobs):
     """Run kernel(rows, out) on contiguous parts of `rows`; parts never share an output."""
-    n_parts = max(1, min(n_jobs, len(rows) // _MIN_ROWS_PER_THREAD))
+    n_parts = n_threads(n_jobs, len(rows))
     bounds = np.linspace(0, len(rows), n_parts + 1).astype(int)
     parts = [slice(a, b) for a, b in itertools.pairwise(bounds)]
     map_in_threads(lambda part: kernel(rows[part], out[part]), parts, n_parts)

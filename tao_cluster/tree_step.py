@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ._threads import map_in_threads
+from ._threads import map_in_threads, n_threads
 from .decisions import Decisions
 from .node_solvers import BoundSolver, Split
 from .routing import project
 from .tree import same_array
-
-# Below this many rows at a depth a second thread costs more than it saves.
-_MIN_ROWS_PER_THREAD = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,27 +176,25 @@ class TreeStep:
         for depth in range(tree.max_depth - 1, -1, -1):
             # The subtrees below this depth are final for this pass, so is each row's loss there.
             loss = criterion.loss_at(tree)
-            self.route(tree, np.arange(0))  # decisions follow the tree before threads ask
+            self.decisions.follow(tree)  # before threads ask
             nodes = tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]
             nodes = [node for node in nodes if len(rows_of[node])]
 
             def update(node, tree=tree, loss=loss):
                 return self._update(tree, node, rows_of[node], loss, strength, accept_all)
 
-            splits = zip(nodes, self._map(update, nodes, rows_of), strict=True)
+            splits = self._map(update, nodes, rows_of)
             tree = tree.with_splits(
-                {node: ((s.indices, s.weights), s.threshold) for node, s in splits if s is not None}
+                {i: ((s.indices, s.weights), s.threshold) for i, s in splits.items() if s}
             )
         return tree
 
     def _map(self, update, nodes, rows_of):
-        """Results of `update` for some nodes, by threads where that pays."""
+        """Result of `update` for each of some nodes, by threads where that pays."""
         n_rows = sum(len(rows_of[node]) for node in nodes)
-        n_threads = min(self.n_jobs, len(nodes), n_rows // _MIN_ROWS_PER_THREAD)
         largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
-        found = map_in_threads(update, largest_first, n_threads)
-        by_node = dict(zip(largest_first, found, strict=True))
-        return [by_node[node] for node in nodes]
+        found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
+        return dict(zip(largest_first, found, strict=True))
 
     def _update(self, tree, node, rows, loss, strength, accept_all):
         """New split of a node, or None to keep the old one."""

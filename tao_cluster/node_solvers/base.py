@@ -105,6 +105,11 @@ def largest_spread(X):
     return float(np.sqrt(variances(X).max()))
 
 
+def power_of_two(size):
+    """Power of two near a size, by which one divides without rounding; 1 for 0."""
+    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0
+
+
 def check_supported(solver, X, weight, penalty):
     """Fail at once if a solver cannot work on these data.
 

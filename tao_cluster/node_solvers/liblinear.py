@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear as _library
 
-from .base import Split, largest_spread, repeats_of
+from .base import Split, largest_spread, power_of_two, repeats_of
 
 # The library draws from the C library's rand(), which all threads of a process share:
 # only one training at a time, each from the same seed, gives the same result twice.
@@ -60,8 +60,7 @@ class _BoundLiblinear:
     def __init__(self, tol, X):
         self._tol, self._X = tol, X
         self._origin, spread = _origin_and_spread(X)
-        # A power of two scales without rounding. The library adds 1e-12 to every curvature.
-        self._unit = 2.0 ** np.round(np.log2(spread)) if spread > 0 else 1.0
+        self._unit = power_of_two(spread)  # the library adds 1e-12 to every curvature
         # The library's converter takes csr_matrix only, and a dense array row by row.
         matrix = sp.csr_matrix(X - self._origin if self._origin.any() else X)
         matrix.data = matrix.data / self._unit

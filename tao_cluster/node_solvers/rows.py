@@ -168,13 +168,6 @@ def compress(X):
     return data, indices, indptr
 
 
-def _extract_dense(X, rows, features, slot, out):
-    for r in range(rows.shape[0]):
-        row = X[rows[r]]
-        for f in range(features.shape[0]):
-            out[r, f] = row[features[f]]
-
-
 def _extract_csr(X, rows, features, slot, out):
     data, indices, indptr = X
     n_features = features.shape[0]
@@ -203,7 +196,7 @@ def _extract(X, rows, features, slot, out):
 
 @overload(_extract)
 def _overload_extract(X, rows, features, slot, out):
-    return _extract_dense if isinstance(X, types.Array) else _extract_csr
+    return _take_dense if isinstance(X, types.Array) else _extract_csr
 
 
 @jit

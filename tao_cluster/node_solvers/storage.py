@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..routing import canonical_csr
-from .base import variances
+from .base import power_of_two, variances
 from .rows import column_reach, compress, copy_rows, extract
 
 # Data with a smaller share of non-zeros are worked on as sparse.
@@ -94,16 +94,11 @@ def _units(mean, spread):
     return np.round(mean / unit) * unit
 
 
-def _unit(largest):
-    """Power of two near the largest value."""
-    return float(np.exp2(np.round(np.log2(largest)))) if largest > 0 else 1.0
-
-
 def _dense_form(X):
     """Values in single precision, origin, reach of each column, unit, size of a row."""
     origin = _units(X.mean(axis=0, dtype=np.float64), np.sqrt(variances(X)))
     reach = np.maximum(X.max(axis=0) - origin, origin - X.min(axis=0)).astype(np.float64)
-    values, unit = np.empty(X.shape, np.float32), _unit(reach.max())
+    values, unit = np.empty(X.shape, np.float32), power_of_two(reach.max())
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         values[part] = (X[part] - origin) / unit
@@ -120,7 +115,7 @@ def _sparse_form(X):
         origin[filled] = _units(part.mean(axis=0, dtype=np.float64), part.std(axis=0))
         data = data - origin[X.indices]
     reach = column_reach(data, X.indices, X.shape[1])
-    unit = _unit(reach.max(initial=0.0))
+    unit = power_of_two(reach.max(initial=0.0))
     single = np.empty(len(data), np.float32)
     np.divide(data, unit, out=single, casting="same_kind")
     # Numba asks of every signed index whether it counts from the end.
