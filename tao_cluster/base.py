@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 from .measures import cost_increase
 from .objectives import Objective
 from .reference import FreeClustering, free_clustering, nearest_center, optimal_centers
+from .repeats import distinct_rows
 from .routing import canonical_csr, kernel_view
 
 _FLOATS = [np.float64, np.float32]
@@ -38,7 +39,8 @@ class Task:
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        What the tree tests. Rows of weight 0 are not among them.
+        What the tree tests. Rows of weight 0 are not among them, and where some rows are equal
+        or weigh other than 1, each is there once, in the order of `distinct_rows`.
     space : array or CSR matrix of shape (n, m)
         Where the rows are clustered: the embedding, or X, the same object.
     objective : Objective
@@ -56,8 +58,7 @@ class Task:
 
     def of_rows(self, rows):
         """The task of some rows, with the centres of all."""
-        X = self.X[rows]
-        space = X if self.space is self.X else self.space[rows]
+        X, space = _rows_of(self.X, self.space, rows)
         data, weight, labels = self.objective.prepare(space), self.weight[rows], self.free.labels
         inertia = self.objective.value(data, labels[rows], weight, self.free.centers)
         free = FreeClustering(labels[rows], self.free.centers, inertia)
@@ -145,12 +146,14 @@ class TreeClustering(
         """Fail early if the parameters do not go with the data."""
 
     def _task(self, inputs):
-        """What a tree is to explain: the rows with a weight, and their free clustering."""
+        """What a tree is to explain: distinct rows with a weight, and their free clustering."""
         X, space, weight = inputs.X, inputs.space, inputs.weight
         if not inputs.present.all():
-            present = inputs.present
-            X = X[present]
-            space, weight = space[present] if inputs.has_embedding else X, weight[present]
+            X, space = _rows_of(X, space, inputs.present)
+            weight = weight[inputs.present]
+        rows, weight = distinct_rows(X, space, weight, effective_n_jobs(self.n_jobs))
+        if rows is not None:
+            X, space = _rows_of(X, space, rows)
         objective = self._objective()
         data = objective.prepare(space)
         free = free_clustering(
@@ -165,7 +168,7 @@ class TreeClustering(
         labels = tree.leaf_label[tree.route(kernel_view(task.X), n_jobs=n_jobs)]
         centers, inertia = optimal_centers(task.objective, task.data, labels, task.weight, free)
         free_labels = free.labels
-        if not inputs.present.all():
+        if task.X is not inputs.X:
             labels = tree.leaf_label[tree.route(kernel_view(inputs.X), n_jobs=n_jobs)]
             space = task.objective.prepare(inputs.space)
             free_labels = nearest_center(task.objective, space, free.centers)
@@ -297,6 +300,12 @@ class TreeClustering(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _rows_of(X, space, rows):
+    """Some rows of X and of the space where they are clustered, which stays X if it is."""
+    some = X[rows]
+    return some, some if space is X else space[rows]
 
 
 def _check_embedding(embedding, n_rows=None):

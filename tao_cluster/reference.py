@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, has_fit_parameter
 
 from ._threads import one_thread
+from .repeats import as_repeats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,18 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     ConvergenceWarning
         If some clusters have no rows, as when X has fewer distinct rows than clusters.
     """
-    centers, is_ours = _centers(reference, objective, rows, n_clusters, sample_weight, random_state)
+    is_ours = _is_fitted_here(reference)
+    if is_ours and rows.shape[0] < n_clusters:
+        centers = _one_row_each(objective, data, n_clusters, rows.shape)
+    elif is_ours:
+        reference = (
+            objective.reference(n_clusters, random_state) if reference is None else clone(reference)
+        )
+        centers = _centers_of(_fit(reference, rows, sample_weight, random_state))
+    elif hasattr(reference, "fit"):
+        centers = _centers_of(reference)
+    else:
+        centers = check_array(reference, dtype=np.float64, input_name="reference")
     expected = (n_clusters, rows.shape[1])
     if centers.shape != expected:
         raise ValueError(
@@ -104,34 +116,46 @@ def nearest_center(objective, data, centers):
         return objective.distances(data, centers).argmin(axis=1)
 
 
-def _centers(reference, objective, rows, n_clusters, sample_weight, random_state):
-    """Centres, and whether their numbering was left to us."""
-    if reference is None:
-        reference = objective.reference(n_clusters, random_state)
-    elif not hasattr(reference, "fit"):
-        return check_array(reference, dtype=np.float64, input_name="reference"), False
-    is_fitted = hasattr(reference, "cluster_centers_")
-    if not is_fitted:
-        reference = _fit(clone(reference), rows, sample_weight, random_state)
+def _is_fitted_here(reference):
+    """Whether the centres, and with them their numbers, are left to us."""
+    return reference is None or (
+        hasattr(reference, "fit") and not hasattr(reference, "cluster_centers_")
+    )
+
+
+def _centers_of(reference):
     if not hasattr(reference, "cluster_centers_"):
         raise ValueError(
             f"{type(reference).__name__} has no cluster_centers_ after fit; give a reference "
             "with centres or an array of centres."
         )
-    return np.asarray(reference.cluster_centers_, dtype=np.float64), not is_fitted
+    return np.asarray(reference.cluster_centers_, dtype=np.float64)
+
+
+def _one_row_each(objective, data, n_clusters, shape):
+    """Centres of the distinct rows, the last one again where there are fewer than clusters."""
+    n_rows, n_columns = shape
+    blank = np.zeros((n_rows, n_columns))
+    centers = objective.update_centers(data, np.arange(n_rows), np.ones(n_rows), blank)
+    return centers[np.minimum(np.arange(n_clusters), n_rows - 1)]
 
 
 def _fit(estimator, rows, sample_weight, random_state):
     if "random_state" in estimator.get_params() and estimator.random_state is None:
         estimator.set_params(random_state=check_random_state(random_state))
-    weighted = has_fit_parameter(estimator, "sample_weight")
-    if not weighted and np.any(sample_weight != sample_weight[0]):
-        raise ValueError(
-            f"{type(estimator).__name__} takes no sample_weight; fit it beforehand or give "
-            "another reference."
-        )
+    options = {"sample_weight": sample_weight}
+    if not has_fit_parameter(estimator, "sample_weight"):
+        options, found = {}, as_repeats(sample_weight)
+        if found is None:
+            raise ValueError(
+                f"{type(estimator).__name__} takes no sample_weight; fit it beforehand or give "
+                "another reference."
+            )
+        repeats, _ = found
+        if not np.all(repeats == 1):
+            rows = rows[np.repeat(np.arange(len(repeats)), repeats)]
     # scikit-learn's k-means adds up the sums of its threads in the order in which they end.
     with one_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: told by the caller.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(rows, **({"sample_weight": sample_weight} if weighted else {}))
+        return estimator.fit(rows, **options)

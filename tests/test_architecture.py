@@ -25,6 +25,7 @@ LEVELS = {
         {"node_solvers", "measures"},
         {"export"},
         {"tree"},
+        {"repeats"},
         {"routing"},
         {"_jit", "_threads"},
     ],

@@ -23,15 +23,9 @@ from tao_cluster.initial_trees import Bisecting, Centroids
 from tao_cluster.measures import cost_increase
 from tao_cluster.node_solvers import Liblinear, Newton, Split
 
-WEIGHT_CHECKS = {
-    "check_sample_weight_equivalence_on_dense_data": "k-means++ draws other rows",
-    "check_sample_weight_equivalence_on_sparse_data": "k-means++ draws other rows",
-}
-
 
 @parametrize_with_checks(
     [TAOClustering(), TAOClustering(n_clusters=3, lambda_=0.1, depth=2, n_init=2)],
-    expected_failed_checks=lambda estimator: WEIGHT_CHECKS,
 )
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from ..repeats import as_repeats
+
 # What whole-number weights may stand for, where a solver has to repeat rows.
 MAX_REPEATED_ROWS = 10_000_000
 
@@ -150,19 +152,18 @@ def repeats_of(weight):
     Raises
     ------
     ValueError
-        If the weights are not whole numbers, or stand for too many rows.
+        If the weights are not multiples of one number, or stand for too many rows.
     """
-    if np.any(weight != np.floor(weight)) or weight.max() > 2**53:
+    found = as_repeats(weight)
+    if found is None:
         raise ValueError(
             "The node solver has no instance weights: sample_weight must be whole numbers (which "
-            "it takes as repeated rows) or all equal; node_solver='newton' takes any."
+            "it takes as repeated rows) or multiples of one number; node_solver='newton' takes any."
         )
-    repeats = weight.astype(np.int64)
-    unit = np.gcd.reduce(repeats)
-    repeats //= unit
-    if repeats.sum() > MAX_REPEATED_ROWS:
+    n_repeated = found[0].sum()
+    if n_repeated > MAX_REPEATED_ROWS:
         raise ValueError(
-            f"sample_weight stands for {repeats.sum()} repeated rows; a node solver "
+            f"sample_weight stands for {n_repeated} repeated rows; a node solver "
             f"without instance weights takes at most {MAX_REPEATED_ROWS}."
         )
-    return repeats, float(unit)
+    return found

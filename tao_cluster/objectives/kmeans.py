@@ -1,42 +1,14 @@
-"""Clustering objectives: dissimilarities to centres, optimal centres, the value of a partition."""
+"""The k-means objective."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans as _SklearnKMeans
 from sklearn.utils.extmath import row_norms
 
-# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
-_BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
-
-
-@runtime_checkable
-class Objective(Protocol):
-    """What a clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) must offer (eq. 3).
-
-    The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
-    other methods.
-    """
-
-    def reference(self, n_clusters: int, random_state: Any) -> Any:
-        """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted."""
-
-    def prepare(self, X) -> Any:
-        """Check X and compute once what the other methods need. Never modifies X."""
-
-    def distances(self, data, centers) -> np.ndarray:
-        """d(x_n, psi_k): float64 array of shape (n, k)."""
-
-    def update_centers(self, data, labels, weight, centers) -> np.ndarray:
-        """Optimal centres of a partition; a cluster without weight keeps its row of `centers`."""
-
-    def value(self, data, labels, weight, centers) -> float:
-        """E(Z, psi)."""
-
-    def as_distance(self, dissimilarities) -> np.ndarray:
-        """What `transform` shows for d, may work in place (k-means: the root of d)."""
+from .base import cluster_sums, row_blocks
 
 
 @dataclass(frozen=True)
@@ -62,9 +34,7 @@ class _CenteredRows:
 
     def blocks(self):
         """Yield (slice, rows as float64 relative to the origin)."""
-        rows = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // self.X.shape[1])
-        for start in range(0, self.X.shape[0], rows):
-            part = slice(start, start + rows)
+        for part in row_blocks(self.X):
             block = self.X[part]
             yield part, block.astype(np.float64) if sp.issparse(block) else block - self.origin
 
@@ -82,6 +52,7 @@ class KMeans:
     """
 
     n_init: int = 10
+    centers_are_means: ClassVar[bool] = True
 
     def reference(self, n_clusters, random_state):
         """scikit-learn's KMeans (k-means++, `n_init` restarts)."""
@@ -118,14 +89,7 @@ class KMeans:
     def update_centers(self, data, labels, weight, centers):
         """Weighted means of the clusters, float64 array of shape (k, d)."""
         k = len(centers)
-        sums = np.zeros((k, data.X.shape[1]))
-        for part, block in data.blocks():
-            columns = np.arange(block.shape[0])
-            membership = sp.csr_matrix(
-                (weight[part], (labels[part], columns)), shape=(k, len(columns))
-            )
-            product = membership @ block
-            sums += product.toarray() if sp.issparse(product) else product
+        sums = cluster_sums(data.blocks(), labels, weight, (k, data.X.shape[1]))
         total = np.bincount(labels, weights=weight, minlength=k)
         filled = total > 0
         updated = np.array(centers, dtype=np.float64)

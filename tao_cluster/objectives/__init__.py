@@ -1,0 +1,18 @@
+"""Clustering objectives: dissimilarities to centres, optimal centres, the value of a partition."""
+
+from .alternating import AlternatingClustering
+from .base import Objective
+from .kmeans import KMeans, cluster_means
+from .medians import KMedians
+from .medoids import KMedoids
+from .spherical import SphericalKMeans
+
+__all__ = [
+    "AlternatingClustering",
+    "KMeans",
+    "KMedians",
+    "KMedoids",
+    "Objective",
+    "SphericalKMeans",
+    "cluster_means",
+]

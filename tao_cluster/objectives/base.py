@@ -1,0 +1,97 @@
+"""What a clustering objective promises, and what several of them need."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+
+# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
+_BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """What a clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) must offer (eq. 3).
+
+    The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
+    other methods. `centers_are_means`: centres are points among the rows, their weighted means,
+    so that initial trees may start from them; else these take the means of the clusters.
+    """
+
+    centers_are_means: bool
+
+    def reference(self, n_clusters: int, random_state: Any) -> Any:
+        """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.
+
+        :class:`AlternatingClustering` serves any objective.
+        """
+
+    def prepare(self, X) -> Any:
+        """Check X and compute once what the other methods need. Never modifies X."""
+
+    def distances(self, data, centers) -> np.ndarray:
+        """d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
+
+    def update_centers(self, data, labels, weight, centers) -> np.ndarray:
+        """Optimal centres of a partition; a cluster without weight keeps its row of `centers`."""
+
+    def value(self, data, labels, weight, centers) -> float:
+        """E(Z, psi)."""
+
+    def as_distance(self, dissimilarities) -> np.ndarray:
+        """What `transform` shows for d, may work in place (k-means: the root of d)."""
+
+
+def row_blocks(X):
+    """Slices of consecutive rows whose stored values fit into the cache.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    """
+    n_rows, row_size = X.shape
+    if sp.issparse(X):
+        row_size = X.nnz / max(n_rows, 1)
+    step = max(_MIN_BLOCK_ROWS, int(_BLOCK_VALUES / max(row_size, 1)))
+    for start in range(0, n_rows, step):
+        yield slice(start, start + step)
+
+
+def cluster_sums(blocks, labels, weight, shape):
+    """Weighted sums of the rows of each cluster.
+
+    Parameters
+    ----------
+    blocks : iterable of (slice, rows)
+    labels : int array of shape (n,)
+    weight : float64 array of shape (n,)
+    shape : tuple (number of clusters, number of columns)
+
+    Returns
+    -------
+    float64 array of that shape
+    """
+    sums = np.zeros(shape)
+    for part, block in blocks:
+        columns = np.arange(block.shape[0])
+        membership = sp.csr_matrix(
+            (weight[part], (labels[part], columns)), shape=(shape[0], len(columns))
+        )
+        product = membership @ block
+        sums += product.toarray() if sp.issparse(product) else product
+    return sums
+
+
+def members_of(labels, weight, n_clusters):
+    """Yield (cluster, its rows of positive weight) for the clusters that have some."""
+    present = np.flatnonzero(weight > 0)
+    order = present[np.argsort(labels[present], kind="stable")]
+    bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    for k in range(n_clusters):
+        if bounds[k] < bounds[k + 1]:
+            yield k, order[bounds[k] : bounds[k + 1]]
+
+
+def sum_of_own(distances, labels, weight):
+    """Weighted sum of each row's dissimilarity to the centre of its own cluster."""
+    return float(weight @ distances[np.arange(len(labels)), labels])
