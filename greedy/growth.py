@@ -46,6 +46,15 @@ class Growth:
     threshold: list = field(default_factory=list)
     label: list = field(default_factory=list)
 
+    @classmethod
+    def of(cls, tree):
+        """The growth of a tree that is there: its nodes as they are numbered."""
+        is_test = np.diff(tree.split_indptr) > 0
+        feature = np.full(tree.n_nodes, -1)
+        feature[is_test] = tree.split_indices
+        arrays = (tree.children_left, tree.children_right, feature)
+        return cls(*(array.tolist() for array in (*arrays, tree.threshold, tree.leaf_label)))
+
     @property
     def n_nodes(self):
         """Number of nodes."""

@@ -103,7 +103,7 @@ class Points:
             positions = cluster_means(X, labels, weight, len(centers))
         return cls(
             X=X,
-            columns=_columns(X),
+            columns=columns_of(X),
             rows=np.flatnonzero(weight > 0),
             weight=_in_unit(weight),
             positions=positions,
@@ -184,7 +184,7 @@ def _in_unit(weight):
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
 
-def _columns(X):
+def columns_of(X):
     """X as the cut kernels read it. Sparse rows are copied once into columns."""
     if not sp.issparse(X):
         return X

@@ -113,9 +113,17 @@ class SurrogateLeaf:
 
 @dataclass(frozen=True, eq=False)
 class CutSurrogate:
-    """Split the leaf whose best cut saves most of the surrogate cost (ExKMC)."""
+    """Split the leaf whose best cut saves most of the surrogate cost (ExKMC).
+
+    Parameters
+    ----------
+    points : Points
+    price : float
+        What a cut must save more than.
+    """
 
     points: Points
+    price: float = 0.0
 
     def leaf(self, rows):
         """Leaf of some rows."""
@@ -123,17 +131,19 @@ class CutSurrogate:
 
     def promise(self, leaf):
         """See :class:`greedy.growth.Rule`."""
-        return leaf.node.most / leaf.node.scale
+        return leaf.node.most / leaf.node.scale - self.price
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if no cut saves anything."""
+        """See :class:`greedy.growth.Rule`; None if no cut saves more than its price."""
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
         sample = misplaced[np.linspace(0, len(misplaced) - 1, n).astype(int)]
         slot, values = points.slot(node.rows), points.values(sample)
         best = points.best_cut(surrogate_cut, slot, node, values)
-        return best and Cut(best[1], best[2], -best[0] / node.scale)
+        if best is None or -best[0] / node.scale <= self.price:
+            return None
+        return Cut(best[1], best[2], -best[0] / node.scale - self.price)
 
     def divide(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""

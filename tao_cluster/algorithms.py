@@ -90,7 +90,11 @@ def penalty_method(plan, lambda_):
     form = plan.form
     state, trees = plan.initial_trees()
     yield state
-    state = direct_fit(form.problem, form.step, trees, lambda_, plan.schedule)
+    if form.is_exact:
+        states = (evaluate(form.problem, form.step, tree) for tree in trees)
+        state = min(states, key=lambda state: state.objective(lambda_))
+    else:
+        state = direct_fit(form.problem, form.step, trees, lambda_, plan.schedule)
     yield state
     for better in alternate(form.problem, form.step, state, lambda_, plan.schedule, form.history):
         state = better

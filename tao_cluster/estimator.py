@@ -28,22 +28,18 @@ from .goals import goal_of
 from .history import History
 from .initial_trees import BUILDERS, OWN, InitialTree, initial_tree
 from .measures import cost_increase
-from .node_solvers import Liblinear, Newton, NodeSolver, check_supported
-from .objectives import KMeans, Objective, cluster_means
-from .penalties import Penalty, ZeroOne
+from .node_solvers import NodeSolver, is_axis_aligned, upright
+from .objectives import Objective, cluster_means
+from .parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, SPLITS, Parts
+from .penalties import Penalty
 from .problem import Problem
 from .refinement import DirectForm
+from .regrowth import ExactForm
 from .routing import kernel_view
 from .schedules import Geometric
 from .tree import Tree
 from .tree_step import TreeStep
 from .trimming import trim
-
-# What the strings of the constructor stand for.
-OBJECTIVES = {"kmeans": KMeans()}
-PENALTIES = {"zero-one": ZeroOne()}
-NODE_SOLVERS = {"auto": Newton(), "liblinear": Liblinear(), "newton": Newton()}
-
 
 # Initial trees are compared on a sample of so many rows where there are twice as many.
 _PILOT_ROWS = 10_000
@@ -211,7 +207,7 @@ class TAOClustering(TreeClustering):
         "lambda_": [Interval(Real, 0, None, closed="left")],
         "depth": [Interval(Integral, 0, None, closed="left")],
         "objective": [StrOptions(set(OBJECTIVES)), Objective],
-        "split": [StrOptions({"oblique"})],
+        "split": [StrOptions(set(SPLITS))],
         "penalty": [StrOptions(set(PENALTIES)), Penalty],
         "init": [StrOptions({*OWN, *BUILDERS}), Tree, InitialTree],
         "reference": [None, "array-like", HasMethods("fit")],
@@ -225,7 +221,7 @@ class TAOClustering(TreeClustering):
         "n_mu_steps": [Interval(Integral, 0, None, closed="left")],
         "tao_iter": [Interval(Integral, 1, None, closed="left")],
         "init_tao_iter": [Interval(Integral, 0, None, closed="left")],
-        "node_solver": [StrOptions(set(NODE_SOLVERS)), NodeSolver],
+        "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), NodeSolver],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "trim": [Interval(Real, 0, 1, closed="both")],
@@ -292,8 +288,8 @@ class TAOClustering(TreeClustering):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
-        if not self._can_be_direct():
-            raise ValueError("A path needs node_solver='newton' and penalty='zero-one'.")
+        if not self._parts().can_be_direct:
+            raise ValueError("A path needs node_solver='auto' and penalty='zero-one'.")
         if goal_of(self.max_parameters, self.max_cost_increase) is not None:
             raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
         if lambdas is not None:
@@ -315,30 +311,19 @@ class TAOClustering(TreeClustering):
             yield model
 
     def _objective(self):
-        return _resolve(self.objective, OBJECTIVES)
+        return self._parts().objective
+
+    def _parts(self):
+        return Parts.of(self.objective, self.penalty, self.split, self.node_solver)
 
     def _check_parts(self, X, weight):
-        solver = _resolve(self.node_solver, NODE_SOLVERS)
-        penalty = _resolve(self.penalty, PENALTIES)
-        check_supported(solver, X, weight, penalty)
         has_goal = goal_of(self.max_parameters, self.max_cost_increase) is not None
-        if (has_goal or self._algorithm() == "direct") and not self._can_be_direct():
-            raise ValueError(
-                "The direct form, and with it a path or a goal, needs a node solver with instance "
-                f"weights and leaves with labels; not {type(solver).__name__} and "
-                f"{type(penalty).__name__}. Use node_solver='newton', penalty='zero-one' or, "
-                "without a goal, algorithm='penalty'."
-            )
-
-    def _can_be_direct(self):
-        """Whether the parts can do what the direct form asks of them."""
-        solver = _resolve(self.node_solver, NODE_SOLVERS)
-        return solver.supports_weights and _resolve(self.penalty, PENALTIES).is_binary
+        self._parts().check(X, weight, has_goal or self._algorithm() == "direct")
 
     def _algorithm(self):
         if self.algorithm != "auto":
             return self.algorithm
-        return "direct" if self._can_be_direct() else "penalty"
+        return "direct" if self._parts().can_be_direct else "penalty"
 
     def _explain(self, task):
         """Final tree and what else a fit leaves behind."""
@@ -390,22 +375,23 @@ class TAOClustering(TreeClustering):
             form = self._form(task, history)
             pilot = functools.partial(self._pilot, task, history)
             trees = functools.partial(self._initial_trees, task)
-            can_finish = self._can_be_direct()
+            can_finish = self._parts().can_be_direct
             refine, relax = self.refine and can_finish, self.relax and can_finish
             yield Plan(form, pilot, trees, schedule, refine, relax)
 
     def _form(self, task, history):
         """The direct form of a task, with the parts that other algorithms share."""
-        solver = _resolve(self.node_solver, NODE_SOLVERS).bind(task.X)
+        parts = self._parts()
+        solver = parts.solver.bind(task.X)
         step = TreeStep(kernel_view(task.X), solver, effective_n_jobs(self.n_jobs))
-        penalty = _resolve(self.penalty, PENALTIES)
-        problem = Problem(task.objective, penalty, task.data, task.weight, task.free)
-        return DirectForm(problem, step, history)
+        problem = Problem(task.objective, parts.penalty, task.data, task.weight, task.free)
+        form = ExactForm if self.split == "axis" else DirectForm
+        return form(problem, step, history)
 
     def _pilot(self, task, history):
-        """The direct form of a random sample of the rows, None if there are not many."""
+        """The direct form of a random sample of the rows, None if all can be looked at."""
         n_rows = task.X.shape[0]
-        if n_rows < 2 * _PILOT_ROWS:
+        if n_rows < 2 * _PILOT_ROWS or self.split == "axis":
             return None
         rng = check_random_state(self.random_state)
         rows = np.sort(rng.choice(n_rows, _PILOT_ROWS, replace=False))
@@ -413,6 +399,8 @@ class TAOClustering(TreeClustering):
 
     def _final(self, plan, state):
         """The tree of a state as users get it."""
+        if self.split == "axis":
+            return upright(state.pruned)
         step = plan.form.step
         return trim(state.pruned, step.view, self.trim, step.n_jobs)
 
@@ -423,13 +411,17 @@ class TAOClustering(TreeClustering):
 
     def _initial_trees(self, task):
         """Yield the initial trees; one only if its builder draws no random numbers."""
-        init, rng = initial_tree(self.init, self.depth), check_random_state(self.random_state)
+        init = initial_tree(self.init, self.depth, self.split)
+        rng = check_random_state(self.random_state)
         free, centers = task.free, task.free.centers
-        if task.space is not task.X:
+        are_means = getattr(task.objective, "centers_are_means", False)
+        if task.space is not task.X or not are_means:
             centers = cluster_means(task.X, free.labels, task.weight, len(centers))
         for _ in range(1 if getattr(init, "deterministic", False) else self.n_init):
-            yield init.build(task.X, free.labels, centers, task.weight, rng)
-
-
-def _resolve(value, defaults):
-    return defaults[value] if isinstance(value, str) else value
+            tree = init.build(task.X, free.labels, centers, task.weight, rng)
+            if self.split == "axis" and not is_axis_aligned(tree):
+                raise ValueError(
+                    "split='axis' starts from a tree that tests single features: use init='auto', "
+                    "'imm', 'exkmc', 'exgreedy', 'exshallow' or such a Tree."
+                )
+            yield tree

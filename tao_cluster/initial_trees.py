@@ -36,13 +36,14 @@ class InitialTree(Protocol):
 BUILDERS = {"imm": "IMM", "exkmc": "ExKMC", "exgreedy": "ExGreedy", "exshallow": "ExShallow"}
 
 
-def initial_tree(init, depth):
+def initial_tree(init, depth, split="oblique"):
     """The builder that an `init` parameter stands for.
 
     Parameters
     ----------
     init : str, Tree or InitialTree
-    depth : int, of "auto", "bisecting" and "centroids"
+    depth : int, of the names in `OWN`
+    split : {"oblique", "axis"}, of the tree to be; "auto" is ExKMC for "axis"
 
     Returns
     -------
@@ -50,6 +51,8 @@ def initial_tree(init, depth):
     """
     if isinstance(init, Tree):
         return Given(init)
+    if split == "axis" and isinstance(init, str) and init == "auto":
+        init = "exkmc"
     if isinstance(init, str) and init in OWN:
         return OWN[init](depth)
     if isinstance(init, str):

@@ -43,3 +43,28 @@ class ZeroOne:
         table = np.ones((tree.n_nodes, n_clusters))
         table[tree.leaves, tree.leaf_label[tree.leaves]] = 0.0
         return table
+
+
+@dataclass(frozen=True)
+class SquaredError:
+    """P = ||e_z - theta||^2; leaves carry a histogram theta over the clusters (section 7).
+
+    The histogram is the share of each cluster in the weight of the leaf, the label its largest,
+    ties to the lowest. A node's rows then weigh by how much the histograms differ that
+    they reach through either child.
+    """
+
+    is_binary = False
+
+    def leaf(self, labels, weight, n_clusters):
+        """Label and normalised histogram."""
+        votes = np.bincount(labels, weights=weight, minlength=n_clusters)
+        return int(votes.argmax()), votes / votes.sum()
+
+    def table(self, tree, n_clusters):
+        """1 - 2 theta_k + ||theta||^2; a leaf without a histogram is certain of its label."""
+        theta = tree.leaf_value
+        if theta is None:
+            theta = np.zeros((tree.n_nodes, n_clusters))
+            theta[tree.leaves, tree.leaf_label[tree.leaves]] = 1.0
+        return 1.0 - 2.0 * theta + (theta**2).sum(axis=1, keepdims=True)

@@ -7,6 +7,7 @@ penalty method tends to, with the true costs in place of 0/1 mismatches.
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class DirectForm:
     problem: Problem
     step: TreeStep
     history: History
+    is_exact: ClassVar[bool] = False
     _reweighted: TreeStep = field(init=False)
     _relaxed: TreeStep = field(init=False)
 

@@ -18,7 +18,7 @@ LEVELS = {
         {"path"},
         {"estimator"},
         {"algorithms", "base", "goals"},
-        {"alternation", "refinement", "trimming"},
+        {"alternation", "parts", "refinement", "regrowth", "trimming"},
         {"problem", "history", "tree_step"},
         {"criteria", "decisions", "reference", "schedules"},
         {"objectives", "penalties", "initial_trees"},
@@ -32,6 +32,7 @@ LEVELS = {
     "greedy": [
         {"estimators"},
         {"builders", "tradeoff"},
+        {"cutting"},
         {"rules"},
         {"growth", "nodes"},
         {"points"},

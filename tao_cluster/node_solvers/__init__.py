@@ -1,11 +1,13 @@
 """Solvers of the binary problem at a decision node, one file each."""
 
+from .axis import Axis, is_axis_aligned, upright
 from .base import BoundSolver, NodeSolver, Split, check_supported, variances
 from .liblinear import Liblinear
 from .newton import Newton
 from .refit import Refit
 
 __all__ = [
+    "Axis",
     "BoundSolver",
     "Liblinear",
     "Newton",
@@ -13,5 +15,7 @@ __all__ = [
     "Refit",
     "Split",
     "check_supported",
+    "is_axis_aligned",
+    "upright",
     "variances",
 ]

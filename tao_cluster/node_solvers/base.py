@@ -81,7 +81,8 @@ class NodeSolver(Protocol):
     """Settings of a solver of the surrogate problem at a decision node (eq. 9).
 
     `supports_weights`: instance weights other than whole numbers. `supports_sparse`: CSR
-    input. `deterministic`: same call, same result.
+    input. `deterministic`: same call, same result. A solver whose tests have one feature each
+    says so by an attribute ``split = "axis"``.
     """
 
     supports_weights: bool

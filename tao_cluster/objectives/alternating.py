@@ -59,7 +59,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
     >>> from tao_cluster.objectives import AlternatingClustering, SphericalKMeans
     >>> X = np.array([[1.0, 0.0], [5.0, 1.0], [0.0, 2.0], [1.0, 9.0]])
     >>> AlternatingClustering(2, SphericalKMeans(), random_state=0).fit(X).labels_
-    array([1, 1, 0, 0], dtype=int32)
+    array([0, 0, 1, 1], dtype=int32)
     """
 
     _parameter_constraints: ClassVar[dict] = {

@@ -14,11 +14,9 @@ class Objective(Protocol):
     """What a clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) must offer (eq. 3).
 
     The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
-    other methods. `centers_are_means`: centres are points among the rows, their weighted means,
-    so that initial trees may start from them; else these take the means of the clusters.
+    other methods. An objective whose centres are weighted means of rows says so by an attribute
+    ``centers_are_means = True``; then initial trees start from them, else from such means.
     """
-
-    centers_are_means: bool
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

@@ -1,7 +1,6 @@
 """The k-medians objective: L1 distance."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +27,6 @@ class KMedians:
     """
 
     n_init: int = 10
-    centers_are_means: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
         """Alternation of assignments and centres from k-means++ seeds, `n_init` restarts."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +32,6 @@ class KMedoids:
 
     metric: str | Callable = "euclidean"
     n_init: int = 10
-    centers_are_means: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
         """Alternation of assignments and medoids from k-means++ seeds, `n_init` restarts."""

@@ -1,7 +1,7 @@
 """The spherical k-means objective: cosine distance."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import normalize
@@ -42,7 +42,6 @@ class SphericalKMeans:
 
     n_init: int = 10
     init: str = "k-means++"
-    centers_are_means: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
         """Alternation of assignments and centres, `n_init` restarts."""
