@@ -21,7 +21,7 @@ LEVELS = {
         {"alternation", "parts", "refinement", "regrowth", "trimming"},
         {"problem", "history", "tree_step"},
         {"criteria", "decisions", "reference", "schedules"},
-        {"objectives", "penalties", "initial_trees"},
+        {"objectives", "penalties", "initial_trees", "exact_trees"},
         {"node_solvers", "measures"},
         {"export"},
         {"tree"},
