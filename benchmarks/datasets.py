@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 # Where NAME.npz with arrays X (and y) lie; see CONTRIBUTING.md.
@@ -18,6 +20,8 @@ DATASETS = {
     "fashion_mnist": (10, 4, 1 / 255),
     "anuran": (10, 5, 1.0),
     "avila": (12, 5, "standardise"),
+    "fifa19": (10, 5, "standardise"),
+    "adult": (10, 5, "standardise"),
 }
 
 
@@ -40,9 +44,29 @@ def load(name, dtype=np.float64):
     else:
         with np.load(DATA_DIR / f"{name}.npz", allow_pickle=True) as file:
             X = file["X"]
-    X = X.astype(dtype)
+    X = np.ascontiguousarray(X, dtype=dtype)
     if scaling == "standardise":
         X = StandardScaler(copy=False).fit_transform(X)
     else:
         X *= scaling
     return X, n_clusters, depth
+
+
+def load_text(name="newsgroups_a1"):
+    """Documents as tf-idf vectors of norm 1, those without words dropped (appendix A.1).
+
+    Returns
+    -------
+    X : CSR matrix of shape (n, number of words)
+    vocabulary : list of str
+
+    Raises
+    ------
+    FileNotFoundError
+        If the files NAME.npz and NAME.meta.npz are not in DATA_DIR.
+    """
+    counts = sp.load_npz(DATA_DIR / f"{name}.npz").tocsr()
+    with np.load(DATA_DIR / f"{name}.meta.npz", allow_pickle=True) as file:
+        vocabulary = [str(word) for word in file["vocabulary"]]
+    counts = counts[np.diff(counts.indptr) > 0]
+    return TfidfTransformer().fit_transform(counts), vocabulary

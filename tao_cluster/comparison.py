@@ -61,25 +61,27 @@ class Row:
         return (*head, *map(str, shape), features, *(f"{x:.2f}" for x in means), *tail)
 
 
-def measure_tree(method, tree, X, objective, free, seconds, sample_weight=None):
+def measure_tree(method, tree, X, objective, free, seconds, sample_weight=None, embedding=None):
     """Row of a tree, with centres recomputed as the optimum for its assignment.
 
     Parameters
     ----------
     method : str
     tree : Tree
-    X : array or CSR matrix of shape (n, d), what was clustered and what the tree tests
+    X : array or CSR matrix of shape (n, d), what the tree tests
     objective : Objective
     free : FreeClustering
     seconds : float
     sample_weight : float array of shape (n,), optional
+    embedding : array or CSR matrix of shape (n, m), default X
+        What was clustered.
 
     Returns
     -------
     Row
     """
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
-    data, labels = objective.prepare(X), tree.predict(X)
+    data, labels = objective.prepare(X if embedding is None else embedding), tree.predict(X)
     _, cost = optimal_centers(objective, data, labels, weight, free)
     return Row(
         method,

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from tqdm.auto import tqdm
 
 from ._threads import one_thread
@@ -31,7 +32,7 @@ from .measures import cost_increase
 from .node_solvers import NodeSolver, is_axis_aligned, upright
 from .objectives import Objective, cluster_means
 from .parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, SPLITS, Parts
-from .penalties import Penalty
+from .penalties import Penalty, leaf_histograms
 from .problem import Problem
 from .refinement import DirectForm
 from .regrowth import ExactForm
@@ -43,6 +44,11 @@ from .trimming import trim
 
 # Initial trees are compared on a sample of so many rows where there are twice as many.
 _PILOT_ROWS = 10_000
+
+
+def _has_histograms(estimator):
+    """Whether the leaves of an estimator's tree have histograms, or will have."""
+    return not estimator._parts().penalty.is_binary
 
 
 class TAOClustering(TreeClustering):
@@ -353,6 +359,23 @@ class TAOClustering(TreeClustering):
             for point in follow_path(plan, lambdas):
                 tree = self._final(plan, point.result)
                 yield point.lambda_, tree, self._attributes(plan, point.lambda_)
+
+    @available_if(_has_histograms)
+    def predict_proba(self, X):
+        """Histogram over the clusters of the leaf that each row reaches.
+
+        There is one for penalties with histogram leaves, ``penalty="squared"``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        float64 array of shape (n, n_clusters); rows sum to 1
+        """
+        leaves = self.apply(X)
+        return leaf_histograms(self.tree_, self.n_clusters)[leaves]
 
     @contextlib.contextmanager
     def _plan(self, task):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -31,6 +32,8 @@ class InitialTree(Protocol):
         by an attribute ``deterministic = True``, and is asked once.
         """
 
+
+_N_DRAWS = 20
 
 # Builders of the package `greedy` that a name stands for: its classes.
 BUILDERS = {"imm": "IMM", "exkmc": "ExKMC", "exgreedy": "ExGreedy", "exshallow": "ExShallow"}
@@ -89,14 +92,10 @@ class Bisecting:
         """See :class:`InitialTree`."""
         view = kernel_view(X)
 
-        def bisect(rows, remaining):
-            del remaining
+        def bisect(rows):
             return self._bisect(X, view, rows, sample_weight, rng)
 
-        def label(rows):
-            return np.bincount(labels[rows], sample_weight[rows], len(centers)).argmax()
-
-        return _grow(np.arange(X.shape[0]), self.depth, bisect, label, X.shape[1])
+        return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
 
     def _bisect(self, X, view, rows, sample_weight, rng):
         """Bisector of 2-means on some rows and the mask of those on its left, or None."""
@@ -110,11 +109,39 @@ class Bisecting:
         with warnings.catch_warnings():  # all rows equal: handled below
             warnings.simplefilter("ignore", ConvergenceWarning)
             kmeans.fit(X if everything else X[sample], sample_weight=sample_weight[sample])
-        split = _bisector(*kmeans.cluster_centers_.astype(np.float64))
-        if split is None:
+        return _parted(view, rows, _bisector(*kmeans.cluster_centers_.astype(np.float64)))
+
+
+@dataclass(frozen=True)
+class Random:
+    """Complete tree of random tests, the other start that the KDD'22 paper uses (section 9).
+
+    A node's test is the bisector of two of its rows, drawn by weight; of several draws, the first
+    that leaves rows on both sides. Leaves get the majority label of the free clustering.
+
+    Parameters
+    ----------
+    depth : int, default=5
+        Number of levels of tests; 2 ** depth leaves.
+    """
+
+    depth: int = 5
+
+    def build(self, X, labels, centers, sample_weight, rng):
+        """See :class:`InitialTree`."""
+        view = kernel_view(X)
+
+        def bisect(rows):
+            share = sample_weight[rows] / sample_weight[rows].sum()
+            for _ in range(_N_DRAWS if len(rows) > 1 else 0):
+                pair = X[rng.choice(rows, 2, p=share)]
+                a, b = np.asarray(pair.toarray() if sp.issparse(pair) else pair, np.float64)
+                sides = _parted(view, rows, _bisector(a, b))
+                if sides is not None:
+                    return sides
             return None
-        goes_left = project(view, rows, split.indices, split.weights) <= split.threshold
-        return None if goes_left.all() or not goes_left.any() else (split, goes_left)
+
+        return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
 
 
 @dataclass(frozen=True)
@@ -151,6 +178,39 @@ class Centroids:
 
         filled = np.flatnonzero(size)
         return _grow(filled, self.depth, bisect, label, X.shape[1])
+
+
+def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features):
+    """Tree whose nodes hold rows; leaves get the label of most weight.
+
+    Parameters
+    ----------
+    depth, n_features : int
+    bisect : callable(rows) -> (Split, mask of those on its left) or None
+    labels, sample_weight : arrays of shape (n,)
+    n_clusters : int
+
+    Returns
+    -------
+    Tree
+    """
+
+    def label(rows):
+        return np.bincount(labels[rows], sample_weight[rows], n_clusters).argmax()
+
+    def at_any_level(rows, remaining):
+        del remaining
+        return bisect(rows)
+
+    return _grow(np.arange(len(labels)), depth, at_any_level, label, n_features)
+
+
+def _parted(view, rows, split):
+    """A split and the mask of the rows on its left; None if one side is empty."""
+    if split is None:
+        return None
+    goes_left = project(view, rows, split.indices, split.weights) <= split.threshold
+    return None if goes_left.all() or not goes_left.any() else (split, goes_left)
 
 
 def _grow(items, depth, bisect, label, n_features):
@@ -242,6 +302,7 @@ OWN = {
     "auto": lambda depth: InTurn([Centroids(depth), Bisecting(depth)]),
     "bisecting": Bisecting,
     "centroids": Centroids,
+    "random": Random,
 }
 
 

@@ -40,9 +40,7 @@ class ZeroOne:
 
     def table(self, tree, n_clusters):
         """One minus the one-hot label of each leaf."""
-        table = np.ones((tree.n_nodes, n_clusters))
-        table[tree.leaves, tree.leaf_label[tree.leaves]] = 0.0
-        return table
+        return 1.0 - _certain(tree, n_clusters)
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,29 @@ class SquaredError:
 
     def table(self, tree, n_clusters):
         """1 - 2 theta_k + ||theta||^2; a leaf without a histogram is certain of its label."""
-        theta = tree.leaf_value
-        if theta is None:
-            theta = np.zeros((tree.n_nodes, n_clusters))
-            theta[tree.leaves, tree.leaf_label[tree.leaves]] = 1.0
+        theta = leaf_histograms(tree, n_clusters)
         return 1.0 - 2.0 * theta + (theta**2).sum(axis=1, keepdims=True)
+
+
+def leaf_histograms(tree, n_clusters):
+    """Histogram over the clusters at each leaf; one that is certain of its label by default.
+
+    Parameters
+    ----------
+    tree : Tree
+    n_clusters : int
+
+    Returns
+    -------
+    float64 array of shape (n_nodes, n_clusters), zeros at decision nodes; read-only where it is
+    the tree's own
+    """
+    if tree.leaf_value is not None and tree.leaf_value.shape[1] == n_clusters:
+        return tree.leaf_value
+    return _certain(tree, n_clusters)
+
+
+def _certain(tree, n_clusters):
+    value = np.zeros((tree.n_nodes, n_clusters))
+    value[tree.leaves, tree.leaf_label[tree.leaves]] = 1.0
+    return value

@@ -16,6 +16,8 @@ from numba.extending import overload
 from ._jit import jit
 from ._threads import map_in_threads, n_threads
 
+_FEW = 16  # a split of so many times the entries of a row is searched, not read
+
 
 def _row_dot(X, row, indices, weights, start, stop):
     """Dot product of row `row` of X with the split stored at start:stop (compiled only)."""
@@ -38,6 +40,22 @@ def _overload_row_dot(X, row, indices, weights, start, stop):
         data, columns, indptr = X
         total = 0.0
         position, end = indptr[row], indptr[row + 1]
+        if stop - start > _FEW * (end - position):
+            # A short row and a split of many features: look each entry up.
+            low = start
+            for p in range(position, end):
+                high = stop
+                while low < high:
+                    middle = (low + high) // 2
+                    if indices[middle] < columns[p]:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == stop:
+                    break
+                if indices[low] == columns[p]:
+                    total += weights[low] * np.float64(data[p])
+            return total
         # Both index lists are sorted: one merge. Zeros that are skipped would add nothing,
         # so the sum has the bits of the dense one.
         for s in range(start, stop):

@@ -14,6 +14,7 @@ import numpy as np
 from ._threads import map_in_threads, n_threads
 from .decisions import Decisions
 from .node_solvers import BoundSolver, Split
+from .penalties import leaf_histograms
 from .routing import project
 from .tree import same_array
 
@@ -249,17 +250,8 @@ def _fit_leaves(tree, criterion, rows_of):
         label[leaf] = best
         if histogram is not None:
             if value is None:
-                value = _histograms(tree, len(histogram))
+                value = leaf_histograms(tree, len(histogram)).copy()
             value[leaf] = histogram
     if np.array_equal(label, tree.leaf_label) and same_array(value, tree.leaf_value):
         return tree
     return tree.with_leaves(label, value)
-
-
-def _histograms(tree, n_clusters):
-    """Histograms of a tree's leaves, (n_nodes, n_clusters), to be overwritten."""
-    if tree.leaf_value is not None and tree.leaf_value.shape[1] == n_clusters:
-        return tree.leaf_value.copy()
-    value = np.zeros((tree.n_nodes, n_clusters))
-    value[tree.leaves, tree.leaf_label[tree.leaves]] = 1.0
-    return value
