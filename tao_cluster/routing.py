@@ -16,7 +16,38 @@ from numba.extending import overload
 from ._jit import jit
 from ._threads import map_in_threads, n_threads
 
-_FEW = 16  # a split of so many times the entries of a row is searched, not read
+# A sparse row looks up its entries in a split of so many times their number.
+_MANY = 16
+
+
+@jit
+def _merge_dot(data, columns, indices, weights):
+    """Dot product of a sparse row with a split: one pass over both sorted lists.
+
+    Zeros that are skipped would add nothing, so the sum has the bits of the dense one.
+    """
+    total, position = 0.0, 0
+    for s in range(indices.shape[0]):
+        while position < columns.shape[0] and columns[position] < indices[s]:
+            position += 1
+        if position == columns.shape[0]:
+            break
+        if columns[position] == indices[s]:
+            total += weights[s] * np.float64(data[position])
+    return total
+
+
+@jit
+def _lookup_dot(data, columns, indices, weights):
+    """The same sum, by a binary search for each entry of the row."""
+    total, low = 0.0, 0
+    for position in range(columns.shape[0]):
+        low += np.searchsorted(indices[low:], columns[position])
+        if low == indices.shape[0]:
+            break
+        if indices[low] == columns[position]:
+            total += weights[low] * np.float64(data[position])
+    return total
 
 
 def _row_dot(X, row, indices, weights, start, stop):
@@ -38,35 +69,11 @@ def _overload_row_dot(X, row, indices, weights, start, stop):
 
     def csr(X, row, indices, weights, start, stop):
         data, columns, indptr = X
-        total = 0.0
-        position, end = indptr[row], indptr[row + 1]
-        if stop - start > _FEW * (end - position):
-            # A short row and a split of many features: look each entry up.
-            low = start
-            for p in range(position, end):
-                high = stop
-                while low < high:
-                    middle = (low + high) // 2
-                    if indices[middle] < columns[p]:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == stop:
-                    break
-                if indices[low] == columns[p]:
-                    total += weights[low] * np.float64(data[p])
-            return total
-        # Both index lists are sorted: one merge. Zeros that are skipped would add nothing,
-        # so the sum has the bits of the dense one.
-        for s in range(start, stop):
-            feature = indices[s]
-            while position < end and columns[position] < feature:
-                position += 1
-            if position == end:
-                break
-            if columns[position] == feature:
-                total += weights[s] * np.float64(data[position])
-        return total
+        begin, end = indptr[row], indptr[row + 1]
+        entries = (data[begin:end], columns[begin:end])
+        if stop - start > _MANY * (end - begin):
+            return _lookup_dot(*entries, indices[start:stop], weights[start:stop])
+        return _merge_dot(*entries, indices[start:stop], weights[start:stop])
 
     return csr
 

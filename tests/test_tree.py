@@ -105,6 +105,19 @@ def test_a_row_is_routed_alike_alone_and_in_a_batch(rng):
     np.testing.assert_array_equal(together, sparse)
 
 
+@pytest.mark.parametrize("density", [0.002, 0.02, 0.2])
+@pytest.mark.parametrize("n_used", [1, 30, 900, 1000])
+def test_short_rows_and_wide_splits(rng, density, n_used):
+    """Both ways to multiply sparse lists give the bits of the dense sum."""
+    X = sp.random(200, 1000, density=density, random_state=0, format="csr")
+    used = np.sort(rng.choice(1000, n_used, replace=False)).astype(np.int32)
+    weights, rows = rng.normal(size=n_used), np.arange(200)
+    np.testing.assert_array_equal(
+        project(kernel_view(X), rows, used, weights),
+        project(kernel_view(X.toarray()), rows, used, weights),
+    )
+
+
 def test_threads_do_not_change_the_result(rng):
     tree = random_tree(rng, n_nodes=31)
     view = kernel_view(rng.normal(size=(20_000, tree.n_features)))
