@@ -1,0 +1,138 @@
+"""Every combination of objective, penalty, split and node solver works or says what to use."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tao_cluster import TAOClustering
+from tao_cluster.node_solvers import Liblinear
+from tao_cluster.parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, SPLITS
+
+COMBINATIONS = list(
+    itertools.product(OBJECTIVES, PENALTIES, SPLITS, ["auto", *NODE_SOLVERS], ["dense", "sparse"])
+)
+
+
+def sentence(penalty, split, node_solver):
+    """What a combination that cannot work is told; None if it works."""
+    if split == "axis" and node_solver != "auto":
+        return "for split='axis' use node_solver='auto'"
+    if penalty == "squared" and node_solver == "liblinear":
+        return "use penalty='zero-one' or node_solver='newton'"
+    return None
+
+
+@pytest.fixture(scope="module")
+def X():
+    """Three groups on rays from the origin, so that every objective sees them."""
+    rng = np.random.default_rng(0)
+    rays = np.array([[5.0, 0, 0, 1], [0, 4.0, 1, 0], [1, 1, 6.0, 0]])
+    return np.repeat(rays, 40, axis=0) + 0.3 * rng.normal(size=(120, 4))
+
+
+@pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
+def test_combination(X, objective, penalty, split, node_solver, form):
+    model = TAOClustering(
+        3,
+        lambda_=0.05,
+        depth=2,
+        objective=objective,
+        penalty=penalty,
+        split=split,
+        node_solver=node_solver,
+        n_mu_steps=10,
+        mu_factor=2.0,
+        random_state=0,
+    )
+    data = X if form == "dense" else sp.csr_matrix(X)
+    expected = sentence(penalty, split, node_solver)
+    if expected is not None:
+        with pytest.raises(ValueError, match=expected):
+            model.fit(data)
+        return
+    model.fit(data)
+    groups = model.labels_.reshape(3, 40)
+    assert (groups == groups[:, :1]).mean() > 0.95
+    assert len(set(groups[:, 0])) == 3
+    assert abs(model.cost_increase_) < 5
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    assert model.score(data) == pytest.approx(-model.inertia_)
+    assert model.transform(data).shape == (120, 3)
+    assert hasattr(model, "predict_proba") == (penalty == "squared")
+    if penalty == "squared":
+        shares = model.predict_proba(data)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+    if split == "axis":
+        tree = model.tree_
+        assert np.all(np.diff(tree.split_indptr)[tree.decision_nodes] == 1)
+        assert np.all(tree.split_weights == 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"split": "axis", "init": "bisecting"}, "tests single features: use init='auto', 'imm'"),
+        ({"split": "axis", "init": "random"}, "tests single features"),
+        ({"split": "axis", "node_solver": Liblinear()}, "split='axis' use node_solver='auto'"),
+        ({"node_solver": SPLITS["axis"]}, "split='oblique' use node_solver='auto'"),
+        ({"penalty": "squared", "algorithm": "direct"}, "penalty='zero-one'"),
+        ({"penalty": "squared", "max_parameters": 9}, "algorithm='penalty'"),
+    ],
+)
+def test_unsuitable_parts_are_told_at_once(X, options, expected):
+    with pytest.raises(ValueError, match=expected):
+        TAOClustering(3, **options).fit(X)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("algorithm", ["direct", "penalty"])
+def test_weight_is_repetition(objective, split, algorithm):
+    """Bit by bit: weight 2 is the row twice, weight 0 is no row, in any order of the rows."""
+    rng = np.random.default_rng(1)
+    X = np.abs(rng.normal(size=(60, 4))) + 0.1
+    weight = rng.integers(0, 4, 60)
+    order = rng.permutation(60)
+    options = {"objective": objective, "split": split, "algorithm": algorithm}
+    options |= {"lambda_": 0.1, "depth": 3, "n_mu_steps": 8, "mu_factor": 2.0, "random_state": 0}
+    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0))
+    weighted = TAOClustering(4, **options).fit(X[order], sample_weight=weight[order])
+    assert weighted.tree_ == repeated.tree_
+    np.testing.assert_array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert weighted.inertia_ == repeated.inertia_
+    present = weight[order] > 0
+    np.testing.assert_array_equal(
+        np.repeat(weighted.labels_[np.argsort(order)], weight), repeated.labels_
+    )
+    assert present.any()
+
+
+def test_spherical_refuses_rows_without_direction(X):
+    data = X.copy()
+    data[5] = 0
+    with pytest.raises(ValueError, match="the first is row"):
+        TAOClustering(3, objective="spherical").fit(data)
+    # A row of weight 0 is not there.
+    weight = np.ones(120)
+    weight[5] = 0
+    model = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
+    with pytest.raises(ValueError, match="the first is row"):
+        model.fit(data, sample_weight=weight)
+
+
+def test_medoids_of_precomputed_dissimilarities(X):
+    from scipy.spatial.distance import cdist
+
+    from tao_cluster.objectives import KMedoids
+
+    full = cdist(X, X, "cityblock")
+    options = {"lambda_": 0.05, "depth": 2, "random_state": 0}
+    plain = TAOClustering(3, objective=KMedoids("manhattan"), **options).fit(X)
+    other = TAOClustering(3, objective=KMedoids("precomputed"), **options).fit(X, embedding=full)
+    assert other.inertia_ == pytest.approx(plain.inertia_)
+    np.testing.assert_array_equal(other.predict(X), other.labels_)
+    medoids = other.cluster_centers_.argmax(axis=1)
+    assert set(map(tuple, X[medoids])) == set(map(tuple, plain.cluster_centers_))
