@@ -6,6 +6,8 @@ from scipy.stats import entropy
 
 from .export.rules import path_conditions
 
+_ROUNDING = 1e-12
+
 
 def cost_increase(cost, free_cost):
     """Percent by which a clustering costs more than the free clustering.
@@ -17,15 +19,17 @@ def cost_increase(cost, free_cost):
 
     Returns
     -------
-    float; 0 if both are 0, inf if only the free cost is 0
+    float; 0 if they are equal up to the rounding of sums, inf if only the free cost is 0
 
     Examples
     --------
     >>> cost_increase(103.0, 100.0)
     3.0
     """
+    if abs(cost - free_cost) <= _ROUNDING * free_cost:
+        return 0.0
     if free_cost == 0:
-        return 0.0 if cost == 0 else float("inf")
+        return float("inf")
     return float(100 * (cost - free_cost) / free_cost)
 
 
