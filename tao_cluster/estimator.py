@@ -40,7 +40,7 @@ from .routing import kernel_view
 from .schedules import Geometric
 from .tree import Tree
 from .tree_step import TreeStep
-from .trimming import trim
+from .trimming import at_values, trim
 
 # Initial trees are compared on a sample of so many rows where there are twice as many.
 _PILOT_ROWS = 10_000
@@ -422,9 +422,9 @@ class TAOClustering(TreeClustering):
 
     def _final(self, plan, state):
         """The tree of a state as users get it."""
-        if self.split == "axis":
-            return upright(state.pruned)
         step = plan.form.step
+        if self.split == "axis":
+            return at_values(upright(state.pruned), step.view, step.n_jobs)
         return trim(state.pruned, step.view, self.trim, step.n_jobs)
 
     def _attributes(self, plan, lambda_):

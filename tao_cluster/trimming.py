@@ -1,4 +1,4 @@
-"""Trimming: weights of a fitted tree that are small and decide no row are removed."""
+"""Trimming: what decides no row of a fitted tree is removed, and thresholds become values."""
 
 import numpy as np
 
@@ -63,3 +63,27 @@ def _needed(view, rows, split, threshold, share, n_jobs):
         else:
             most = number - 1
     return kept
+
+
+def at_values(tree, view, n_jobs=1):
+    """The axis-aligned tree with thresholds at values of rows: the largest that goes left.
+
+    A builder may have put them between two values, or at a centre's.
+
+    Parameters
+    ----------
+    tree : Tree, each test of weight 1
+    view : result of :func:`tao_cluster.routing.kernel_view`, the rows of the fit
+    n_jobs : int, threads; the result is the same for any number
+
+    Returns
+    -------
+    Tree; these rows take the same paths
+    """
+    rows_of = reduced_sets(tree, tree.route(view, n_jobs=n_jobs))
+    updates = {}
+    for node in tree.decision_nodes:
+        split, rows = tree.split(node), rows_of[tree.children_left[node]]
+        if len(rows):
+            updates[node] = (split, project(view, rows, *split, n_jobs).max())
+    return tree.with_splits(updates)

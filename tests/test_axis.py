@@ -121,6 +121,18 @@ def test_never_worse_than_its_start(name, lambda_, algorithm, refine):
         assert after <= before * (1 + 1e-12)
 
 
+def test_thresholds_are_values_of_rows(digits, digits_reference):
+    start = IMM(10, midpoints=True, reference=digits_reference).fit(digits)
+    for lambda_ in (0, 100):
+        model = TAOClustering(
+            10, split="axis", init=start.tree_, lambda_=lambda_, reference=digits_reference
+        ).fit(digits)
+        tree = model.tree_
+        for node in tree.decision_nodes:
+            assert tree.threshold[node] in digits[:, tree.split(node)[0][0]]
+        np.testing.assert_array_equal(tree.predict(digits), model.labels_)
+
+
 def test_regrowth_beats_passes_alone(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
     start = ExKMC(10, max_leaves=40, reference=digits_reference).fit(digits)
