@@ -11,7 +11,7 @@ from . import __version__
 from .comparison import format_table, measure_tree
 from .estimator import TAOClustering
 from .loading import load_data
-from .objectives import KMeans
+from .parts import OBJECTIVES, SPLITS
 from .reference import FreeClustering
 
 
@@ -43,7 +43,7 @@ def _parser():
     demo.add_argument("--out", default="tao_digits.png", help="picture (default %(default)s)")
     demo.set_defaults(run=_demo)
 
-    fit = commands.add_parser("fit", help="cluster a file by a sparse oblique tree")
+    fit = commands.add_parser("fit", help="cluster a file by a tree")
     fit.add_argument("data", metavar="DATA", help=".csv, .npy or .npz file, one row a line")
     fit.add_argument("--n-clusters", type=int, default=8, help="default %(default)s")
     fit.add_argument(
@@ -61,6 +61,15 @@ def _parser():
         type=float,
         metavar="PERCENT",
         help="instead of --lambda: smallest tree of so little cost",
+    )
+    fit.add_argument(
+        "--objective", choices=OBJECTIVES, default="kmeans", help="default %(default)s"
+    )
+    fit.add_argument(
+        "--split",
+        choices=SPLITS,
+        default="oblique",
+        help="tests of weighted sums or of single features (default %(default)s)",
     )
     fit.add_argument("--depth", type=int, default=5, help="of the tree (default %(default)s)")
     fit.add_argument("--reference-seed", type=int, default=0, help="default %(default)s")
@@ -93,13 +102,16 @@ def _fit(options):
         max_parameters=options.max_parameters,
         max_cost_increase=options.max_cost_increase,
         depth=options.depth,
+        objective=options.objective,
+        split=options.split,
         random_state=options.reference_seed,
         verbose=int(sys.stderr.isatty()),
     ).fit(X)
     tree = model.tree_
     seconds = time.perf_counter() - start
     free = FreeClustering(model.free_labels_, model.free_centers_, model.free_inertia_)
-    row = measure_tree("TAO oblique", tree, X, KMeans(), free, seconds)
+    objective = OBJECTIVES[options.objective]
+    row = measure_tree(f"TAO {options.split}", tree, X, objective, free, seconds)
     print(format_table([row]))
     print("\n" + tree.to_text(feature_names, max_terms=8))
     np.savetxt(labels_path, model.labels_, fmt="%d", header="cluster", comments="")

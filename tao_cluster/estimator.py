@@ -52,7 +52,7 @@ def _has_histograms(estimator):
 
 
 class TAOClustering(TreeClustering):
-    """Clustering whose assignments are the output of a small sparse oblique tree.
+    """Clustering whose assignments are the output of a small decision tree, mostly sparse oblique.
 
     The tree and the centres minimise E(T(X), centres) + lambda sum_i ||w_i||_1 (Gabidolla &
     Carreira-Perpinan, KDD 2022). By default in its *direct form*: passes of Tree Alternating
@@ -67,18 +67,27 @@ class TAOClustering(TreeClustering):
     lambda_ : float >= 0, default=10
         Price of sum_i ||w_i||_1 over the tree's nodes, in the units of the objective: larger
         values give fewer features and leaves and a higher cost. It scales with the number of
-        rows and with the scale of the data; try powers of ten.
+        rows and with the scale of the data; try powers of ten, or :func:`tao_path`. With
+        ``split="axis"`` it is the price of a test.
     depth : int >= 0, default=5
         Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it.
-    objective : {"kmeans"} or Objective, default="kmeans"
-    split : {"oblique"}, default="oblique"
-    penalty : {"zero-one"} or Penalty, default="zero-one"
-    init : {"auto", "bisecting", "centroids", "imm", "exkmc", "exgreedy", "exshallow"}, Tree or \
-            InitialTree, default="auto"
+    objective : {"kmeans", "spherical", "kmedians", "kmedoids"} or Objective, default="kmeans"
+        Cost of a clustering: squared Euclidean, cosine or L1 distance to the centre, or Euclidean
+        distance to a row (:class:`tao_cluster.objectives.KMedoids` takes other metrics).
+    split : {"oblique", "axis"}, default="oblique"
+        Tests of weighted sums, or of single features, which are solved exactly and start from
+        ExKMC.
+    penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
+        What disagreement of a row with the tree costs. "squared" gives leaves with a histogram
+        over the clusters, shown by `predict_proba`, and is for the penalty method.
+    init : {"auto", "bisecting", "centroids", "random", "imm", "exkmc", "exgreedy", "exshallow"}, \
+            Tree or InitialTree, default="auto"
         Initial tree. "bisecting": 2-means of the rows at each node, up to 2 ** depth leaves.
         "centroids": 2-means of the free centres, one leaf a cluster, the smallest trees. "auto":
-        these two in turn. A Tree is used as it is; it and the axis-aligned trees of
-        :mod:`greedy`, by name or as an object, replace `depth`.
+        these two in turn, or "exkmc" if ``split="axis"``. "random": bisectors of random rows.
+        A Tree is used as it is; it and the axis-aligned trees of :mod:`greedy`, by name or as an
+        object (``ExKMC(max_leaves=40)``), replace `depth`. An axis-aligned result has no more
+        leaves than its initial tree.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
@@ -110,9 +119,10 @@ class TAOClustering(TreeClustering):
     tao_iter, init_tao_iter : int, default=5 and 20
         Most passes over the tree at each mu and in the direct fit.
     node_solver : {"auto", "newton", "liblinear"} or NodeSolver, default="auto"
-        Solver of the logistic regression at a node. "auto" is "newton", ours: warm starts,
-        instance weights, a certified gap. "liblinear", the paper's, takes sample weights that
-        are whole numbers, or all equal, and does not do the direct form.
+        Solver of the logistic regression at an oblique node. "auto" is "newton", ours: warm
+        starts, instance weights, a certified gap. "liblinear", the paper's, takes sample weights
+        that are multiples of one number, and does not do the direct form. For axis-aligned nodes
+        "auto" is exact enumeration, the only one.
     max_iter : int, default=100
         Most iterations of the clustering step at each mu (penalty method).
     tol : float, default=0
@@ -146,8 +156,8 @@ class TAOClustering(TreeClustering):
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict
-        One record a tree that was looked at: stage ("start", "direct", "relax", "penalty"),
-        lambda, mu (inf in the direct form), cost_increase (percent), leaves, non_zeros,
+        One record a tree that was looked at: stage ("start", "direct", "relax", "regrow" or
+        "penalty"), lambda, mu (inf in the direct form), cost_increase (percent), leaves, non_zeros,
         mismatch (weight of the rows whose assignment is not the tree's), kept (the best of its
         stage so far), seconds.
     n_iter_ : int
@@ -164,6 +174,11 @@ class TAOClustering(TreeClustering):
     lambda, up to 3 passes each, of which the tree of least cost is kept: clusters that a tree
     loses at a large lambda do not come back. All updates are accepted, since the cost does not
     see the scale of w but ||w||_1 does.
+
+    *Axis-aligned trees* (``split="axis"``). Nodes are solved exactly, so that no pass raises the
+    cost plus lambda a test; then leaves are regrown: the tree is expanded by half as many leaves as
+    it may have, optimised, and rid of the tests that save least, as long as that helps. This
+    regrowth is ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way.
 
     *Lambda* has the units of the cost, on unscaled sums over rows. In the direct form 10 suits
     some thousand rows of unit spread; `max_cost_increase` or :func:`tao_path` spare the search.
@@ -188,6 +203,9 @@ class TAOClustering(TreeClustering):
     *Trimming* (`trim`) is ours; 0 turns it off. `history_` is before trimming.
 
     A KeyboardInterrupt during `fit` ends it early, with a warning and the best tree so far.
+
+    *Weights.* Equal rows are merged before anything else, so weight 2 is the row twice, bit by
+    bit, and the order of weighted or repeated rows does not matter; X is copied for that.
 
     Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
     values are non-zero), again for the largest node; some arrays of shape (n, n_clusters);

@@ -30,6 +30,18 @@ def iris(tmp_path, monkeypatch):
 OPTIONS = ["--n-clusters", "3", "--lambda", "0.5", "--depth", "3", "--reference-seed", "1"]
 
 
+def test_other_objectives_and_splits(iris, capsys):
+    options = ["--objective", "kmedians", "--split", "axis", "--out", "other"]
+    assert main(["fit", "plain.csv", *OPTIONS, *options]) == 0
+    expected = TAOClustering(
+        3, lambda_=0.5, depth=3, objective="kmedians", split="axis", random_state=1
+    ).fit(iris)
+    assert Tree.from_json(Path("other_tree.json").read_text()) == expected.tree_
+    shown = capsys.readouterr().out
+    assert f"{expected.cost_increase_:.2f}" in shown
+    assert "TAO axis" in shown
+
+
 @pytest.mark.parametrize(
     "name", ["plain.csv", "named.csv", "iris.npy", "iris.npz", "single.npz", "sparse.npz"]
 )
