@@ -21,6 +21,13 @@ def output_of(module, name, *arguments):
     ).stdout.splitlines()
 
 
+def rows_of(module, name, *arguments):
+    """Cells of the rows that a benchmark with a table of methods prints."""
+    lines = output_of(module, name, *arguments)
+    start = next(i for i, line in enumerate(lines) if line.startswith("method"))
+    return [re.split(r"  +", line) for line in lines[start + 1 :] if re.search(r"\d", line)]
+
+
 def run_published(*arguments):
     """Numbers of each fit that benchmarks.tao prints, and the peak memory in GB."""
     lines = output_of("tao", *arguments)
@@ -77,3 +84,35 @@ def test_mnist():
     assert fits[0]["cost"] <= 1.5
     assert fits[0]["parameters"] <= 1372
     assert memory < 4
+
+
+def test_text():
+    """Spherical k-means of newsgroups: a few words a node beat CART with 256 leaves."""
+    rows = rows_of("text", "newsgroups_a1", "--n-init", "3")
+    cost = {row[0]: float(row[1]) for row in rows if len(row) == 10}
+    features = {row[0]: float(row[5]) for row in rows if len(row) == 10 and row[5] != "-"}
+    assert cost["TAO, lambda=0.05"] < 1.5
+    assert features["TAO, lambda=0.05"] < 100
+    assert cost["TAO, lambda=0.05"] < cost["CART, 256 leaves"] < cost["CART, 64 leaves"]
+    memory = output_of("text", "newsgroups_a1", "--n-init", "1", "--cart", "64")[-1]
+    assert float(memory.split()[2]) < 2
+
+
+def test_pixels_explain_principal_components():
+    rows = rows_of("embedding", "mnist", "--lambdas", "300")
+    cost = {row[0]: float(row[1]) for row in rows}
+    assert cost["TAO, lambda=300"] < 5 < cost["ExKMC, 80 leaves"]
+
+
+@pytest.mark.parametrize("name", ["fifa19", "adult", "letter"])
+def test_axis_aligned(name):
+    """Never worse than ExKMC; at least a tenth of its excess is gone where there is some."""
+    rows = [row for row in rows_of("axis", name) if len(row) > 5]
+    exkmc, tao = ([row for row in rows if row[0] == method] for method in ("ExKMC", "TAO"))
+    assert len(exkmc) == len(tao) == 3
+    saved = []
+    for before, after in zip(exkmc, tao, strict=True):
+        assert float(after[1]) <= float(before[1])
+        assert int(after[2]) <= int(before[2])
+        saved.append(1 - float(after[1]) / float(before[1]))
+    assert sum(share >= 0.1 for share in saved) >= 2
