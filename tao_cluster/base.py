@@ -47,6 +47,8 @@ class Task:
     data : result of ``objective.prepare(space)``
     weight : float64 array of shape (n,)
     free : FreeClustering
+    row_of_input : int array, the row that stands for each row of the input, -1 for weight 0; None
+        if they are the same
     """
 
     X: Any
@@ -55,6 +57,7 @@ class Task:
     data: Any
     weight: np.ndarray
     free: FreeClustering
+    row_of_input: np.ndarray | None = None
 
     def of_rows(self, rows):
         """The task of some rows, with the centres of all."""
@@ -97,7 +100,8 @@ class TreeClustering(
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, d)
-            What the tree tests. Sparse input is not made dense, float32 is not copied.
+            What the tree tests. Sparse input is not made dense, float32 is not converted; X is
+            copied only if rows repeat or weigh other than 1.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, at least 0; a row of weight 0 is an absent row.
@@ -151,15 +155,19 @@ class TreeClustering(
         if not inputs.present.all():
             X, space = _rows_of(X, space, inputs.present)
             weight = weight[inputs.present]
-        rows, weight = distinct_rows(X, space, weight, effective_n_jobs(self.n_jobs))
+        rows, weight, group = distinct_rows(X, space, weight, effective_n_jobs(self.n_jobs))
         if rows is not None:
             X, space = _rows_of(X, space, rows)
+        row_of_input = None
+        if X is not inputs.X:
+            row_of_input = np.full(len(inputs.present), -1)
+            row_of_input[inputs.present] = np.arange(len(weight)) if group is None else group
         objective = self._objective()
         data = objective.prepare(space)
         free = free_clustering(
             self.reference, objective, space, data, self.n_clusters, weight, self.random_state
         )
-        return Task(X, space, objective, data, weight, free)
+        return Task(X, space, objective, data, weight, free, row_of_input)
 
     def _store(self, inputs, task, tree, attributes):
         """Set the fitted attributes, all or none."""
@@ -168,10 +176,9 @@ class TreeClustering(
         labels = tree.leaf_label[tree.route(kernel_view(task.X), n_jobs=n_jobs)]
         centers, inertia = optimal_centers(task.objective, task.data, labels, task.weight, free)
         free_labels = free.labels
-        if task.X is not inputs.X:
+        if task.row_of_input is not None:
             labels = tree.leaf_label[tree.route(kernel_view(inputs.X), n_jobs=n_jobs)]
-            space = task.objective.prepare(inputs.space)
-            free_labels = nearest_center(task.objective, space, free.centers)
+            free_labels = _free_labels(inputs, task)
         validate_data(self, inputs.given, skip_check_array=True)
         fitted = {
             "tree_": tree,
@@ -300,6 +307,19 @@ class TreeClustering(
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _free_labels(inputs, task):
+    """Free cluster of each row of the input; -1 for rows of weight 0 that the objective refuses."""
+    labels = task.free.labels[task.row_of_input]
+    absent = np.flatnonzero(~inputs.present)
+    if len(absent):
+        try:
+            data = task.objective.prepare(inputs.space[absent])
+            labels[absent] = nearest_center(task.objective, data, task.free.centers)
+        except ValueError:
+            labels[absent] = -1
+    return labels
 
 
 def _rows_of(X, space, rows):

@@ -27,20 +27,18 @@ from .alternation import Schedule
 from .base import TreeClustering
 from .goals import goal_of
 from .history import History
-from .initial_trees import BUILDERS, OWN, InitialTree, initial_tree
+from .initial_trees import BUILDERS, OWN, InitialTree
 from .measures import cost_increase
-from .node_solvers import NodeSolver, is_axis_aligned, upright
+from .node_solvers import NodeSolver
 from .objectives import Objective, cluster_means
-from .parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, SPLITS, Parts
-from .penalties import Penalty, leaf_histograms
-from .problem import Problem
-from .refinement import DirectForm
-from .regrowth import ExactForm
+from .parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, Parts
+from .penalties import Penalty
+from .problem import Problem, with_histograms
 from .routing import kernel_view
 from .schedules import Geometric
+from .splits import SPLITS
 from .tree import Tree
 from .tree_step import TreeStep
-from .trimming import at_values, trim
 
 # Initial trees are compared on a sample of so many rows where there are twice as many.
 _PILOT_ROWS = 10_000
@@ -48,6 +46,8 @@ _PILOT_ROWS = 10_000
 
 def _has_histograms(estimator):
     """Whether the leaves of an estimator's tree have histograms, or will have."""
+    if hasattr(estimator, "tree_"):
+        return estimator.tree_.leaf_value is not None
     return not estimator._parts().penalty.is_binary
 
 
@@ -70,7 +70,8 @@ class TAOClustering(TreeClustering):
         rows and with the scale of the data; try powers of ten, or :func:`tao_path`. With
         ``split="axis"`` it is the price of a test.
     depth : int >= 0, default=5
-        Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it.
+        Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it. Axis-aligned
+        trees may be deeper, with as many leaves.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids"} or Objective, default="kmeans"
         Cost of a clustering: squared Euclidean, cosine or L1 distance to the centre, or Euclidean
         distance to a row (:class:`tao_cluster.objectives.KMedoids` takes other metrics).
@@ -84,10 +85,10 @@ class TAOClustering(TreeClustering):
             Tree or InitialTree, default="auto"
         Initial tree. "bisecting": 2-means of the rows at each node, up to 2 ** depth leaves.
         "centroids": 2-means of the free centres, one leaf a cluster, the smallest trees. "auto":
-        these two in turn, or "exkmc" if ``split="axis"``. "random": bisectors of random rows.
-        A Tree is used as it is; it and the axis-aligned trees of :mod:`greedy`, by name or as an
-        object (``ExKMC(max_leaves=40)``), replace `depth`. An axis-aligned result has no more
-        leaves than its initial tree.
+        these two in turn; if ``split="axis"``, ExKMC with 2 ** depth leaves. "random": bisectors
+        of random rows. A Tree is used as it is; it and the axis-aligned trees of :mod:`greedy`,
+        by name or as an object (``ExKMC(max_leaves=40)``), replace `depth`. An axis-aligned
+        result has no more leaves than its initial tree.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
@@ -111,7 +112,8 @@ class TAOClustering(TreeClustering):
     relax : bool, default=True
         Whether nodes are refitted on the features they have, with less shrinkage and exact
         thresholds: features that matter little go first (adaptive lasso), then 3 % of
-        lambda is left (relaxed lasso). About half the parameters at the same cost.
+        lambda is left (relaxed lasso). About half the parameters at the same cost. Of
+        axis-aligned trees, whether leaves are regrown.
     mu_factor : float > 1, default=1.1
         mu grows by this factor a step. This and the next two are of the penalty method.
     n_mu_steps : int, default=100
@@ -313,7 +315,10 @@ class TAOClustering(TreeClustering):
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
         if not self._parts().can_be_direct:
-            raise ValueError("A path needs node_solver='auto' and penalty='zero-one'.")
+            raise ValueError(
+                "A path needs penalty='zero-one' and a node solver with instance weights, as "
+                "node_solver='auto' is."
+            )
         if goal_of(self.max_parameters, self.max_cost_increase) is not None:
             raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
         if lambdas is not None:
@@ -382,7 +387,8 @@ class TAOClustering(TreeClustering):
     def predict_proba(self, X):
         """Histogram over the clusters of the leaf that each row reaches.
 
-        There is one for penalties with histogram leaves, ``penalty="squared"``.
+        There is one for penalties with histogram leaves, ``penalty="squared"``: the assignments of
+        the rows of a leaf when the fit ended, by when most have become the tree's own.
 
         Parameters
         ----------
@@ -393,7 +399,7 @@ class TAOClustering(TreeClustering):
         float64 array of shape (n, n_clusters); rows sum to 1
         """
         leaves = self.apply(X)
-        return leaf_histograms(self.tree_, self.n_clusters)[leaves]
+        return self.tree_.leaf_value[leaves]
 
     @contextlib.contextmanager
     def _plan(self, task):
@@ -426,13 +432,12 @@ class TAOClustering(TreeClustering):
         solver = parts.solver.bind(task.X)
         step = TreeStep(kernel_view(task.X), solver, effective_n_jobs(self.n_jobs))
         problem = Problem(task.objective, parts.penalty, task.data, task.weight, task.free)
-        form = ExactForm if self.split == "axis" else DirectForm
-        return form(problem, step, history)
+        return parts.kind.form(problem, step, history)
 
     def _pilot(self, task, history):
         """The direct form of a random sample of the rows, None if all can be looked at."""
         n_rows = task.X.shape[0]
-        if n_rows < 2 * _PILOT_ROWS or self.split == "axis":
+        if n_rows < 2 * _PILOT_ROWS or not SPLITS[self.split].samples_rows:
             return None
         rng = check_random_state(self.random_state)
         rows = np.sort(rng.choice(n_rows, _PILOT_ROWS, replace=False))
@@ -440,10 +445,13 @@ class TAOClustering(TreeClustering):
 
     def _final(self, plan, state):
         """The tree of a state as users get it."""
-        step = plan.form.step
-        if self.split == "axis":
-            return at_values(upright(state.pruned), step.view, step.n_jobs)
-        return trim(state.pruned, step.view, self.trim, step.n_jobs)
+        form = plan.form
+        tree = SPLITS[self.split].tidy(state.pruned, form.step, self.trim)
+        if not form.problem.penalty.is_binary and tree.leaf_value is None:
+            # The initial tree is the result: nobody has filled its leaves.
+            leaf_of_row = form.step.route(tree)
+            return with_histograms(tree, leaf_of_row, form.problem)
+        return tree
 
     def _attributes(self, plan, lambda_):
         """Fitted attributes beside the tree."""
@@ -452,7 +460,9 @@ class TAOClustering(TreeClustering):
 
     def _initial_trees(self, task):
         """Yield the initial trees; one only if its builder draws no random numbers."""
-        init = initial_tree(self.init, self.depth, self.split)
+        kind = SPLITS[self.split]
+        # A copy: a builder may count the trees that it has built.
+        init = copy.copy(kind.initial_tree(self.init, self.depth, self.n_clusters))
         rng = check_random_state(self.random_state)
         free, centers = task.free, task.free.centers
         are_means = getattr(task.objective, "centers_are_means", False)
@@ -460,9 +470,5 @@ class TAOClustering(TreeClustering):
             centers = cluster_means(task.X, free.labels, task.weight, len(centers))
         for _ in range(1 if getattr(init, "deterministic", False) else self.n_init):
             tree = init.build(task.X, free.labels, centers, task.weight, rng)
-            if self.split == "axis" and not is_axis_aligned(tree):
-                raise ValueError(
-                    "split='axis' starts from a tree that tests single features: use init='auto', "
-                    "'imm', 'exkmc', 'exgreedy', 'exshallow' or such a Tree."
-                )
+            kind.check_start(tree)
             yield tree

@@ -48,7 +48,7 @@ class MaxCostIncrease:
         if len(meets) == 0:
             _tell(
                 f"No tree costs at most {self.limit:g} % over the free clustering; the best "
-                f"costs {costs.min():.3g} %."
+                f"costs {costs.min():.3g} %. A larger depth may do better."
             )
             return int(np.lexsort((sizes, costs))[0])
         return int(meets[np.lexsort((costs[meets], sizes[meets]))[0]])

@@ -39,14 +39,13 @@ _N_DRAWS = 20
 BUILDERS = {"imm": "IMM", "exkmc": "ExKMC", "exgreedy": "ExGreedy", "exshallow": "ExShallow"}
 
 
-def initial_tree(init, depth, split="oblique"):
+def initial_tree(init, depth):
     """The builder that an `init` parameter stands for.
 
     Parameters
     ----------
     init : str, Tree or InitialTree
     depth : int, of the names in `OWN`
-    split : {"oblique", "axis"}, of the tree to be; "auto" is ExKMC for "axis"
 
     Returns
     -------
@@ -54,8 +53,6 @@ def initial_tree(init, depth, split="oblique"):
     """
     if isinstance(init, Tree):
         return Given(init)
-    if split == "axis" and isinstance(init, str) and init == "auto":
-        init = "exkmc"
     if isinstance(init, str) and init in OWN:
         return OWN[init](depth)
     if isinstance(init, str):

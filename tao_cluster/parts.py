@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from .node_solvers import Axis, Liblinear, Newton, NodeSolver, check_supported
+from .node_solvers import Liblinear, Newton, NodeSolver, check_supported
 from .objectives import KMeans, KMedians, KMedoids, Objective, SphericalKMeans
 from .penalties import Penalty, SquaredError, ZeroOne
+from .splits import SPLITS
 
 OBJECTIVES = {
     "kmeans": KMeans(),
@@ -14,31 +15,37 @@ OBJECTIVES = {
 }
 PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
-# Splits, and the node solver that "auto" is for each.
-SPLITS = {"oblique": Newton(), "axis": Axis()}
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of an estimator, resolved: split is a str, the others are objects."""
+    """The parts of an estimator, as objects; `split` is the name of its kind of tests."""
 
     objective: Objective
     penalty: Penalty
     split: str
     solver: NodeSolver
 
+    @property
+    def kind(self):
+        """The kind of tests: SplitKind."""
+        return SPLITS[self.split]
+
     @classmethod
     def of(cls, objective, penalty, split, node_solver):
-        """Parts that the parameters of an estimator stand for."""
-        if isinstance(node_solver, str):
-            solver = SPLITS[split] if node_solver == "auto" else NODE_SOLVERS[node_solver]
-        else:
-            solver = node_solver
+        """Parts that the parameters of an estimator stand for.
+
+        Raises
+        ------
+        ValueError
+            If one is a class instead of an object.
+        """
+        solvers = {"auto": SPLITS[split].solver, **NODE_SOLVERS}
         return cls(
-            OBJECTIVES[objective] if isinstance(objective, str) else objective,
-            PENALTIES[penalty] if isinstance(penalty, str) else penalty,
+            _resolve(objective, OBJECTIVES),
+            _resolve(penalty, PENALTIES),
             split,
-            solver,
+            _resolve(node_solver, solvers),
         )
 
     @property
@@ -76,3 +83,9 @@ class Parts:
                 "Use node_solver='auto', penalty='zero-one' or, without a goal, "
                 "algorithm='penalty'."
             )
+
+
+def _resolve(value, named):
+    if isinstance(value, type):
+        raise ValueError(f"{value.__name__} is a class; give an object, {value.__name__}().")
+    return named[value] if isinstance(value, str) else value

@@ -102,3 +102,23 @@ def evaluate(problem, step, tree):
     inertia = float(problem.weight @ distances[np.arange(len(labels)), labels])
     pruned = tree.prune(tree.node_counts(leaf_of_row))
     return State(tree, pruned, leaf_of_row, labels, centers, distances, inertia)
+
+
+def with_histograms(tree, leaf_of_row, problem):
+    """The tree with a histogram of the free clustering in every leaf; labels stay.
+
+    Parameters
+    ----------
+    tree : Tree, each leaf with rows
+    leaf_of_row : int array of shape (n,)
+    problem : Problem, whose penalty has histograms
+
+    Returns
+    -------
+    Tree
+    """
+    agreement = problem.agreement(problem.free.labels)
+    value = np.zeros((tree.n_nodes, problem.n_clusters))
+    for leaf in tree.leaves:
+        value[leaf] = agreement.best_output(np.flatnonzero(leaf_of_row == leaf))[1]
+    return tree.with_leaves(tree.leaf_label, value)

@@ -29,12 +29,14 @@ def distinct_rows(X, space, weight, n_jobs=1):
     -------
     rows : int array, or None if all rows are distinct and have weight 1
     weight : float64 array, one a row
+    group : int array of shape (n,), which of `rows` each row is equal to; None with them
     """
     order, is_new = _sorted_rows(X, space, n_jobs)
     if is_new.all() and np.all(weight == 1):
-        return None, weight
-    group = np.cumsum(is_new) - 1
-    return order[is_new], np.bincount(group, weights=weight[order])
+        return None, weight, None
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = np.cumsum(is_new) - 1
+    return order[is_new], np.bincount(group, weights=weight), group
 
 
 def content_order(X, n_jobs=1):

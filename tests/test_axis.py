@@ -133,6 +133,36 @@ def test_thresholds_are_values_of_rows(digits, digits_reference):
         np.testing.assert_array_equal(tree.predict(digits), model.labels_)
 
 
+def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
+    from tao_cluster.criteria import CostCriterion
+    from tao_cluster.regrowth import ExactForm
+    from tao_cluster.routing import kernel_view
+
+    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=20)
+    step = TreeStep(kernel_view(digits), Axis().bind(digits))
+    criterion = CostCriterion(digits_reference.transform(digits) ** 2, np.ones(len(digits)))
+    rows = np.arange(len(digits))
+
+    def cost(tree):
+        return criterion.loss_at(tree)(rows, tree.apply(digits)).sum()
+
+    constant = {
+        node: min(
+            cost(tree.with_splits({node: (((), ()), threshold)})) for threshold in (-1.0, 1.0)
+        )
+        for node in tree.decision_nodes
+    }
+    form = ExactForm(None, step, None)
+    found = form.least_useful(tree, tree.apply(digits), criterion.loss_at(tree), 3)
+    assert 1 <= len(found) <= 3
+    first = min(constant, key=constant.get)
+    assert next(iter(found)) == first
+    assert cost(tree.with_splits({first: found[first]})) == pytest.approx(constant[first])
+    on_paths = (tree.path_matrix + tree.path_matrix.T).toarray() > 0
+    for node in found:
+        assert not any(on_paths[node, other] for other in found if other != node)
+
+
 def test_regrowth_beats_passes_alone(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
     start = ExKMC(10, max_leaves=40, reference=digits_reference).fit(digits)
@@ -168,14 +198,14 @@ def test_path_and_goals(digits, digits_reference):
 def test_default_start_is_exkmc(digits, digits_reference):
     options = {"split": "axis", "reference": digits_reference}
     by_name = TAOClustering(10, **options).fit(digits)
-    tree = build_exkmc(digits, digits_reference.cluster_centers_)
+    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=32)
     assert by_name.tree_ == TAOClustering(10, init=tree, **options).fit(digits).tree_
     assert TAOClustering(10, init=IMM(), **options).fit(digits).tree_.n_leaves <= 10
 
 
 def test_threads_and_storage_change_nothing(rng):
     X = np.round(rng.normal(size=(9000, 6)), 2) * (rng.random((9000, 6)) < 0.5)
-    options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=12)}
+    options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=8)}
     reference = TAOClustering(5, **options).fit(X)
     for data, n_jobs in ((X, 3), (np.asfortranarray(X), 1)):
         other = TAOClustering(5, n_jobs=n_jobs, reference=reference.free_centers_, **options)

@@ -147,6 +147,11 @@ def test_spherical_needs_directions(rng):
         objective.prepare(opposite), np.zeros(2, int), np.ones(2), np.array([[0.0, 1.0]])
     )
     np.testing.assert_array_equal(kept, [[0.0, 1.0]])  # directions that cancel
+    nearly = np.array([[0.1, 0.3], [-0.3, -0.9]])  # up to rounding
+    kept = objective.update_centers(
+        objective.prepare(nearly), np.zeros(2, int), np.ones(2), np.array([[0.0, 1.0]])
+    )
+    np.testing.assert_array_equal(kept, [[0.0, 1.0]])
 
 
 def weighted_median(values, weight):
@@ -156,7 +161,7 @@ def weighted_median(values, weight):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("density", [1.0, 0.5, 0.1])
+@pytest.mark.parametrize("density", [1.0, 0.7, 0.6, 0.5, 0.1])
 def test_kmedians_is_what_it_says(rng, form, density):
     X = rng.integers(-3, 4, (800, 6)) * (rng.random((800, 6)) < density)
     X, centers = X.astype(float), rng.normal(size=(4, 6))
@@ -213,8 +218,43 @@ def test_precomputed_dissimilarities_are_those_of_the_metric(rng):
     np.testing.assert_allclose(precomputed.distances(some, marks), plain.distances(X[:7], medoids))
     model = AlternatingClustering(3, precomputed, random_state=0).fit(full)
     np.testing.assert_array_equal(model.predict(some), model.labels_[:7])
+
+
+def test_medoids_refuse_what_is_no_dissimilarity(rng):
+    X = rng.normal(size=(50, 7))
+
+    def fit(metric, rows):
+        return AlternatingClustering(3, KMedoids(metric), random_state=0).fit(rows)
+
+    for rows in (X, np.abs(X), np.abs(X[:5])):
+        with pytest.raises(ValueError, match=r"all rows to all rows|at least 0"):
+            fit("precomputed", rows)
     with pytest.raises(ValueError, match="at least 0"):
-        KMedoids("precomputed").prepare(-full)
+        fit(lambda a, b: -1.0, X)
+    with pytest.raises(ValueError, match="must be dense"):
+        fit("precomputed", sp.csr_matrix(np.abs(X)))
+    with pytest.raises(ValueError, match="parameters from the data"):
+        fit("seuclidean", X)
+
+
+@pytest.mark.parametrize("objective", [KMeans(), KMedians(), KMedoids(), KMedoids("sqeuclidean")])
+def test_distances_keep_their_digits_far_from_the_origin(rng, objective):
+    X = rng.normal(size=(200, 4))
+    labels, weight = rng.integers(0, 3, 200), np.ones(200)
+    values = []
+    for shift in (0, 2.0**30):
+        data = objective.prepare(X + shift)
+        centers = objective.update_centers(data, labels, weight, X[:3] + shift)
+        values.append(objective.value(data, labels, weight, centers))
+    assert values[1] == pytest.approx(values[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", [KMeans(), KMedians(), KMedoids(), SphericalKMeans()])
+def test_distinct_rows_as_centres_cost_nothing(rng, objective):
+    points = rng.normal(size=(3, 5)) * 10
+    X = np.repeat(points, 30, axis=0) * (rng.uniform(1, 2, (90, 1)) ** 0)
+    model = AlternatingClustering(3, objective, random_state=0).fit(X)
+    assert model.inertia_ == 0
 
 
 # ---------------------------------------------------------------- the free clustering
@@ -257,6 +297,24 @@ def test_seeds_are_drawn_by_weight(rng, init):
     only = AlternatingClustering(3, init=init, n_init=1, random_state=0).fit(X, None, alone)
     np.testing.assert_allclose(only.cluster_centers_[only.labels_[7]], X[7])
     assert only.inertia_ == 0
+
+
+def test_seeds_are_spread():
+    """Drawn by distance, not by number: a far pair of rows among many is found."""
+    X = np.concatenate([np.zeros((500, 1)), [[100.0], [100.5]]]) + 1e-3 * np.arange(502)[:, None]
+    found = [
+        alternating._spread_seeds(
+            KMeans(),
+            X,
+            KMeans().prepare(X),
+            np.ones(502),
+            2,
+            np.arange(502),
+            np.random.RandomState(seed),
+        ).max()
+        for seed in range(20)
+    ]
+    assert min(found) > 50
 
 
 def test_empty_clusters_get_the_farthest_rows():

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from greedy import ExKMC
 from tao_cluster import TAOClustering
-from tao_cluster.node_solvers import Liblinear
-from tao_cluster.parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, SPLITS
+from tao_cluster.initial_trees import Bisecting, Centroids, InTurn
+from tao_cluster.node_solvers import Axis, Liblinear
+from tao_cluster.objectives import KMedians
+from tao_cluster.parts import NODE_SOLVERS, OBJECTIVES, PENALTIES
+from tao_cluster.splits import SPLITS
 
 COMBINATIONS = list(
     itertools.product(OBJECTIVES, PENALTIES, SPLITS, ["auto", *NODE_SOLVERS], ["dense", "sparse"])
@@ -74,10 +78,12 @@ def test_combination(X, objective, penalty, split, node_solver, form):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"split": "axis", "init": "bisecting"}, "tests single features: use init='auto', 'imm'"),
+        ({"split": "axis", "init": "bisecting"}, "with weight 1: use init='auto', 'imm'"),
         ({"split": "axis", "init": "random"}, "tests single features"),
         ({"split": "axis", "node_solver": Liblinear()}, "split='axis' use node_solver='auto'"),
-        ({"node_solver": SPLITS["axis"]}, "split='oblique' use node_solver='auto'"),
+        ({"node_solver": Axis()}, "split='oblique' use node_solver='auto'"),
+        ({"objective": KMedians}, r"KMedians is a class; give an object, KMedians\(\)"),
+        ({"node_solver": Axis}, r"Axis is a class"),
         ({"penalty": "squared", "algorithm": "direct"}, "penalty='zero-one'"),
         ({"penalty": "squared", "max_parameters": 9}, "algorithm='penalty'"),
     ],
@@ -115,12 +121,46 @@ def test_spherical_refuses_rows_without_direction(X):
     data[5] = 0
     with pytest.raises(ValueError, match="the first is row"):
         TAOClustering(3, objective="spherical").fit(data)
+    with pytest.raises(ValueError, match="underflow"):
+        TAOClustering(3, objective="spherical").fit(X * 1e-200)
     # A row of weight 0 is not there.
     weight = np.ones(120)
     weight[5] = 0
     model = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
-    with pytest.raises(ValueError, match="the first is row"):
-        model.fit(data, sample_weight=weight)
+    model.fit(data, sample_weight=weight)
+    assert model.free_labels_[5] == -1
+    without = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
+    without.fit(np.delete(data, 5, axis=0))
+    assert model.tree_ == without.tree_
+
+
+@pytest.mark.parametrize("value", [1e12, 1e200])
+def test_rows_of_weight_0_change_nothing(X, value):
+    data, weight = X.copy(), np.ones(120)
+    data[5], weight[5] = value, 0
+    model = TAOClustering(3, random_state=0).fit(data, sample_weight=weight)
+    without = TAOClustering(3, random_state=0).fit(np.delete(X, 5, axis=0))
+    assert model.tree_ == without.tree_
+    np.testing.assert_array_equal(np.delete(model.free_labels_, 5), without.free_labels_)
+
+
+def test_builders_that_count_start_anew(X):
+    init = InTurn([Centroids(2), Bisecting(2)])
+    first, second = (TAOClustering(3, init=init, n_init=1, random_state=0).fit(X) for _ in "ab")
+    assert first.tree_ == second.tree_
+
+
+def test_a_start_that_is_the_result_has_histograms(X):
+    options = {"penalty": "squared", "split": "axis", "init": ExKMC(max_leaves=4)}
+    model = TAOClustering(3, n_mu_steps=0, random_state=0, **options).fit(X)
+    free = np.eye(3)[model.free_labels_]
+    leaves = model.apply(X)
+    for leaf in np.unique(leaves):
+        np.testing.assert_allclose(
+            model.predict_proba(X)[leaves == leaf][0], free[leaves == leaf].mean(axis=0)
+        )
+    plain = TAOClustering(3, random_state=0).fit(X).set_params(penalty="squared")
+    assert not hasattr(plain, "predict_proba")
 
 
 def test_medoids_of_precomputed_dissimilarities(X):

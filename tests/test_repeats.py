@@ -13,30 +13,32 @@ from tao_cluster.repeats import as_repeats, content_order, distinct_rows
 def test_distinct_rows_of_small_numbers(rng, form):
     X, weight = rng.integers(0, 2, (300, 5)).astype(float), rng.integers(1, 4, 300).astype(float)
     data = form(X)
-    rows, merged = distinct_rows(data, data, weight)
+    rows, merged, group = distinct_rows(data, data, weight)
     found, inverse = np.unique(X, axis=0, return_inverse=True)
     assert sorted(map(tuple, X[rows])) == sorted(map(tuple, found))
     total = np.bincount(inverse.ravel(), weight)
     by_row = {tuple(row): sum_ for row, sum_ in zip(found, total, strict=True)}
     np.testing.assert_array_equal(merged, [by_row[tuple(row)] for row in X[rows]])
+    np.testing.assert_array_equal(X[rows][group], X)
     shuffled = rng.permutation(300)
     data = form(X[shuffled])
-    again, merged_again = distinct_rows(data, data, weight[shuffled])
+    again, merged_again, _ = distinct_rows(data, data, weight[shuffled])
     np.testing.assert_array_equal(X[shuffled][again], X[rows])  # one order of contents
     np.testing.assert_array_equal(merged_again, merged)
 
 
 def test_rows_differ_if_their_embeddings_do():
     X, E = np.ones((4, 2)), np.array([[1.0], [2.0], [1.0], [3.0]])
-    rows, weight = distinct_rows(X, E, np.ones(4))
+    rows, weight, _ = distinct_rows(X, E, np.ones(4))
     assert sorted(E[rows].ravel()) == [1, 2, 3]
     assert sorted(weight) == [1, 1, 2]
 
 
 def test_distinct_rows_of_weight_one_stay_as_they_are(rng):
     X, weight = rng.normal(size=(50, 3)), np.ones(50)
-    rows, same = distinct_rows(X, X, weight)
+    rows, same, group = distinct_rows(X, X, weight)
     assert rows is None
+    assert group is None
     assert same is weight
     assert distinct_rows(X, X, 2 * weight)[0] is not None
 
@@ -44,7 +46,7 @@ def test_distinct_rows_of_weight_one_stay_as_they_are(rng):
 def test_equal_keys_alone_do_not_make_rows_equal(monkeypatch):
     monkeypatch.setattr("tao_cluster.repeats._keys", lambda X, n_jobs: np.zeros(X.shape[0]))
     X = np.array([[1.0], [1.0], [2.0], [2.0], [2.0]])
-    rows, weight = distinct_rows(X, X, np.ones(5))
+    rows, weight, _ = distinct_rows(X, X, np.ones(5))
     np.testing.assert_array_equal(X[rows].ravel(), [1, 2])
     np.testing.assert_array_equal(weight, [2, 3])
 

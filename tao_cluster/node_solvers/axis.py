@@ -31,11 +31,11 @@ class Axis:
         """Columns of X; see :class:`BoundSolver`."""
         from greedy.cutting import Cutter  # it builds on this package
 
-        return BoundAxis(Cutter(X))
+        return _BoundAxis(Cutter(X))
 
 
 @dataclass(frozen=True)
-class BoundAxis:
+class _BoundAxis:
     """Exact cuts of the rows of a fit.
 
     Parameters
@@ -73,6 +73,10 @@ class BoundAxis:
             return Split(indices, np.array([1.0]), cut.threshold)
         # x > t is x >= the next number, and so -x <= minus that.
         return Split(indices, np.array([-1.0]), -float(np.nextafter(cut.threshold, np.inf)))
+
+    def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
+        """The tree with more leaves; see :meth:`greedy.cutting.Cutter.expand`."""
+        return self.cutter.expand(tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs)
 
 
 def upright(tree):

@@ -10,6 +10,9 @@ from sklearn.utils.extmath import row_norms
 from .alternating import AlternatingClustering
 from .base import cluster_sums, row_blocks, sum_of_own
 
+# Cosine distances below this are the rounding of products of unit vectors.
+_ROUNDING = 16 * np.finfo(np.float64).eps
+
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
@@ -62,6 +65,8 @@ class SphericalKMeans:
             with np.errstate(over="ignore"):
                 norms[part] = row_norms(X[part].astype(np.float64, copy=False))
         n_zero = np.count_nonzero(norms == 0)
+        if n_zero and (X[norms == 0] != 0).sum():
+            raise ValueError("The squared norms of some rows of X underflow; rescale the data.")
         if n_zero:
             raise ValueError(
                 f"{n_zero} of {len(norms)} rows have no non-zero value (the first is row "
@@ -79,7 +84,8 @@ class SphericalKMeans:
             out[part] = block @ directions
         out *= -data.inverse_norms[:, None]
         out += 1.0
-        return np.clip(out, 0.0, 2.0, out=out)
+        out[out < _ROUNDING] = 0.0
+        return np.minimum(out, 2.0, out=out)
 
     def update_centers(self, data, labels, weight, centers):
         """Directions of the weighted sums of the clusters' directions: float64 array (k, d)."""
