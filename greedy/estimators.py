@@ -23,6 +23,7 @@ class GreedyTree(TreeClustering):
     """Base of the axis-aligned methods. A subclass has ``_grow(points) -> Growth``."""
 
     deterministic = True  # as an initial tree: the same every time
+    uses_distances = True
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -41,7 +42,7 @@ class GreedyTree(TreeClustering):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def build(self, X, labels, centers, sample_weight, rng=None):
+    def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
         """Tree for a free clustering: an initial tree of :class:`tao_cluster.TAOClustering`.
 
         Parameters
@@ -51,13 +52,15 @@ class GreedyTree(TreeClustering):
         centers : float array of shape (k, d)
         sample_weight : float array of shape (n,)
         rng : ignored
+        distances : float64 array of shape (n, k), default squared Euclidean ones
+            What a row costs in each cluster, where that is not measured between the rows of X.
 
         Returns
         -------
         Tree, for as many clusters as there are centres, whatever `n_clusters` is
         """
         self._validate_params()
-        points = Points.of(X, centers, sample_weight, None, labels, self.n_jobs)
+        points = Points.of(X, centers, sample_weight, None, labels, self.n_jobs, distances)
         return finish(self._grow(points), points, self.midpoints)
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
@@ -271,6 +274,8 @@ class ExShallowSearch(GreedyTree):
         self.max_cost_increase = max_cost_increase
         self.max_explanation_size = max_explanation_size
         self.max_iter = max_iter
+
+    uses_distances = False  # its goals are in costs between the rows of X
 
     def build(self, X, labels, centers, sample_weight, rng=None):
         """See :meth:`GreedyTree.build`."""

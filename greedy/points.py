@@ -34,7 +34,7 @@ class Points:
     positions : float64 array of shape (k, d)
         Where cuts see the centres.
     distances : float64 array of shape (n, k)
-        Squared distances of the rows to the reference centres.
+        Squared distances of the rows to the reference centres, or other costs.
     labels : int64 array of shape (n,)
         Cluster of each row in the free clustering.
     nearest, spread : float64 arrays of shape (n,)
@@ -55,7 +55,16 @@ class Points:
     n_jobs: int = 1
 
     @classmethod
-    def of(cls, X, centers, sample_weight=None, embedding=None, labels=None, n_jobs=None):
+    def of(
+        cls,
+        X,
+        centers,
+        sample_weight=None,
+        embedding=None,
+        labels=None,
+        n_jobs=None,
+        distances=None,
+    ):
         """Check the input and measure the distances.
 
         Parameters
@@ -69,6 +78,8 @@ class Points:
             Where the centres are. A cut of X sees a centre at the mean of its rows in X.
         labels : int array-like of shape (n,), default the nearest centres, ties to the lowest
         n_jobs : int, optional
+        distances : float64 array of shape (n, k), default squared Euclidean ones
+            What a row costs under each centre, at least 0.
 
         Returns
         -------
@@ -92,7 +103,8 @@ class Points:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry.")
-        distances = squared_distances(space, centers)
+        if distances is None:
+            distances = squared_distances(space, centers)
         if not np.isfinite(distances.max()):
             raise ValueError("The squared distances to the centres overflow; rescale the data.")
         terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))

@@ -464,11 +464,12 @@ class TAOClustering(TreeClustering):
         # A copy: a builder may count the trees that it has built.
         init = copy.copy(kind.initial_tree(self.init, self.depth, self.n_clusters))
         rng = check_random_state(self.random_state)
-        free, centers = task.free, task.free.centers
-        are_means = getattr(task.objective, "centers_are_means", False)
-        if task.space is not task.X or not are_means:
+        free, centers, options = task.free, task.free.centers, {}
+        if task.space is not task.X or not getattr(task.objective, "centers_are_means", False):
             centers = cluster_means(task.X, free.labels, task.weight, len(centers))
+            if getattr(init, "uses_distances", False):
+                options["distances"] = task.objective.distances(task.data, free.centers)
         for _ in range(1 if getattr(init, "deterministic", False) else self.n_init):
-            tree = init.build(task.X, free.labels, centers, task.weight, rng)
+            tree = init.build(task.X, free.labels, centers, task.weight, rng, **options)
             kind.check_start(tree)
             yield tree

@@ -29,7 +29,9 @@ class InitialTree(Protocol):
         """Tree over the rows of X for the free clustering (labels, centers).
 
         `centers` (k, d) are in the space of X. A builder that draws no random numbers says so
-        by an attribute ``deterministic = True``, and is asked once.
+        by an attribute ``deterministic = True``, and is asked once. One with ``uses_distances =
+        True`` also gets `distances` (n, k), what rows cost in each cluster, where these are not
+        the squared Euclidean distances to `centers`.
         """
 
 

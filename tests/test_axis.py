@@ -203,6 +203,22 @@ def test_default_start_is_exkmc(digits, digits_reference):
     assert TAOClustering(10, init=IMM(), **options).fit(digits).tree_.n_leaves <= 10
 
 
+def test_start_is_measured_where_the_rows_are_clustered(digits):
+    """With an embedding or another objective, ExKMC counts what rows cost there."""
+    from sklearn.decomposition import PCA
+
+    scores = PCA(5, random_state=0).fit_transform(digits)
+    start = ExKMC(8, max_leaves=16, random_state=0).fit(digits, embedding=scores)
+    options = {"reference": start.free_centers_, "split": "axis", "init": ExKMC(max_leaves=16)}
+    still = {"algorithm": "penalty", "n_mu_steps": 0, "refine": False}
+    model = TAOClustering(8, **options, **still).fit(digits, embedding=scores)
+    assert model.inertia_ == pytest.approx(start.inertia_, rel=1e-6)
+    better = TAOClustering(8, **options).fit(digits, embedding=scores)
+    assert better.cost_increase_ < 0.9 * start.cost_increase_
+    by_words = TAOClustering(8, objective="kmedians", split="axis", random_state=0).fit(digits)
+    assert by_words.cost_increase_ < 10
+
+
 def test_threads_and_storage_change_nothing(rng):
     X = np.round(rng.normal(size=(9000, 6)), 2) * (rng.random((9000, 6)) < 0.5)
     options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=8)}
