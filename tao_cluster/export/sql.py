@@ -1,12 +1,15 @@
 """The tree as an SQL expression."""
 
+import math
 from collections import Counter
 
 from ..report import names_of, tree_of
 from .rules import path_conditions
 
-# Decimal literals of more digits are read one bit off by some databases, SQLite 3.40 among them.
-_SAFE_DIGITS = 15
+# Numbers within these limits are written with so many decimals and a remainder; see _literal.
+_DECIMALS = 4
+_SMALL, _LARGE = 2.0**-8, 2.0**40
+_LARGEST_POWER = 50
 
 
 def to_sql(tree, columns=None, *, table=None):
@@ -94,22 +97,31 @@ def _condition(condition, quoted):
 
 
 def _literal(number):
-    """A float >= 0 as a literal, or the sum of two, that every database reads as that float.
+    """An expression that every database reads as this very float >= 0.
 
-    The exponent makes it a binary floating-point literal, where others are decimal numbers.
+    SQLite rounds decimal literals twice, so that one in ten thousand of 17 digits is a bit off: a
+    row on the threshold then takes the other side. Literals with few decimals are too far from the
+    midpoints of floats for that. So other numbers are the sum of one of these and a remainder,
+    whose last bit does not matter, times a power of two if they are very small or large. Exponents
+    mark binary floating-point numbers, where plain literals are decimal ones.
     """
-    rough = float(f"{number:.{_SAFE_DIGITS - 1}e}")
-    if rough == number:
-        return _with_exponent(number)
-    rest = next(
-        text
-        for text in (f"{number - rough:.{n}e}" for n in (2, 17))
-        if rough + float(text) == number
-    )
-    sign, rest = ("-", rest[1:]) if rest[0] == "-" else ("+", rest)
-    return f"({_with_exponent(rough)} {sign} {rest})"
+    if number == round(number, _DECIMALS) and number < _LARGE:
+        return f"{number!r}e0"
+    exponent = 0 if _SMALL <= number < _LARGE else math.frexp(number)[1]
+    scaled = math.ldexp(number, -exponent)
+    rough = round(scaled, _DECIMALS)
+    sign, rest = ("-", rough - scaled) if rough > scaled else ("+", scaled - rough)
+    texts = (f"{rest:.{digits}e}" for digits in range(17))
+    rest = next(text for text in texts if abs(float(text) - rest) <= math.ulp(scaled) / 8)
+    scale = "".join(_powers(exponent))
+    return f"({rough!r}e0 {sign} {rest}){scale}"
 
 
-def _with_exponent(number):
-    text = repr(number)
-    return text if "e" in text else text + "e0"
+def _powers(exponent):
+    """Factors that make 2 ** exponent, none of more digits than an integer may have."""
+    sign = "*" if exponent > 0 else "/"
+    left = abs(exponent)
+    while left:
+        part = min(left, _LARGEST_POWER)
+        yield f" {sign} {2**part}e0"
+        left -= part
