@@ -24,7 +24,7 @@ LEVELS = {
         {"problem", "history", "tree_step"},
         {"criteria", "decisions", "reference", "schedules"},
         {"objectives", "penalties", "initial_trees", "exact_trees"},
-        {"node_solvers", "measures", "explanations"},
+        {"node_solvers", "measures", "explanations", "page"},
         {"export"},
         {"report"},
         {"tree"},
