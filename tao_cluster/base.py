@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .explanations import cluster_profile, explain
 from .measures import cost_increase
 from .objectives import Objective
 from .reference import FreeClustering, free_clustering, nearest_center, optimal_centers
@@ -173,7 +174,8 @@ class TreeClustering(
         """Set the fitted attributes, all or none."""
         free = task.free
         n_jobs = effective_n_jobs(self.n_jobs)
-        labels = tree.leaf_label[tree.route(kernel_view(task.X), n_jobs=n_jobs)]
+        leaves = tree.route(kernel_view(task.X), n_jobs=n_jobs)
+        labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, task.weight)
         centers, inertia = optimal_centers(task.objective, task.data, labels, task.weight, free)
         free_labels = free.labels
         if task.row_of_input is not None:
@@ -183,6 +185,7 @@ class TreeClustering(
         fitted = {
             "tree_": tree,
             "labels_": labels,
+            "node_counts_": counts,
             "cluster_centers_": centers,
             "inertia_": inertia,
             "free_labels_": free_labels.astype(np.int32),
@@ -224,6 +227,14 @@ class TreeClustering(
         """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
         leaf_of_row = self.apply(X)
         return self.tree_.path_matrix[leaf_of_row]
+
+    def explain(self, x, feature_names=None):
+        """Why one row is in its cluster; see :func:`tao_cluster.explanations.explain`."""
+        return explain(self, x, feature_names)
+
+    def cluster_profile(self, k, X=None, **options):
+        """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""
+        return cluster_profile(self, k, X, **options)
 
     def transform(self, X):
         """Distances to `cluster_centers_`: Euclidean for k-means.

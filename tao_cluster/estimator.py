@@ -155,6 +155,8 @@ class TAOClustering(TreeClustering):
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
         Percent by which `inertia_` exceeds `free_inertia_`.
+    node_counts_ : float64 array of shape (n_nodes,)
+        Rows, or their weight, that reach each node of `tree_`.
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict

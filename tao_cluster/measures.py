@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from scipy.stats import entropy
 
 from .export.rules import path_conditions
+from .report import check_weight
 
 _ROUNDING = 1e-12
 
@@ -47,7 +48,7 @@ def weighted_average_depth(tree, X, sample_weight=None):
     float
     """
     depth = tree.depth[tree.apply(X)]
-    return float(np.average(depth, weights=_check_weight(sample_weight, len(depth))))
+    return float(np.average(depth, weights=check_weight(sample_weight, len(depth))))
 
 
 def weighted_average_explanation_size(tree, X, sample_weight=None):
@@ -62,7 +63,7 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
     for leaf in tree.leaves:
         size[leaf] = len(path_conditions(tree, leaf))
     sizes = size[tree.apply(X)]
-    return float(np.average(sizes, weights=_check_weight(sample_weight, len(sizes))))
+    return float(np.average(sizes, weights=check_weight(sample_weight, len(sizes))))
 
 
 def normalized_mutual_information(labels, reference_labels, sample_weight=None):
@@ -84,7 +85,7 @@ def normalized_mutual_information(labels, reference_labels, sample_weight=None):
     >>> normalized_mutual_information([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    weight = _check_weight(sample_weight, len(labels))
+    weight = check_weight(sample_weight, len(labels))
     rows = np.unique(labels, return_inverse=True)[1]
     columns = np.unique(reference_labels, return_inverse=True)[1]
     joint = sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of a pair
@@ -115,15 +116,5 @@ def feature_usage(tree, X, sample_weight=None):
     )
     on_path = (tree.path_matrix @ tests) > 0
     leaves = tree.apply(X)
-    share = np.bincount(leaves, _check_weight(sample_weight, len(leaves)), tree.n_nodes)
+    share = np.bincount(leaves, check_weight(sample_weight, len(leaves)), tree.n_nodes)
     return on_path.T @ (share / share.sum())
-
-
-def _check_weight(sample_weight, n_rows):
-    """Weights of some rows: float64 array of shape (n_rows,), ones by default."""
-    weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
-        raise ValueError(
-            f"sample_weight must be {n_rows} numbers, one a row, of at least 0 and not all 0."
-        )
-    return weight

@@ -42,7 +42,7 @@ def test_text(stairs):
 def test_rules_merge_conditions_of_one_direction(stairs):
     assert stairs.to_rules() == [
         "if x0 > 3 then cluster 2",
-        "if x0 <= 3 and x0 > 1 then cluster 1",
+        "if 1 < x0 <= 3 then cluster 1",
         "if x0 <= 1 and -2*x1 + 0.5*x0 <= 0.25 then cluster 0",
         "if x0 <= 1 and -2*x1 + 0.5*x0 > 0.25 then cluster 2",
     ]

@@ -1,7 +1,20 @@
 """Exports: the tree in forms that people and other programs read."""
 
+from .dataframe import to_dataframe
+from .dot import to_dot
+from .onnx import to_onnx
 from .plain import from_dict, to_dict
 from .rules import to_rules
+from .sql import to_sql
 from .text import to_text
 
-__all__ = ["from_dict", "to_dict", "to_rules", "to_text"]
+__all__ = [
+    "from_dict",
+    "to_dataframe",
+    "to_dict",
+    "to_dot",
+    "to_onnx",
+    "to_rules",
+    "to_sql",
+    "to_text",
+]

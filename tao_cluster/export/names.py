@@ -1,20 +1,8 @@
-"""Feature names and weighted sums as text, shared by every readable export."""
+"""Weighted sums and counts as text, shared by every readable export."""
 
+from ..report import check_feature_names, sorted_terms
 
-def check_feature_names(feature_names, n_features):
-    """List of names; x0, x1, ... by default.
-
-    Raises
-    ------
-    ValueError
-        If the number of names is not `n_features`.
-    """
-    if feature_names is None:
-        return [f"x{j}" for j in range(n_features)]
-    names = [str(name) for name in feature_names]
-    if len(names) != n_features:
-        raise ValueError(f"Got {len(names)} feature names for {n_features} features.")
-    return names
+__all__ = ["check_feature_names", "rows_text", "terms_text", "weighted_sum"]
 
 
 def weighted_sum(indices, weights, feature_names, precision, max_terms=None):
@@ -25,14 +13,24 @@ def weighted_sum(indices, weights, feature_names, precision, max_terms=None):
     max_terms : int, optional
         Show only that many and say how many are left out.
     """
-    if len(indices) == 0:
+    return terms_text(sorted_terms(indices, weights, feature_names), precision, max_terms)
+
+
+def terms_text(terms, precision, max_terms=None):
+    """The same for terms of a report."""
+    if not terms:
         return "0"
-    terms = sorted(zip(indices, weights, strict=True), key=lambda term: (-abs(term[1]), term[0]))
     shown = terms[:max_terms]
     text = ""
-    for j, weight in shown:
+    for term in shown:
+        weight = term["weight"]
         sign = ("" if weight > 0 else "-") if not text else (" + " if weight > 0 else " - ")
         factor = "" if abs(weight) == 1 else f"{abs(weight):.{precision}g}*"
-        text += f"{sign}{factor}{feature_names[j]}"
+        text += f"{sign}{factor}{term['name']}"
     hidden = len(terms) - len(shown)
     return text + (f" + {hidden} more" if hidden else "")
+
+
+def rows_text(count, share):
+    """How many rows, as "120 rows, 6.7 %"; a row of weight 2 is two rows."""
+    return f"{count:.10g} {'row' if count == 1 else 'rows'}, {100 * share:.1f} %"

@@ -4,6 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from ..report import tree_of
 from ..tree import Tree
 
 FORMAT = "tao-cluster tree"
@@ -16,12 +17,13 @@ def to_dict(tree):
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree, or fitted estimator with `tree_`
 
     Returns
     -------
     dict; `format` and `version` say how to read the rest
     """
+    tree = tree_of(tree)
     values = {name: getattr(tree, name) for name in _NAMES}
     return {
         "format": FORMAT,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .names import check_feature_names, weighted_sum
+from ..report import names_of, report, tree_of
+from .names import rows_text, weighted_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,10 +18,10 @@ class Condition:
     threshold: float
     is_upper: bool
 
-    def to_text(self, feature_names, precision):
-        """The condition as people write it."""
-        left = weighted_sum(self.indices, self.weights, feature_names, precision)
-        return f"{left} {'<=' if self.is_upper else '>'} {self.threshold:.{precision}g}"
+    @property
+    def sum(self):
+        """The weighted sum that is tested, as a key: equal for equal sums."""
+        return self.indices.tobytes(), self.weights.tobytes()
 
 
 def path_conditions(tree, leaf):
@@ -45,33 +46,69 @@ def path_conditions(tree, leaf):
         if len(indices) == 0:
             continue
         is_upper = bool(tree.children_left[node] == child)
-        threshold = float(tree.threshold[node])
-        key = (indices.tobytes(), weights.tobytes(), is_upper)
+        condition = Condition(indices, weights, float(tree.threshold[node]), is_upper)
+        key = (condition.sum, is_upper)
         known = tightest.get(key)
-        if known is None or (threshold < known.threshold) == is_upper:
-            tightest[key] = Condition(indices, weights, threshold, is_upper)
+        if known is None or (condition.threshold < known.threshold) == is_upper:
+            tightest[key] = condition
     return list(tightest.values())
 
 
-def to_rules(tree, feature_names=None, precision=3):
-    """One sentence a leaf: "if ... and ... then cluster k".
+def to_rules(tree, feature_names=None, precision=3, *, max_terms=None, X=None, sample_weight=None):
+    """One sentence a leaf: "if 2 < a <= 5 and ... then cluster k".
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
-        Default x0, x1, ...
+        Default `feature_names_in_`, or x0, x1, ...
     precision : int, significant digits
+    max_terms : int, optional
+        Features shown of each weighted sum, those with the largest weights; default all.
+    X : array-like or sparse matrix of shape (n, n_features), optional
+        Rows to count at each leaf; default those an estimator was fitted to.
+    sample_weight : array-like of shape (n,), optional
 
     Returns
     -------
     list of str, leaves in the order of their node numbers
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> tree = Tree.from_splits(
+    ...     [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [([0], [1.0]), None, ([0], [1.0]), None, None],
+    ...     [2, 0, 5, 0, 0], [-1, 0, -1, 1, 0], n_features=1)
+    >>> for rule in tree.to_rules(["width"], X=[[1], [3], [4], [9]]):
+    ...     print(rule)
+    if width <= 2 then cluster 0 (1 row, 25.0 %)
+    if 2 < width <= 5 then cluster 1 (2 rows, 50.0 %)
+    if width > 5 then cluster 0 (1 row, 25.0 %)
     """
-    names = check_feature_names(feature_names, tree.n_features)
+    names = names_of(tree, feature_names)
+    nodes = report(tree, X, feature_names=names, sample_weight=sample_weight)["nodes"]
     rules = []
-    for leaf in tree.leaves:
-        conditions = [c.to_text(names, precision) for c in path_conditions(tree, leaf)]
-        premise = " and ".join(conditions) or "always"
-        word = "if " if conditions else ""
-        rules.append(f"{word}{premise} then cluster {tree.leaf_label[leaf]}")
+    for leaf in tree_of(tree).leaves:
+        conditions = path_conditions(tree_of(tree), leaf)
+        premise = _premise(conditions, names, precision, max_terms)
+        count, share = nodes[leaf]["count"], nodes[leaf]["share"]
+        rows = "" if count is None else f" ({rows_text(count, share)})"
+        rules.append(f"{premise} then cluster {nodes[leaf]['cluster']}{rows}")
     return rules
+
+
+def _premise(conditions, names, precision, max_terms):
+    """The conditions as people write them, both bounds of one sum together."""
+    bounds = {}
+    for condition in conditions:
+        bounds.setdefault(condition.sum, {})[condition.is_upper] = condition
+    texts = []
+    for pair in bounds.values():
+        first = next(iter(pair.values()))
+        text = weighted_sum(first.indices, first.weights, names, precision, max_terms)
+        limit = {is_upper: f"{c.threshold:.{precision}g}" for is_upper, c in pair.items()}
+        if len(pair) == 2:
+            texts.append(f"{limit[False]} < {text} <= {limit[True]}")
+        else:
+            texts.append(f"{text} {'<=' if first.is_upper else '>'} {limit[first.is_upper]}")
+    return f"if {' and '.join(texts)}" if texts else "always"

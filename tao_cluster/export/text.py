@@ -1,6 +1,7 @@
 """The tree as indented text."""
 
-from .names import check_feature_names, weighted_sum
+from ..report import report
+from .names import terms_text
 
 
 def to_text(tree, feature_names=None, precision=3, max_terms=None):
@@ -8,9 +9,9 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None):
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
-        Default x0, x1, ...
+        Default `feature_names_in_`, or x0, x1, ...
     precision : int, significant digits of weights and thresholds
     max_terms : int, optional
         Features shown of each test, those with the largest weights; default all.
@@ -30,22 +31,20 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None):
     |--- else
     |    |--- cluster 1
     """
-    names = check_feature_names(feature_names, tree.n_features)
+    nodes = report(tree, feature_names=feature_names)["nodes"]
     lines = []
-    todo = [(0, None)]  # (node, the line above it); depth-first, left first
+    todo = [(nodes[0], None)]  # (node, the line above it); depth-first, left first
     while todo:
         node, condition = todo.pop()
-        depth = tree.depth[node]
         if condition is not None:
-            lines.append(_indent(depth - 1) + condition)
-        if tree.children_left[node] < 0:
-            lines.append(f"{_indent(depth)}cluster {tree.leaf_label[node]}")
+            lines.append(_indent(node["depth"] - 1) + condition)
+        if node["is_leaf"]:
+            lines.append(f"{_indent(node['depth'])}cluster {node['cluster']}")
             continue
-        left = weighted_sum(*tree.split(node), names, precision, max_terms)
-        todo.append((tree.children_right[node], "else"))
-        todo.append(
-            (tree.children_left[node], f"if {left} <= {tree.threshold[node]:.{precision}g}")
-        )
+        left, right = (nodes[child] for child in node["children"])
+        test = f"{terms_text(node['terms'], precision, max_terms)} <= "
+        todo.append((right, "else"))
+        todo.append((left, f"if {test}{node['threshold']:.{precision}g}"))
     return "\n".join(lines)
 
 

@@ -1,0 +1,67 @@
+"""The tree as text in Graphviz's DOT language."""
+
+from ..report import report
+from .names import rows_text, terms_text
+
+
+def to_dot(tree, feature_names=None, precision=3, *, max_terms=6, X=None, sample_weight=None):
+    r"""The tree as DOT text, to be drawn by Graphviz or any program that reads it.
+
+    Parameters
+    ----------
+    tree : Tree, or fitted estimator with `tree_`
+    feature_names : sequence of str of length n_features, optional
+        Default `feature_names_in_`, or x0, x1, ...
+    precision : int, significant digits
+    max_terms : int or None
+        Features shown of each test, those with the largest weights; None for all.
+    X : array-like or sparse matrix of shape (n, n_features), optional
+        Rows to count at each node; default those an estimator was fitted to.
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import to_dot
+    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None],
+    ...                         [2.5, 0, 0], [-1, 0, 1], n_features=1)
+    >>> print(to_dot(tree, ['"width"']))
+    digraph tree {
+      node [shape=box, fontname="sans-serif"];
+      edge [fontname="sans-serif"];
+      0 [label="\"width\" <= 2.5"];
+      1 [label="cluster 0", style=rounded];
+      2 [label="cluster 1", style=rounded];
+      0 -> 1 [label="yes"];
+      0 -> 2 [label="no"];
+    }
+    """
+    facts = report(tree, X, feature_names=feature_names, sample_weight=sample_weight)
+    lines = ['  node [shape=box, fontname="sans-serif"];', '  edge [fontname="sans-serif"];']
+    lines += [_node_line(node, precision, max_terms) for node in facts["nodes"]]
+    for node in facts["nodes"]:
+        for child, answer in zip(node["children"], ("yes", "no"), strict=bool(node["children"])):
+            lines.append(f'  {node["id"]} -> {child} [label="{answer}"];')
+    return "\n".join(["digraph tree {", *lines, "}"])
+
+
+def _node_line(node, precision, max_terms):
+    if node["is_leaf"]:
+        label, style = f"cluster {node['cluster']}", ", style=rounded"
+    else:
+        test = terms_text(node["terms"], precision, max_terms)
+        label, style = f"{test} <= {node['threshold']:.{precision}g}", ""
+    if node["count"] is not None:
+        label += f"\n{rows_text(node['count'], node['share'])}"
+    return f'  {node["id"]} [label="{_escaped(label)}"{style}];'
+
+
+def _escaped(text):
+    r"""Text inside quotes; DOT reads a lone backslash as the start of an escape such as \N."""
+    for character, escape in (("\\", r"\\"), ('"', r"\""), ("\r", ""), ("\n", r"\n")):
+        text = text.replace(character, escape)
+    return text
