@@ -1,5 +1,7 @@
 """Cuts for axis-aligned TAO: the best one for two classes, and those that expand a tree."""
 
+import math
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,9 +9,13 @@ from scipy.sparse import issparse
 
 from tao_cluster.routing import canonical_csr
 
+from .cuts import binary_cut, code_dense, code_stored
 from .growth import Cut, Growth, grow
+from .nodes import binary_node
 from .points import Points, columns_of, nearest_two
 from .rules import CutSurrogate
+
+_MOST = 2.0**53  # no sum of prices is as large
 
 
 @dataclass(frozen=True)
@@ -26,17 +32,20 @@ class Cutter:
     ----------
     X : array or CSR matrix of shape (n, d)
         Sparse X is copied once into columns.
+
+    Notes
+    -----
+    Memory: the first search for a cut of two classes makes a byte of every value (of sparse X,
+    every stored one, and up to 16 bytes more where a word has few values), which stays.
     """
 
     def __init__(self, X):
         self._X = canonical_csr(X) if issparse(X) else X
         self._columns = columns_of(self._X)
+        self._codes, self._lock = None, threading.Lock()
 
     def best(self, rows, goes_right, weight, price=0.0):
         """The cut that parts two classes with the least weight on the wrong sides.
-
-        A side is a label of ExKMC, under which a row "costs" its weight on the wrong side and
-        nothing on the right one; so the search is ExKMC's.
 
         Parameters
         ----------
@@ -51,17 +60,22 @@ class Cutter:
         tests. Among equally good ones the lowest feature, then the lowest threshold, which is
         a value of a row.
         """
-        costs = np.zeros((self._X.shape[0], 2))
-        costs[rows, np.where(goes_right, 0, 1)] = weight
-        points = self._points(rows, costs, np.ones(len(costs)))
-        rule = CutSurrogate(points, price)
-        leaf = rule.leaf(rows)
-        cut = rule.search(leaf) if rule.promise(leaf) > 0 else None
-        if cut is None:
+        n_rows = self._X.shape[0] if issparse(self._X) else 0
+        node = binary_node(rows, goes_right, weight, n_rows)
+        least = math.floor(min(price * node.scale, _MOST))  # prices are whole numbers
+        columns, codes = self._columns, self._coded()
+        gain, feature, threshold, is_flipped = binary_cut(columns, codes, node, least)
+        if feature < 0:
             return None
-        on_left = points.goes_left(rows, cut.feature, cut.threshold)
-        wrong = weight[on_left == goes_right].sum()
-        return BinaryCut(cut.feature, cut.threshold, cut.gain, bool(2 * wrong > weight.sum()))
+        return BinaryCut(feature, threshold, gain / node.scale - price, is_flipped)
+
+    def _coded(self):
+        with self._lock:  # the nodes of one depth are searched by several threads
+            if self._codes is None:
+                is_sparse = issparse(self._X)
+                args = (self._columns, self._X.shape) if is_sparse else (self._X,)
+                self._codes = (code_stored if is_sparse else code_dense)(*args)
+            return self._codes
 
     def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price=0.0, n_jobs=1):
         """The tree with more leaves, cut where that saves most (ExKMC's expansion).

@@ -1,6 +1,6 @@
 """Numba kernels that search the best axis-aligned cut of a node without sorting its features.
 
-Both searches work alike. One pass over the rows gives, for every feature, the value of the
+All searches work alike. One pass over the rows gives, for every feature, the value of the
 criterion at a few edges and a bound of it between two edges; only where the bound is as good as
 the best value so far are the rows between the edges looked at, and few of them are sorted.
 
@@ -11,11 +11,16 @@ have equal values, and threads that share the features give the result of one.
 Ties go to the lowest feature, then to the lowest threshold.
 """
 
+from .binary import binary_cut
+from .codes import code_dense, code_stored
 from .parting import expected_depth, parting_cut, prices
 from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
 __all__ = [
     "N_EDGES",
+    "binary_cut",
+    "code_dense",
+    "code_stored",
     "expected_depth",
     "label_costs",
     "label_savings",

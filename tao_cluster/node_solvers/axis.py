@@ -19,7 +19,8 @@ class Axis:
 
     Notes
     -----
-    Memory: a sparse X once more, by columns; about 50 bytes a row of X for each node in work.
+    Memory: a byte for each value of X; a sparse X once more, by columns, and up to 17 bytes for
+    each stored value; about 100 bytes a row for each node in work.
     """
 
     supports_weights = True

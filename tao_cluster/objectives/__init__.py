@@ -1,6 +1,6 @@
 """Clustering objectives: dissimilarities to centres, optimal centres, the value of a partition."""
 
-from .alternating import AlternatingClustering
+from .alternating import AlternatingClustering, ByDistances
 from .base import Objective
 from .kmeans import KMeans, cluster_means
 from .medians import KMedians
@@ -9,6 +9,7 @@ from .spherical import SphericalKMeans
 
 __all__ = [
     "AlternatingClustering",
+    "ByDistances",
     "KMeans",
     "KMedians",
     "KMedoids",

@@ -155,6 +155,29 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
+class ByDistances:
+    """What follows from distances and centres, for objectives that have nothing better.
+
+    The free clustering by alternation with `n_init` restarts, the value as a sum of distances, and
+    dissimilarities shown as they are.
+    """
+
+    def reference(self, n_clusters, random_state):
+        """Alternation of assignments and centres, the best of `n_init` restarts."""
+        return AlternatingClustering(
+            n_clusters, self, n_init=self.n_init, random_state=random_state
+        )
+
+    def value(self, data, labels, weight, centers):
+        """Weighted sum of each row's dissimilarity to the centre of its own cluster."""
+        own = self.distances(data, centers)[np.arange(len(labels)), labels]
+        return float(weight @ own)
+
+    def as_distance(self, dissimilarities):
+        """The dissimilarity as it is."""
+        return dissimilarities
+
+
 def _single_run(objective, data, weight, centers, max_iter, tol):
     """Alternate from given centres.
 

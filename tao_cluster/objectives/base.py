@@ -88,8 +88,3 @@ def members_of(labels, weight, n_clusters):
     for k in range(n_clusters):
         if bounds[k] < bounds[k + 1]:
             yield k, order[bounds[k] : bounds[k + 1]]
-
-
-def sum_of_own(distances, labels, weight):
-    """Weighted sum of each row's dissimilarity to the centre of its own cluster."""
-    return float(weight @ distances[np.arange(len(labels)), labels])

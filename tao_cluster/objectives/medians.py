@@ -6,15 +6,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 
-from .alternating import AlternatingClustering
-from .base import members_of, row_blocks, sum_of_own
+from .alternating import ByDistances
+from .base import members_of, row_blocks
 
 # Values of a cluster that are sorted at a time.
 _SORTED_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
-class KMedians:
+class KMedians(ByDistances):
     """k-medians: L1 distance; centres are coordinate-wise weighted medians.
 
     Where two values are medians, the lower one is taken. CSR input stays sparse: of a
@@ -28,12 +28,6 @@ class KMedians:
 
     n_init: int = 10
 
-    def reference(self, n_clusters, random_state):
-        """Alternation of assignments and centres from k-means++ seeds, `n_init` restarts."""
-        return AlternatingClustering(
-            n_clusters, self, n_init=self.n_init, random_state=random_state
-        )
-
     def prepare(self, X):
         """X itself.
 
@@ -43,7 +37,8 @@ class KMedians:
             If sums of absolute values overflow.
         """
         with np.errstate(over="ignore"):
-            if not np.isfinite(abs(X).sum(dtype=np.float64)):
+            total = sum(abs(X[part]).sum(dtype=np.float64) for part in row_blocks(X))
+            if not np.isfinite(total):
                 raise ValueError("The L1 norms of the rows of X overflow; rescale the data.")
         return X
 
@@ -63,14 +58,6 @@ class KMedians:
         for k, rows in members_of(labels, weight, len(centers)):
             updated[k] = medians(data[rows], weight[rows])
         return updated
-
-    def value(self, data, labels, weight, centers):
-        """Weighted sum of the L1 distances of the rows to the centres of their clusters."""
-        return sum_of_own(self.distances(data, centers), labels, weight)
-
-    def as_distance(self, dissimilarities):
-        """The L1 distance as it is."""
-        return dissimilarities
 
 
 def _dense_medians(rows, weight):

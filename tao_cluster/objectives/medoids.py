@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from .alternating import AlternatingClustering
-from .base import members_of, row_blocks, sum_of_own
+from .alternating import ByDistances
+from .base import members_of, row_blocks
 
 # Dissimilarities that are worked on at a time.
 _BLOCK_VALUES = 1_000_000
@@ -19,7 +19,7 @@ _OF_THE_DATA = ("seuclidean", "mahalanobis", "nan_euclidean")
 
 
 @dataclass(frozen=True)
-class KMedoids:
+class KMedoids(ByDistances):
     """k-medoids: the centre of a cluster is its row with the least summed dissimilarity.
 
     An update of the centres takes the dissimilarities within clusters, a block at a time:
@@ -39,12 +39,6 @@ class KMedoids:
 
     metric: str | Callable = "euclidean"
     n_init: int = 10
-
-    def reference(self, n_clusters, random_state):
-        """Alternation of assignments and medoids from k-means++ seeds, `n_init` restarts."""
-        return AlternatingClustering(
-            n_clusters, self, n_init=self.n_init, random_state=random_state
-        )
 
     def prepare(self, X):
         """X itself.
@@ -92,14 +86,6 @@ class KMedoids:
         for k, rows in members_of(labels, weight, len(centers)):
             updated[k] = medoid(data[rows], weight[rows])
         return updated
-
-    def value(self, data, labels, weight, centers):
-        """Weighted sum of the dissimilarities of the rows to the medoids of their clusters."""
-        return sum_of_own(self.distances(data, centers), labels, weight)
-
-    def as_distance(self, dissimilarities):
-        """The dissimilarity as it is."""
-        return dissimilarities
 
     def _between(self, a, b):
         """Dissimilarities of two sets of rows."""

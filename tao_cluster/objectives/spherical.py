@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from .alternating import AlternatingClustering
-from .base import cluster_sums, row_blocks, sum_of_own
+from .alternating import AlternatingClustering, ByDistances
+from .base import cluster_sums, row_blocks
 
 # Cosine distances below this are the rounding of products of unit vectors.
 _ROUNDING = 16 * np.finfo(np.float64).eps
@@ -28,7 +28,7 @@ class _Directions:
 
 
 @dataclass(frozen=True)
-class SphericalKMeans:
+class SphericalKMeans(ByDistances):
     """Spherical k-means: one minus the cosine of the angle; centres are normalised sums.
 
     Only the direction of a row counts (Dhillon & Modha 2001; KDD'22 paper, section 9.2). The tree
@@ -98,11 +98,3 @@ class SphericalKMeans:
         updated = np.array(centers, dtype=np.float64)
         updated[defined] = sums[defined] / norms[defined, None]
         return updated
-
-    def value(self, data, labels, weight, centers):
-        """Weighted sum of the cosine distances of the rows to the centres of their clusters."""
-        return sum_of_own(self.distances(data, centers), labels, weight)
-
-    def as_distance(self, dissimilarities):
-        """The cosine distance as it is."""
-        return dissimilarities
