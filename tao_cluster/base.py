@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 from .explanations import cluster_profile, explain
 from .measures import cost_increase
 from .objectives import Objective
+from .page import to_frame, to_html
 from .reference import FreeClustering, free_clustering, nearest_center, optimal_centers
 from .repeats import distinct_rows
 from .routing import canonical_csr, kernel_view
@@ -235,6 +236,15 @@ class TreeClustering(
     def cluster_profile(self, k, X=None, **options):
         """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""
         return cluster_profile(self, k, X, **options)
+
+    def to_html(self, path=None, **options):
+        """A page on which the tree can be explored; see :func:`tao_cluster.page.to_html`."""
+        return to_html(self, path, **options)
+
+    def _html_repr(self):
+        """scikit-learn's box of parameters; below it, once fitted, the tree."""
+        box = super()._html_repr()
+        return box + to_frame(self) if self.__sklearn_is_fitted__() else box
 
     def transform(self, X):
         """Distances to `cluster_centers_`: Euclidean for k-means.

@@ -453,6 +453,11 @@ class Tree:
 
         return to_rules(self, feature_names, **options)
 
+    def _repr_html_(self):
+        from .page import to_frame
+
+        return to_frame(self)
+
     def plot(self, **options):
         """Draw the tree with matplotlib; see :func:`tao_cluster.plot.plot_tree`."""
         from .plot import plot_tree

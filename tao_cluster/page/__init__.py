@@ -1,4 +1,4 @@
-"""The interactive page: one offline HTML file that shows trees, their weights and ways through them."""
+"""The interactive page: one offline HTML file of trees, their weights and ways through them."""
 
 import html
 import json
@@ -20,7 +20,14 @@ _FRAME = (
 
 
 def to_html(
-    models, path=None, *, X=None, feature_names=None, image_shape=None, title=None, sample_weight=None
+    models,
+    path=None,
+    *,
+    X=None,
+    feature_names=None,
+    image_shape=None,
+    title=None,
+    sample_weight=None,
 ):
     """A page that shows a tree, or the trees of a path, without anything from elsewhere.
 
