@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -149,7 +150,7 @@ def test_degenerate_data_fit_draw_and_export(method):
     for model in (one_row, one_cluster, equal, few):
         assert model.tree_.to_text()
         assert model.inertia_ >= 0
-        plot_tree(model)
+        plt.close(plot_tree(model).figure)
 
 
 def test_bad_fits_keep_the_earlier_one(method, digits):

@@ -5,6 +5,7 @@
   const [WIDTH, HEIGHT, GAP, LEVEL] = [112, 74, 12, 128];
   const LINES = 3; // weights shown in a node
   const IN_TIP = 24; // weights shown in a tooltip
+  const LEGIBLE = 0.45; // a tree that fits at this scale or above is made to fit
   const state = { model: 0, folded: new Set(), row: null };
 
   const number = (x, digits = 3) => Number(x.toPrecision(digits)).toString();
@@ -95,16 +96,14 @@
       node.features.slice(0, LINES).forEach((j, i) => {
         const weight = node.weights[i];
         const name = data.names[j].length > 13 ? `${data.names[j].slice(0, 12)}…` : data.names[j];
-        const text = node.features.length === 1 ? name : `${number(weight, 2)} ${name}`;
-        const line = element("text", { y: 16 + 14 * i }, text);
-        if (node.features.length > 1) line.setAttribute("class", weight > 0 ? "plus" : "minus");
-        group.append(line);
+        const text = weight === 1 ? name : `${number(weight, 2)} ${name}`;
+        const sign = weight > 0 ? "plus" : "minus";
+        group.append(element("text", { y: 16 + 14 * i, class: weight === 1 ? "" : sign }, text));
       });
     }
     const hidden = data.image_shape ? node.features.length : node.features.length - LINES;
     const rest = hidden > 0 ? ` · ${data.image_shape ? "" : "+"}${hidden}` : "";
-    const single = node.features.length === 1 && node.weights[0] < 0 ? "−x ≤ " : "≤ ";
-    const line = `${single}${number(node.threshold)}${rest}`;
+    const line = `≤ ${number(node.threshold)}${rest}`;
     group.append(element("text", { y: HEIGHT - 7, class: "small" }, line));
     if (isFolded(node)) {
       const label = `${leavesBelow(node)} leaves folded`;
@@ -327,6 +326,12 @@
     byId("unfold").addEventListener("click", () => { state.folded.clear(); draw(); });
     byId("fit").addEventListener("change", draw);
     draw();
+    const stage = byId("stage");
+    byId("fit").checked = stage.clientWidth / stage.scrollWidth > LEGIBLE;
+    draw();
+    const root = stage.querySelector('[data-node="0"]').getBoundingClientRect();
+    const middle = stage.getBoundingClientRect();
+    stage.scrollLeft += root.left + root.width / 2 - middle.left - middle.width / 2;
   }
 
   start();
