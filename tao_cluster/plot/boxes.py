@@ -4,7 +4,7 @@ import functools
 from dataclasses import dataclass
 
 from matplotlib.font_manager import FontProperties
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
 _SMALLEST = 5.4  # points; a longer text is cut
@@ -71,7 +71,12 @@ class Box:
             linewidth=linewidth * self.scale,
             zorder=zorder,
         )
-        ax.add_patch(patch)
+        ax.add_artist(patch)
+
+    def bar(self, ax, left, width, height, color, zorder=2):
+        """Draw a horizontal bar at half height; of negative width, it goes to the left."""
+        place = (left, self.y - height / 2)
+        ax.add_artist(Rectangle(place, width, height, color=color, linewidth=0, zorder=zorder))
 
     def write(self, ax, text, size, *, x=None, ha="center", room=None, **style):
         """Write one line at half height, smaller or cut where it does not fit.

@@ -5,8 +5,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from matplotlib.patches import StepPatch
 
 from ..export.names import weighted_sum
+from .boxes import Box, text_width
 from .colors import NEGATIVE, POSITIVE, SIGNED
 from .views import number
 
@@ -87,7 +89,7 @@ class Image:
         height, width = self.shape
         scale = min(box.width / width, box.height / height)
         width, height = width * scale, height * scale
-        place = type(box)(box.x - width / 2, box.y + height / 2, width, height, box.scale)
+        place = Box(box.x - width / 2, box.y + height / 2, width, height, box.scale)
         ax.imshow(
             np.reshape(values, self.shape),
             cmap=cmap,
@@ -113,7 +115,7 @@ class Words:
 
     feature_names: list[str]
     n_words: int = 6
-    width: float = 0.98
+    width: float = 1.05
 
     convention = ("red words push right, blue words left", _CONDITION)
     leaf_convention = ("leaves show the words of largest mean",)
@@ -174,13 +176,15 @@ class Bars:
     n_leaf_bars: int = 3
     width: float = 1.75
 
-    leaf_convention = ("leaves show where their mean is farthest from that of all rows (in sd)",)
+    leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
 
     @classmethod
     def of(cls, tree, feature_names):
-        """Boxes that are as high as the tests of the tree ask for."""
+        """Boxes that are as large as the tests of the tree ask for."""
         most = int(np.diff(tree.split_indptr).max())
-        return cls(feature_names, min(5, max(1, most)), min(3, tree.n_features))
+        used = [text_width(feature_names[j], 6.5) for j in tree.used_features]
+        width = float(np.clip(max(used, default=0.0) + 0.85, 1.2, 1.9))
+        return cls(feature_names, min(5, max(1, most)), min(3, tree.n_features), width)
 
     @property
     def convention(self):
@@ -237,8 +241,7 @@ class Bars:
             room = zero - half - 0.05 - box.left
             name = self.feature_names[j]
             line.write(ax, name, 6.5, x=box.left + 0.06, ha="left", room=room - 0.06)
-            size = half * value / largest
-            ax.barh(line.y, size, left=zero, height=0.085, color=color, linewidth=0, zorder=4)
+            line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
             place = {"x": zero + side * 0.03, "ha": align, "room": half - 0.03}
@@ -257,14 +260,18 @@ class Projection:
     leaves : Glyph that draws the leaves
     feature_names : list of str
     n_bins : int
-    width : float, inches
+    test_height : float, inches
     """
 
     leaves: Glyph
     feature_names: list[str]
     n_bins: int = 24
-    width: float = 1.3
-    test_height: float = 0.9
+    test_height: float = 0.95
+
+    @property
+    def width(self):
+        """Wide enough for the leaves."""
+        return max(1.3, self.leaves.width)
 
     @property
     def leaf_height(self):
@@ -287,31 +294,35 @@ class Projection:
     def draw_test(self, ax, box, split):
         """Histogram, threshold and the features."""
         box.frame(ax, rounded=True, fill="white")
-        values, goes_left = split.projections()
-        low = min(values.min(initial=np.inf), split.threshold)
-        high = max(values.max(initial=-np.inf), split.threshold)
-        edges = np.linspace(low, high if high > low else low + 1.0, self.n_bins + 1)
-        floor, inner = box.bottom + 2 * _LINE + 0.02, box.part(margin=0.08)
-        heights = [np.histogram(values[side], edges)[0] for side in (goes_left, ~goes_left)]
-        unit = (box.top - 0.06 - floor) / max(1, np.max(np.sum(heights, axis=0)))
-        span = edges[-1] - low
-        places = inner.left + (edges[:-1] - low) / span * inner.width
-        step, bottom = inner.width / self.n_bins, np.full(self.n_bins, floor)
-        for height, color in zip(heights, (NEGATIVE, POSITIVE), strict=True):
-            style = {"align": "edge", "linewidth": 0, "zorder": 4}
-            ax.bar(places, height * unit, step, bottom, color=color, **style)
-            bottom = bottom + height * unit
-        at = inner.left + (split.threshold - low) / span * inner.width
-        ends = [floor, box.top - 0.04]
-        ax.plot([at, at], ends, color="black", linewidth=0.9 * box.scale, zorder=5)
+        floor = box.bottom + 2 * _LINE + 0.05
+        plot = Box(box.left + 0.08, box.top - 0.05, box.width - 0.16, box.top - 0.05 - floor)
+        self._draw_histogram(ax, plot, *split.projections(), split.threshold)
         features = weighted_sum(split.indices, split.weights, self.feature_names, 2, max_terms=2)
-        line = box.part(box.height - 2 * _LINE - 0.02, _LINE, margin=0.05)
+        line = box.part(box.height - 2 * _LINE - 0.04, _LINE, margin=0.05)
         line.write(ax, features, 6, color="0.3")
         _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
         """As the other glyph draws it."""
         return self.leaves.draw_leaf(ax, box, leaf)
+
+    def _draw_histogram(self, ax, box, values, goes_left, threshold):
+        """Rows of both sides, stacked, and the line."""
+        low = min(values.min(initial=np.inf), threshold)
+        high = max(values.max(initial=-np.inf), threshold)
+        edges = np.linspace(low, high if high > low else low + 1.0, self.n_bins + 1)
+        left, right = (np.histogram(values[side], edges)[0] for side in (goes_left, ~goes_left))
+        unit = box.height / max(1, np.max(left + right))
+        base = np.full(self.n_bins, box.bottom)
+        middle, top = base + left * unit, base + (left + right) * unit
+        scale = box.width / (edges[-1] - low)
+        places = box.left + (edges - low) * scale
+        for lower, upper, color in ((base, middle, NEGATIVE), (middle, top, POSITIVE)):
+            style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
+            ax.add_artist(StepPatch(upper, places, baseline=lower, **style))
+        at = box.left + (threshold - low) * scale
+        ends = [box.bottom, box.top + 0.02]
+        ax.plot([at, at], ends, color="black", linewidth=0.9, zorder=5)
 
 
 def _write_threshold(ax, box, name, split):

@@ -66,11 +66,10 @@ class Classes:
         largest = np.argsort(-shares, kind="stable")[: self.n_shown]
         lines = box.part(0.05).lines(self.n_shown, _LINE)
         for c, line in zip(largest[shares[largest] > 0], lines, strict=False):
-            width, height = shares[c] * box.width, 0.86 * _LINE
-            ax.barh(line.y, width, height, left=box.left, color="0.86", linewidth=0, zorder=2)
+            line.bar(ax, box.left, shares[c] * box.width, 0.86 * _LINE, "0.86")
             percent = f"{100 * shares[c]:.0f} %"
             line.write(ax, percent, 5.8, x=box.right - 0.02, ha="right", color="0.3")
-            room = box.width - 0.31
+            room = box.width - 0.35
             line.write(ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", room=room)
 
 
@@ -85,10 +84,10 @@ class Strip:
     def draw(self, ax, box, leaf):
         """Draw into a box."""
         shares = leaf.tree.leaf_value[leaf.node]
-        shares = shares / (shares.sum() or 1.0) * box.width
-        left = box.left + np.cumsum(shares) - shares
-        colors = [cluster_color(label) for label in range(len(shares))]
-        ax.barh(box.y, shares, 0.08, left=left, color=colors, linewidth=0, zorder=2)
+        widths = shares / (shares.sum() or 1.0) * box.width
+        starts = box.left + np.cumsum(widths) - widths
+        for label in np.flatnonzero(widths):
+            box.bar(ax, starts[label], widths[label], 0.08, cluster_color(label))
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,8 @@ class Name:
         """Draw into a box."""
         label = f"cluster {leaf.label}"
         if self.has_rows:
-            label += f"\n{leaf.rows.counts[leaf.node]:.0f} rows"
+            count = int(leaf.rows.counts[leaf.node])
+            label += f"\n{count} row{'s' if count != 1 else ''}"
         ax.text(
             box.x,
             box.y - 0.02,

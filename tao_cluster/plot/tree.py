@@ -24,8 +24,8 @@ _MOST_PIXELS = 60_000  # a side; the renderer stops at 2 ** 16
 _SPACE = 0.14  # between boxes, inches
 _HEADER = 0.17  # line above a node
 _MARGIN = 0.12
-_TITLE_LINE, _TITLE_SIZE = 0.17, 9
-_LEAST_WIDTH = 4.0
+_TITLE_LINE, _TITLE_SIZE = 0.155, 8
+_LEAST_WIDTH = 5.2  # inches, for the title
 
 
 def plot_tree(
@@ -61,7 +61,7 @@ def plot_tree(
         weights; a test of one feature is written out. "projection": histogram of w.x over the
         node's rows by the side they take. "auto": "image" if `image_shape` is given; else
         "words" if X is sparse or the tree uses more than 30 features; else "bars".
-        An object with the attributes and methods of :class:`tao_cluster.plot.glyphs.Glyph`
+        An object with the attributes and methods of :class:`tao_cluster.plot.Glyph`
         draws them as it likes.
     image_shape : (height, width), optional
         Draw features as pixels; height * width = n_features.
@@ -134,7 +134,7 @@ class _Picture:
         size, lines = self._size
         if ax is None:
             ax = _new_axes(size, len(lines))
-        scale = min(1.0, *(_inches(ax) / size)) if ax.get_figure() else 1.0
+        scale = min(1.0, *(_inches(ax) / size))
         for node in self.tree.decision_nodes:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
@@ -258,7 +258,7 @@ class _Picture:
             points += [(self._x[child], end + bend), (self._x[child], end)]
             codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3]
             style = {"edgecolor": "0.72", "facecolor": "none", "capstyle": "butt", "zorder": 1}
-            ax.add_patch(PathPatch(Path(points, codes), linewidth=width * scale, **style))
+            ax.add_artist(PathPatch(Path(points, codes), linewidth=width * scale, **style))
 
 
 def _new_axes(size, n_lines):
