@@ -89,6 +89,7 @@ def plot_tree(
 
     Examples
     --------
+    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from tao_cluster import TAOClustering
     >>> from tao_cluster.plot import plot_tree
@@ -98,6 +99,7 @@ def plot_tree(
     ...     model, iris.data, y=iris.target, feature_names=iris.feature_names,
     ...     class_names=iris.target_names)
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
+    >>> plt.close(ax.figure)
     """
     estimator, tree = tree, getattr(tree, "tree_", tree)
     if feature_names is None:
