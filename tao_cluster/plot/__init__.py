@@ -1,10 +1,16 @@
 """Pictures of trees, with matplotlib; no other part imports it."""
 
 from .curves import plot_history, plot_path, plot_tradeoff
+from .glyphs import Bars, Glyph, Image, Projection, Words
 from .regions import plot_regions
 from .tree import plot_tree, save_tree
 
 __all__ = [
+    "Bars",
+    "Glyph",
+    "Image",
+    "Projection",
+    "Words",
     "plot_history",
     "plot_path",
     "plot_regions",

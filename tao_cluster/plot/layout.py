@@ -2,6 +2,8 @@
 
 import numpy as np
 
+_LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06  # between levels, inches
+
 
 def tidy_positions(tree):
     """Horizontal position and depth of every node in a tidy drawing.
@@ -44,3 +46,29 @@ def tidy_positions(tree):
 def _outer(near, far):
     """Contour of two subtrees: the nearer one as deep as it goes, below that the other."""
     return np.concatenate([near, far[len(near) :]])
+
+
+def level_tops(depth, heights, x, children):
+    """How far below the top each level starts, and how far below it each ends.
+
+    A level is as high as its highest node; below it is room for edges, more where they go far
+    to the side.
+
+    Parameters
+    ----------
+    depth : int array of shape (n_nodes,)
+    heights, x : float arrays of shape (n_nodes,), inches
+    children : pair of int arrays of shape (n_nodes,), -1 at a leaf
+
+    Returns
+    -------
+    tops, bottoms : float arrays of shape (n_levels,), positive downwards
+    """
+    n_levels = depth.max() + 1
+    height, far = np.zeros(n_levels), np.zeros(n_levels)
+    np.maximum.at(height, depth, heights)
+    inner = np.flatnonzero(children[0] >= 0)
+    np.maximum.at(far, depth[inner], x[children[1][inner]] - x[inner])
+    gap = _LEAST_GAP + np.minimum(_MOST_GAP - _LEAST_GAP, _GAP_PER_INCH * far)
+    bottoms = np.cumsum(height + gap) - gap
+    return bottoms - height, bottoms

@@ -1,0 +1,126 @@
+"""The pictures of trees in docs/: digits, Fashion-MNIST, newsgroups and wine.
+
+    python -m benchmarks.pictures                    # all, two minutes
+    python -m benchmarks.pictures digits wine
+
+Fashion-MNIST and newsgroups need their files, see benchmarks/datasets.py.
+"""
+
+import argparse
+import io
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from PIL import Image
+from sklearn.datasets import load_digits, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.datasets import DATA_DIR, load, load_text
+from tao_cluster import TAOClustering
+from tao_cluster.plot import Words, plot_tree
+
+DOCS = Path(__file__).parents[1] / "docs"
+FASHION = ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker")
+FASHION += ("Bag", "Ankle boot")
+FASHION_ROWS = 10_000
+
+
+def digits():
+    """Signed weights as images, as the demonstration fits them."""
+    data = load_digits()
+    X = data.data / 16
+    model = TAOClustering(10, lambda_=8, depth=5, random_state=0).fit(X)
+    return _draw(
+        "digits", model, X, y=data.target, image_shape=(8, 8), panels=("mask", "centers", "history")
+    )
+
+
+def fashion_mnist():
+    """Clothes and shoes: a sample of the rows, sparse hyperplanes."""
+    X, n_clusters, _ = load("fashion_mnist")
+    with np.load(DATA_DIR / "fashion_mnist.npz") as file:
+        y = file["y"]
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:FASHION_ROWS])
+    X, y = X[rows], y[rows]
+    model = TAOClustering(n_clusters, lambda_=100, depth=4, init="bisecting", random_state=0).fit(X)
+    return _draw(
+        "Fashion-MNIST",
+        model,
+        X,
+        y=y,
+        class_names=FASHION,
+        image_shape=(28, 28),
+        panels=("mask", "centers", "history"),
+    )
+
+
+def newsgroups():
+    """Words at the nodes, newsgroups at the leaves."""
+    X, vocabulary = load_text()
+    model = TAOClustering(20, lambda_=0.1, depth=6, objective="spherical", random_state=0).fit(X)
+    y, names = _newsgroups()
+    return _draw(
+        "20 newsgroups", model, X, y=y, class_names=names, nodes=Words(vocabulary), dpi=110
+    )
+
+
+def wine():
+    """Tests of a few measurements, as bars."""
+    data = load_wine()
+    X = StandardScaler().fit_transform(data.data)
+    names = [name.split("_of_diluted")[0].replace("_", " ") for name in data.feature_names]
+    model = TAOClustering(3, lambda_=4, depth=3, random_state=0).fit(X)
+    cultivars = [f"cultivar {i}" for i in (1, 2, 3)]
+    return _draw("wine", model, X, y=data.target, class_names=cultivars, feature_names=names)
+
+
+PICTURES = {
+    "digits": digits,
+    "fashion_mnist": fashion_mnist,
+    "newsgroups": newsgroups,
+    "wine": wine,
+}
+
+
+def _newsgroups(name="newsgroups_a1"):
+    """Classes of the rows of `load_text`, and the last two parts of their names."""
+    with np.load(DATA_DIR / f"{name}.npz") as counts:
+        present = np.diff(counts["indptr"]) > 0
+    with np.load(DATA_DIR / f"{name}.meta.npz", allow_pickle=True) as meta:
+        names = [".".join(str(name).split(".")[-2:]) for name in meta["class_names"]]
+        return meta["y"][present], names
+
+
+def _draw(name, model, X, *, dpi=140, **options):
+    """Bytes of a picture with a title that says what the tree costs."""
+    tree = model.tree_
+    title = (
+        f"{name}: {tree.n_leaves} leaves, {tree.n_nonzero} weights, "
+        f"{model.cost_increase_:.2f} % above the free clustering"
+    )
+    figure = plot_tree(model, X, title=title, **options).figure
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, dpi=dpi)
+    plt.close(figure)
+    picture = Image.open(drawn).convert("RGB")
+    # Colours carry the weights: a palette that covers the rare ones, not that of most pixels.
+    method = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 3, "dither": Image.Dither.NONE}
+    picture.quantize(256, **method).save(small, "PNG", optimize=True)
+    return small.getvalue()
+
+
+def main():
+    """Write the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    parser.add_argument("--out", type=Path, default=DOCS, help="directory (default docs/)")
+    options = parser.parse_args()
+    for name in options.names or PICTURES:
+        path = options.out / f"{name}_tree.png"
+        path.write_bytes(PICTURES[name]())
+        print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
