@@ -12,6 +12,7 @@ STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
 STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
 _MARKERS = "osD^vPX*<>"
 _MOST_NOTES = 5
+_LOGARITHMIC = 8  # from this ratio of the largest to the smallest on
 _SIZE, _DPI = (5.0, 3.4), 150
 
 # What a tree's size is called, and how it is measured.
@@ -41,13 +42,16 @@ def plot_path(models, *, ax=None, title=None):
         y = [model.cost_increase_ for model in models]
         ax.plot(x, y, "-o", color="C0", markersize=4, linewidth=1)
         for i in _spread(x):
+            is_last = x[i] == max(x) > min(x)
             ax.annotate(
-                f"$\\lambda$ = {models[i].lambda_:.3g}",
+                f"$\\lambda$ = {_short(models[i].lambda_)}",
                 (x[i], y[i]),
                 textcoords="offset points",
-                xytext=(5, 5),
+                xytext=(2, 7) if is_last else (5, 5),
+                ha="right" if is_last else "left",
                 color="0.35",
             )
+        ax.margins(y=0.1)
         if len(models) > 2:
             best = knee(models)
             spot = (best.tree_.n_parameters, best.cost_increase_)
@@ -147,6 +151,11 @@ def plot_history(model, *, ax=None, title=None):
     return ax
 
 
+def _short(number):
+    """Three digits, without an exponent where there are more before the point."""
+    return f"{number:.3g}" if number < 1000 else f"{number:.0f}"
+
+
 def _spread(sizes):
     """Positions of a few sizes about evenly spread on a logarithmic axis."""
     sizes = np.log(sizes)
@@ -161,10 +170,12 @@ def _axes(ax):
 
 
 def _finish(ax, size_name, title):
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    low, high = ax.get_xlim()
+    if high > _LOGARITHMIC * max(low, 0.0):  # ticks of a shorter range would crowd
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.set_xlabel(size_name)
     ax.set_ylabel("cost over the free clustering, %")
