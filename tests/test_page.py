@@ -179,6 +179,8 @@ def test_pointing_shows_all_weights(page, path):
     assert len(page.all("#tip tr")) == min(len(indices), 25)
     largest = indices[np.abs(weights).argmax()]
     assert page.all("#tip td.name")[0].text == f"x{largest}"
+    for j in indices:
+        assert f"x{j} " in f"{tip.text} "
     page.point_at(page.one("#title"))
     assert not tip.is_displayed()
 

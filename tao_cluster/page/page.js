@@ -4,7 +4,7 @@
   const byId = (id) => document.getElementById(id);
   const [WIDTH, HEIGHT, GAP, LEVEL] = [112, 74, 12, 128];
   const LINES = 3; // weights shown in a node
-  const IN_TIP = 24; // weights shown in a tooltip
+  const IN_TIP = 24; // weights with a bar in a tooltip; others follow as text
   const LEGIBLE = 0.45; // a tree that fits at this scale or above is made to fit
   const state = { model: 0, folded: new Set(), row: null };
 
@@ -245,7 +245,11 @@
     });
     if (node.features.length > IN_TIP) {
       const line = html("tr");
-      line.append(html("td", { colspan: 3 }, `and ${node.features.length - IN_TIP} smaller ones`));
+      const rest = node.features.slice(IN_TIP).map(
+        (j, i) => `${data.names[j]} ${number(node.weights[IN_TIP + i], 2)}`,
+      );
+      const text = `and ${rest.length} smaller: ${rest.join(", ")}`;
+      line.append(html("td", { colspan: 3, class: "rest" }, text));
       table.append(line);
     }
     return table;
