@@ -11,26 +11,17 @@ most tests while mu is small), and with its defaults here.
 import argparse
 import time
 
-import numpy as np
 from sklearn.cluster import KMeans as FreeKMeans
 
 from benchmarks.datasets import DATASETS, load
 from greedy import ExKMC
 from tao_cluster import TAOClustering
 from tao_cluster.cart import cart_tree
-from tao_cluster.measures import cost_increase
-from tao_cluster.objectives import KMeans, cluster_means
+from tao_cluster.comparison import measure_tree
+from tao_cluster.objectives import KMeans
+from tao_cluster.reference import FreeClustering
 
 PUBLISHED = {"algorithm": "penalty", "refine": False, "lambda_": 0.0}
-
-
-def cost_of(tree, X, free_inertia):
-    """Percent over the free clustering, with the means of the tree's clusters as centres."""
-    objective, labels, weight = KMeans(), tree.predict(X), np.ones(len(X))
-    centers = cluster_means(X, labels, weight, labels.max() + 1)
-    return cost_increase(
-        objective.value(objective.prepare(X), labels, weight, centers), free_inertia
-    )
 
 
 def rows(X, k, n_leaves, reference, lambda_):
@@ -38,7 +29,9 @@ def rows(X, k, n_leaves, reference, lambda_):
     start = time.perf_counter()
     tree = cart_tree(X, reference.labels_, n_leaves)
     seconds = time.perf_counter() - start
-    yield "CART", cost_of(tree, X, reference.inertia_), tree, seconds
+    free = FreeClustering(reference.labels_, reference.cluster_centers_, reference.inertia_)
+    cart = measure_tree("CART", tree, X, KMeans(), free, seconds)
+    yield cart.method, cart.cost_increase, tree, seconds
     base = ExKMC(max_leaves=n_leaves)
     tao = {"split": "axis", "init": base, "lambda_": lambda_}
     for name, model in (

@@ -180,8 +180,12 @@ class TreeClustering(
         centers, inertia = optimal_centers(task.objective, task.data, labels, task.weight, free)
         free_labels = free.labels
         if task.row_of_input is not None:
-            labels = tree.leaf_label[tree.route(kernel_view(inputs.X), n_jobs=n_jobs)]
-            free_labels = _free_labels(inputs, task)
+            absent = np.flatnonzero(~inputs.present)
+            labels = labels[task.row_of_input]
+            labels[absent] = tree.leaf_label[
+                tree.route(kernel_view(inputs.X), absent, n_jobs=n_jobs)
+            ]
+            free_labels = _free_labels(inputs, task, absent)
         validate_data(self, inputs.given, skip_check_array=True)
         fitted = {
             "tree_": tree,
@@ -330,10 +334,9 @@ class TreeClustering(
         return tags
 
 
-def _free_labels(inputs, task):
+def _free_labels(inputs, task, absent):
     """Free cluster of each row of the input; -1 for rows of weight 0 that the objective refuses."""
     labels = task.free.labels[task.row_of_input]
-    absent = np.flatnonzero(~inputs.present)
     if len(absent):
         try:
             data = task.objective.prepare(inputs.space[absent])

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_array, check_scalar
 
+from .growing import Growing
 from .node_solvers import Split
 from .routing import kernel_view, project
-from .tree import Tree
 
 # Lengths are in units of the spread of the centres. A region with no ball of this radius on the
 # open side of its tests is rounding: many centres on one sphere, say, whose cells meet in a point.
@@ -80,7 +80,7 @@ def voronoi_tree(centers, max_leaves=4096):
     check_scalar(max_leaves, "max_leaves", Integral, min_val=1)
     kept = _distinct(centers)
     points = _normalised(centers[kept])
-    growing = _Growing()
+    growing = Growing()
     stack = [(0, 0, 1, _Region(inside=points))]
     while stack:
         node, best, rival, region = stack.pop()
@@ -96,7 +96,7 @@ def voronoi_tree(centers, max_leaves=4096):
         split = _bisector(centers[kept[best]], centers[kept[rival]])
         left, right = growing.split(node, split)
         stack += [(right, rival, rival + 1, halves[1]), (left, best, rival + 1, halves[0])]
-    return growing.tree(centers.shape[1]).prune()
+    return growing.to_tree(centers.shape[1]).prune()
 
 
 def bisector_tree(centers):
@@ -144,7 +144,7 @@ def bisector_tree(centers):
     """
     centers = _checked(centers)
     view = kernel_view(centers)
-    growing = _Growing()
+    growing = Growing()
     queue = deque([(0, _distinct(centers))])
     while queue:
         node, held = queue.popleft()
@@ -159,7 +159,7 @@ def bisector_tree(centers):
             continue
         left, right = growing.split(node, split)
         queue += [(left, held[goes_left]), (right, held[~goes_left])]
-    return growing.tree(centers.shape[1])
+    return growing.to_tree(centers.shape[1])
 
 
 # -------------------------------------------------------------------------- centres
@@ -294,38 +294,3 @@ class _Region:
         if found.status == 2 or (found.status == 0 and found.x[-1] <= _THINNEST):
             return None
         return self if found.x is None else replace(self, inside=(basis @ found.x[:-1])[None])
-
-
-class _Growing:
-    """A tree in the making: one root without a test, and what `split` adds below."""
-
-    def __init__(self):
-        self.left, self.right, self.splits, self.labels = [-1], [-1], [None], [-1]
-
-    @property
-    def n_leaves(self):
-        return (len(self.left) + 1) // 2
-
-    def split(self, node, split):
-        """Numbers of the two new nodes below `node`."""
-        children = len(self.left), len(self.left) + 1
-        self.left[node], self.right[node] = children
-        self.splits[node] = split
-        for column, blank in (
-            (self.left, -1),
-            (self.right, -1),
-            (self.splits, None),
-            (self.labels, -1),
-        ):
-            column += [blank, blank]
-        return children
-
-    def tree(self, n_features):
-        return Tree.from_splits(
-            self.left,
-            self.right,
-            [s and (s.indices, s.weights) for s in self.splits],
-            [s.threshold if s else 0.0 for s in self.splits],
-            self.labels,
-            n_features,
-        )

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .export.names import rows_text
-from .export.rules import to_rules
+from .export.rules import rule_of
 from .report import names_of, report, sorted_terms, tree_of
 from .routing import kernel_view, project
 
@@ -276,18 +276,16 @@ def cluster_profile(model, k, X=None, *, feature_names=None, sample_weight=None)
       features: height -0.75, width +0.25
     """
     names = names_of(model, feature_names)
-    options = {"feature_names": names, "sample_weight": sample_weight}
-    facts = report(model, X, **options)
+    facts = report(model, X, feature_names=names, sample_weight=sample_weight)
     clusters = facts["clusters"]
     if k not in range(len(clusters)):
         raise ValueError(f"The clusters are 0..{len(clusters) - 1}, got {k!r}.")
-    part, tree = clusters[int(k)], tree_of(model)
-    rules = dict(zip(tree.leaves.tolist(), to_rules(model, X=X, **options), strict=True))
+    part, tree, nodes = clusters[int(k)], tree_of(model), facts["nodes"]
     return ClusterProfile(
         part["cluster"],
         tuple(part["leaves"]),
-        tuple(rules[leaf] for leaf in part["leaves"]),
-        _roles(facts["nodes"], part, names),
+        tuple(rule_of(tree, nodes[leaf], names) for leaf in part["leaves"]),
+        _roles(nodes, part, names),
         part["size"],
         part["share"],
     )

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from .growing import Growing
 from .node_solvers import Split
 from .routing import kernel_view, project
 from .tree import Tree
@@ -227,29 +228,20 @@ def _grow(items, depth, bisect, label, n_features):
     -------
     Tree
     """
-    left, right, splits, leaf_label = [-1], [-1], [None], [-1]
+    growing = Growing()
     level = [(0, items)]
     for remaining in range(depth, -1, -1):
         below = []
         for node, held in level:
             sides = bisect(held, remaining) if remaining else None
             if sides is None:
-                leaf_label[node] = label(held)
+                growing.labels[node] = label(held)
                 continue
-            splits[node], goes_left = sides
-            left[node], right[node] = len(left), len(left) + 1
-            below += [(left[node], held[goes_left]), (right[node], held[~goes_left])]
-            for column, blank in ((left, -1), (right, -1), (splits, None), (leaf_label, -1)):
-                column.extend([blank, blank])
+            split, goes_left = sides
+            left, right = growing.split(node, split)
+            below += [(left, held[goes_left]), (right, held[~goes_left])]
         level = below
-    return Tree.from_splits(
-        left,
-        right,
-        [s and (s.indices, s.weights) for s in splits],
-        [s.threshold if s else 0.0 for s in splits],
-        leaf_label,
-        n_features,
-    )
+    return growing.to_tree(n_features)
 
 
 def _bisector(a, b):

@@ -31,7 +31,10 @@ def distinct_rows(X, space, weight, n_jobs=1):
     weight : float64 array, one a row
     group : int array of shape (n,), which of `rows` each row is equal to; None with them
     """
-    order, is_new = _sorted_rows(X, space, n_jobs)
+    parts = [X] if space is X else [X, space]
+    keys = [_keys(part, n_jobs) for part in parts]
+    order = np.lexsort(keys[::-1])
+    is_new = _is_new(parts, keys, order)
     if is_new.all() and np.all(weight == 1):
         return None, weight, None
     group = np.empty(len(order), dtype=np.intp)
@@ -41,14 +44,11 @@ def distinct_rows(X, space, weight, n_jobs=1):
 
 def content_order(X, n_jobs=1):
     """An order of the rows that follows from their contents, equal rows side by side."""
-    return _sorted_rows(X, X, n_jobs)[0]
+    return np.argsort(_keys(X, n_jobs), kind="stable")
 
 
-def _sorted_rows(X, space, n_jobs):
-    """An order in which equal rows are neighbours, and where another row begins in it."""
-    parts = [X] if space is X else [X, space]
-    keys = [_keys(part, n_jobs) for part in parts]
-    order = np.lexsort(keys[::-1])
+def _is_new(parts, keys, order):
+    """Where in an order by the keys another row begins."""
     same_key = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
     followers = np.flatnonzero(same_key) + 1
     equal = np.ones(len(followers), dtype=bool)
@@ -56,7 +56,7 @@ def _sorted_rows(X, space, n_jobs):
         equal &= _are_equal(part, order[followers - 1], order[followers])
     is_new = np.ones(len(order), dtype=bool)
     is_new[followers[equal]] = False
-    return order, is_new
+    return is_new
 
 
 def _keys(X, n_jobs):

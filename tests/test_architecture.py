@@ -24,6 +24,7 @@ LEVELS = {
         {"problem", "history", "tree_step"},
         {"criteria", "decisions", "reference", "schedules"},
         {"objectives", "penalties", "initial_trees", "exact_trees"},
+        {"growing"},
         {"node_solvers", "measures", "explanations", "page"},
         {"export"},
         {"report"},

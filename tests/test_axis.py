@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC, build_exkmc
-from tao_cluster import TAOClustering, Tree, tao_path
+from tao_cluster import TAOClustering, tao_path
 from tao_cluster.node_solvers import Axis, Split, is_axis_aligned, upright
 from tao_cluster.tree_step import TreeStep
 
@@ -67,18 +67,8 @@ def test_ties_go_to_the_lowest_feature_and_threshold():
 
 def test_upright_keeps_every_path(rng):
     tree = random_tree(rng, n_nodes=31)
-    splits = [
-        (indices[:1], np.sign(weights[:1])) if len(indices) else (indices, weights)
-        for indices, weights in map(tree.split, range(tree.n_nodes))
-    ]
-    tree = Tree.from_splits(
-        tree.children_left,
-        tree.children_right,
-        splits,
-        tree.threshold,
-        tree.leaf_label,
-        tree.n_features,
-    )
+    first = {i: (tree.split(i)[0][:1], np.sign(tree.split(i)[1][:1])) for i in tree.decision_nodes}
+    tree = tree.with_splits({i: (split, tree.threshold[i]) for i, split in first.items()})
     assert is_axis_aligned(tree)
     assert np.any(tree.split_weights < 0)
     turned = upright(tree)

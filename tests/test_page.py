@@ -43,17 +43,9 @@ def test_page_needs_nothing_from_elsewhere(path, digits):
 
 def test_page_of_a_large_tree_is_small(rng):
     tree = random_tree(rng, n_features=784, n_nodes=127, density=1.0)
-    splits = [
-        (indices, rng.normal(size=len(indices))) if len(indices) else None
-        for indices, _ in map(tree.split, range(tree.n_nodes))
-    ]
-    tree = Tree.from_splits(
-        tree.children_left,
-        tree.children_right,
-        splits,
-        tree.threshold,
-        tree.leaf_label,
-        784,
+    features = {i: tree.split(i)[0] for i in tree.decision_nodes}
+    tree = tree.with_splits(
+        {i: ((j, rng.normal(size=len(j))), tree.threshold[i]) for i, j in features.items()}
     )
     assert tree.n_leaves == 64
     assert len(to_html(tree, image_shape=(28, 28))) < 2_000_000

@@ -1,7 +1,7 @@
 """The nodes of a tree as a pandas DataFrame."""
 
 from ..report import report
-from .names import terms_text
+from .names import condition_text
 from .optional import need
 
 
@@ -57,10 +57,6 @@ def to_dataframe(
 def _row(node, precision, max_terms):
     terms = sorted(node["terms"], key=lambda term: term["feature"])
     left, right = node["children"] or (None, None)
-    test = ""
-    if not node["is_leaf"]:
-        test = f"{terms_text(node['terms'], precision, max_terms)} <= "
-        test += f"{node['threshold']:.{precision}g}"
     return {
         "node": node["id"],
         "parent": node["parent"],
@@ -69,7 +65,7 @@ def _row(node, precision, max_terms):
         "left": left,
         "right": right,
         "cluster": node["cluster"],
-        "test": test,
+        "test": "" if node["is_leaf"] else condition_text(node, precision, max_terms),
         "features": [term["feature"] for term in terms],
         "weights": [term["weight"] for term in terms],
         "threshold": node["threshold"],

@@ -1,7 +1,7 @@
 """The tree as text in Graphviz's DOT language."""
 
 from ..report import report
-from .names import rows_text, terms_text
+from .names import condition_text, rows_text
 
 
 def to_dot(tree, feature_names=None, precision=3, *, max_terms=6, X=None, sample_weight=None):
@@ -53,8 +53,7 @@ def _node_line(node, precision, max_terms):
     if node["is_leaf"]:
         label, style = f"cluster {node['cluster']}", ", style=rounded"
     else:
-        test = terms_text(node["terms"], precision, max_terms)
-        label, style = f"{test} <= {node['threshold']:.{precision}g}", ""
+        label, style = condition_text(node, precision, max_terms), ""
     if node["count"] is not None:
         label += f"\n{rows_text(node['count'], node['share'])}"
     return f'  {node["id"]} [label="{_escaped(label)}"{style}];'

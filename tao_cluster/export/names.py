@@ -1,8 +1,6 @@
-"""Weighted sums and counts as text, shared by every readable export."""
+"""Weighted sums, tests and counts as text, shared by every readable export."""
 
-from ..report import check_feature_names, sorted_terms
-
-__all__ = ["check_feature_names", "rows_text", "terms_text", "weighted_sum"]
+from ..report import sorted_terms
 
 
 def weighted_sum(indices, weights, feature_names, precision, max_terms=None):
@@ -29,6 +27,11 @@ def terms_text(terms, precision, max_terms=None):
         text += f"{sign}{factor}{term['name']}"
     hidden = len(terms) - len(shown)
     return text + (f" + {hidden} more" if hidden else "")
+
+
+def condition_text(node, precision, max_terms=None):
+    """The condition to go left at a decision node of a report: "0.5*a - 2*b <= 3"."""
+    return f"{terms_text(node['terms'], precision, max_terms)} <= {node['threshold']:.{precision}g}"
 
 
 def rows_text(count, share):

@@ -87,14 +87,28 @@ def to_rules(tree, feature_names=None, precision=3, *, max_terms=None, X=None, s
     """
     names = names_of(tree, feature_names)
     nodes = report(tree, X, feature_names=names, sample_weight=sample_weight)["nodes"]
-    rules = []
-    for leaf in tree_of(tree).leaves:
-        conditions = path_conditions(tree_of(tree), leaf)
-        premise = _premise(conditions, names, precision, max_terms)
-        count, share = nodes[leaf]["count"], nodes[leaf]["share"]
-        rows = "" if count is None else f" ({rows_text(count, share)})"
-        rules.append(f"{premise} then cluster {nodes[leaf]['cluster']}{rows}")
-    return rules
+    tree = tree_of(tree)
+    return [rule_of(tree, nodes[leaf], names, precision, max_terms) for leaf in tree.leaves]
+
+
+def rule_of(tree, leaf, feature_names, precision=3, max_terms=None):
+    """The sentence of one leaf.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf : dict, the leaf's node of a report
+    feature_names : list of str
+    precision, max_terms
+        As for :func:`to_rules`.
+
+    Returns
+    -------
+    str
+    """
+    premise = _premise(path_conditions(tree, leaf["id"]), feature_names, precision, max_terms)
+    rows = "" if leaf["count"] is None else f" ({rows_text(leaf['count'], leaf['share'])})"
+    return f"{premise} then cluster {leaf['cluster']}{rows}"
 
 
 def _premise(conditions, names, precision, max_terms):

@@ -1,7 +1,7 @@
 """The tree as indented text."""
 
 from ..report import report
-from .names import terms_text
+from .names import condition_text
 
 
 def to_text(tree, feature_names=None, precision=3, max_terms=None):
@@ -42,9 +42,8 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None):
             lines.append(f"{_indent(node['depth'])}cluster {node['cluster']}")
             continue
         left, right = (nodes[child] for child in node["children"])
-        test = f"{terms_text(node['terms'], precision, max_terms)} <= "
         todo.append((right, "else"))
-        todo.append((left, f"if {test}{node['threshold']:.{precision}g}"))
+        todo.append((left, f"if {condition_text(node, precision, max_terms)}"))
     return "\n".join(lines)
 
 

@@ -1,11 +1,10 @@
 """The exact node solver of axis-aligned trees: enumeration of the cuts of every feature."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..tree import Tree
 from .base import Split
 
 
@@ -91,21 +90,16 @@ def upright(tree):
     -------
     Tree; every row reaches the leaf it reached
     """
-    splits = [tree.split(node) for node in range(tree.n_nodes)]
-    turned = np.array([len(weights) == 1 and weights[0] < 0 for _, weights in splits])
+    turned = np.zeros(tree.n_nodes, dtype=bool)
+    turned[np.diff(tree.split_indptr) > 0] = tree.split_weights < 0
     left, right = tree.children_left, tree.children_right
-    return Tree.from_splits(
-        np.where(turned, right, left),
-        np.where(turned, left, right),
-        [
-            (indices, -weights) if is_turned else (indices, weights)
-            for (indices, weights), is_turned in zip(splits, turned, strict=True)
-        ],
+    return replace(
+        tree,
+        children_left=np.where(turned, right, left),
+        children_right=np.where(turned, left, right),
+        split_weights=np.abs(tree.split_weights),
         # -x > t, what went right, is x < -t.
-        np.where(turned, np.nextafter(-tree.threshold, -np.inf), tree.threshold),
-        tree.leaf_label,
-        tree.n_features,
-        tree.leaf_value,
+        threshold=np.where(turned, np.nextafter(-tree.threshold, -np.inf), tree.threshold),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from ..export.names import check_feature_names
+from ..report import names_of, tree_of
 from .boxes import Box, text_width, wrap
 from .glyphs import Glyph, choose_glyph
 from .layout import level_tops, tidy_positions
@@ -101,10 +101,8 @@ def plot_tree(
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     >>> plt.close(ax.figure)
     """
-    estimator, tree = tree, getattr(tree, "tree_", tree)
-    if feature_names is None:
-        feature_names = getattr(estimator, "feature_names_in_", None)
-    names = check_feature_names(feature_names, tree.n_features)
+    estimator, tree = tree, tree_of(tree)
+    names = names_of(estimator, feature_names)
     if X is None and y is not None:
         raise ValueError("y needs X, the rows whose classes it holds.")
     rows = None if X is None else Rows.of(tree, X, y, class_names)

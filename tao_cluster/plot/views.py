@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array
 
+from ..objectives.base import cluster_sums
 from .colors import cluster_color
 
 
@@ -66,11 +67,9 @@ class Rows:
     @cached_property
     def means(self):
         """Means of the leaves' rows, of shape (n_nodes, n_features); 0 without rows."""
-        n = len(self.leaf_of_row)
-        place = (self.leaf_of_row, np.arange(n))
-        membership = sp.csr_matrix((np.ones(n), place), shape=(self.tree.n_nodes, n))
-        sums = membership @ self.X
-        sums = sums.toarray() if sp.issparse(sums) else sums
+        shape = (self.tree.n_nodes, self.X.shape[1])
+        ones = np.ones(len(self.leaf_of_row))
+        sums = cluster_sums([(slice(None), self.X)], self.leaf_of_row, ones, shape)
         return sums / np.maximum(self.counts, 1)[:, None]
 
     @cached_property
