@@ -16,10 +16,10 @@ from sklearn.cluster import KMeans as FreeKMeans
 from benchmarks.datasets import DATASETS, load
 from greedy import ExKMC
 from tao_cluster import TAOClustering
-from tao_cluster.cart import cart_tree
-from tao_cluster.comparison import measure_tree
-from tao_cluster.objectives import KMeans
-from tao_cluster.reference import FreeClustering
+from tao_cluster.inspection.cart import cart_tree
+from tao_cluster.inspection.comparison import measure_tree
+from tao_cluster.problem.objectives import KMeans
+from tao_cluster.problem.reference import FreeClustering
 
 PUBLISHED = {"algorithm": "penalty", "refine": False, "lambda_": 0.0}
 

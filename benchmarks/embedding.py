@@ -15,10 +15,10 @@ from sklearn.decomposition import PCA
 from benchmarks.datasets import DATASETS, load
 from greedy import ExKMC
 from tao_cluster import tao_path
-from tao_cluster.cart import cart_tree
-from tao_cluster.comparison import Row, format_table, measure_tree
-from tao_cluster.objectives import KMeans
-from tao_cluster.reference import free_clustering
+from tao_cluster.inspection.cart import cart_tree
+from tao_cluster.inspection.comparison import Row, format_table, measure_tree
+from tao_cluster.problem.objectives import KMeans
+from tao_cluster.problem.reference import free_clustering
 
 
 def main():

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import DATA_DIR, load
-from tao_cluster.node_solvers import Liblinear, Newton
+from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 
 
 def problem(name):
@@ -42,7 +42,7 @@ def objective(split, X, goes_right, strength):
 def timed(solver, *arguments):
     """Result of a fit and its CPU seconds."""
     start = time.process_time()
-    split = solver.fit(*arguments)
+    split, _ = solver.solve(NodeProblem(*arguments))
     return split, time.process_time() - start
 
 
@@ -63,13 +63,13 @@ def main():
             solver.bind(X) for solver in (Newton(), Liblinear(options.eps), Liblinear(1e-6))
         )
         every = np.arange(X.shape[0])
-        newton.fit(every, goes_right, np.ones(len(every)), options.strengths[0], None)  # compiles
+        timed(newton, every, goes_right, np.ones(len(every)), options.strengths[0])  # compiles
         for n in options.rows:
             n_rows = X.shape[0] if n is None else n
             rows, weight, target = np.arange(n_rows), np.ones(n_rows), goes_right[:n_rows]
             flipped = target ^ (rng.random(n_rows) < 0.02)
             for strength in options.strengths:
-                best = fine.fit(rows, target, weight, strength)
+                best, _ = timed(fine, rows, target, weight, strength)
                 least = objective(best, X[:n_rows], target, strength)
                 cells = []
                 for solver in (newton, coarse):

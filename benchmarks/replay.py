@@ -20,13 +20,13 @@ from scipy.special import expit, xlogy
 from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import load
-from tao_cluster import TAOClustering
-from tao_cluster.node_solvers import Liblinear, Newton
+from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster.solvers import Liblinear, Newton
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """A node solver that keeps the arguments of every fit of another one."""
+    """A node solver that keeps every problem of another one."""
 
     solver: object
     calls: list = field(default_factory=list)
@@ -42,14 +42,15 @@ class _BoundRecorder:
     def __init__(self, bound, calls):
         self._bound, self._calls = bound, calls
 
-    def fit(self, rows, goes_right, weight, strength, *optional):
-        arrays = (rows.copy(), goes_right.copy(), weight.copy())
-        self._calls.append((*arrays, strength, *optional))
-        return self._bound.fit(rows, goes_right, weight, strength, *optional)
+    def solve(self, problem):
+        self._calls.append(problem)
+        return self._bound.solve(problem)
 
 
-def relative_gap(X, split, rows, goes_right, weight, strength):
+def relative_gap(X, split, problem):
     """Certified relative suboptimality of a split: scaled residuals at the best bias."""
+    rows, goes_right = problem.rows, problem.goes_right
+    weight, strength = problem.weight, problem.strength
     sign = np.where(goes_right, 1.0, -1.0)
     margin = X[rows][:, split.indices] @ split.weights
     penalty = strength * np.abs(split.weights).sum()
@@ -70,7 +71,7 @@ def relative_gap(X, split, rows, goes_right, weight, strength):
 def replay(solver, calls):
     """Results of all calls and the CPU seconds that they took."""
     start = time.process_time()
-    splits = [solver.fit(*call) for call in calls]
+    splits = [solver.solve(problem)[0] for problem in calls]
     return splits, time.process_time() - start
 
 
@@ -90,19 +91,18 @@ def main():
             lambda_=options.lambda_,
             depth=depth,
             n_init=1,
-            algorithm="penalty",
+            algorithm=PenaltyMethod(n_mu_steps=options.mu_steps),
             refine=False,
-            n_mu_steps=options.mu_steps,
             node_solver=recorder,
             random_state=0,
         ).fit(X)
         calls = recorder.calls
-        rows = np.mean([len(call[0]) for call in calls])
+        rows = np.mean([len(problem.rows) for problem in calls])
         print(f"{options.name} {X.shape}: {len(calls)} fits of {rows:.0f} rows on average")
         splits, seconds = replay(Newton().bind(X), calls)
         data = sp.csr_matrix(X)
         gap = max(
-            relative_gap(data, split, *call[:4]) for split, call in zip(splits, calls, strict=True)
+            relative_gap(data, split, problem) for split, problem in zip(splits, calls, strict=True)
         )
         print(f"Newton             {seconds:8.2f} s   gap {gap:.1e}", flush=True)
         for eps in (1e-2, 1e-4):

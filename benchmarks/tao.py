@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
 from tao_cluster import TAOClustering
-from tao_cluster.node_solvers import Liblinear
+from tao_cluster.solvers import Liblinear
 
 COLUMNS = "lambda  seed  cost %  non-zeros  parameters  leaves  steps  wall s  cpu s"
 

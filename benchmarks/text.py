@@ -13,10 +13,10 @@ import numpy as np
 
 from benchmarks.datasets import load_text
 from tao_cluster import tao_path
-from tao_cluster.cart import cart_tree
-from tao_cluster.comparison import Row, format_table, measure_tree
-from tao_cluster.objectives import SphericalKMeans
-from tao_cluster.reference import free_clustering
+from tao_cluster.inspection.cart import cart_tree
+from tao_cluster.inspection.comparison import Row, format_table, measure_tree
+from tao_cluster.problem.objectives import SphericalKMeans
+from tao_cluster.problem.reference import free_clustering
 
 
 def main():

@@ -1,16 +1,6 @@
 """Axis-aligned trees that explain a clustering: IMM, ExKMC, ExGreedy, ExShallow."""
 
-from .builders import build_exgreedy, build_exkmc, build_exshallow, build_imm
-from .estimators import IMM, ExGreedy, ExKMC, ExShallow, ExShallowSearch
+import lazy_loader
 
-__all__ = [
-    "IMM",
-    "ExGreedy",
-    "ExKMC",
-    "ExShallow",
-    "ExShallowSearch",
-    "build_exgreedy",
-    "build_exkmc",
-    "build_exshallow",
-    "build_imm",
-]
+# Names are loaded at first use (PEP 562, SPEC 1); __init__.pyi says where they are.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,15 +1,19 @@
 """The builders: pure functions from rows and reference centres to an axis-aligned tree."""
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from tao_cluster.routing import kernel_view
+from tao_cluster.core.growth import Growth
+from tao_cluster.core.routing import kernel_view
 
-from .growth import Growth, grow, with_midpoints
+from .growth import grow, with_midpoints
 from .points import Points
 from .rules import CenterLeaf, CutSurrogate, PartCenters
 
@@ -156,8 +160,7 @@ def build_exkmc(
         If a KeyboardInterrupt ended the expansion; the tree has the leaves made until then.
     """
     points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
-    growth, _ = expand(points, max_leaves, base)
-    return finish(growth, points, midpoints)
+    return finish(expand(points, max_leaves, base), points, midpoints)
 
 
 def leaf_budget(max_leaves, n_clusters):
@@ -187,7 +190,12 @@ def part_centers(points, keep_labels=False, depth_factor=0.0):
 
 
 def expand(points, max_leaves, base):
-    """Growth by the surrogate cost, and its number of leaves before that.
+    """The growth of :func:`expand_base` alone."""
+    return expand_base(points, max_leaves, base)[0]
+
+
+def expand_base(points, max_leaves, base):
+    """Growth by the surrogate cost, from IMM's tree or a single leaf.
 
     Parameters
     ----------
@@ -197,7 +205,8 @@ def expand(points, max_leaves, base):
 
     Returns
     -------
-    Growth, int
+    growth : Growth
+    n_base : int, leaves of the tree that it starts from
     """
     max_leaves = leaf_budget(max_leaves, len(points.positions))
     rule = CutSurrogate(points)
@@ -219,7 +228,7 @@ def expand(points, max_leaves, base):
         warnings.warn(
             f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return growth, n_base
 
@@ -229,5 +238,44 @@ def finish(growth, points, midpoints):
     tree = growth.to_tree(points.n_features)
     if midpoints:
         tree = with_midpoints(tree, points.X, points.positions)
-        growth.threshold = tree.threshold.tolist()
+        growth.splits = Growth.of(tree).splits
     return tree
+
+
+@dataclass(frozen=True)
+class GreedyStart:
+    """A method with its settings as an initial tree of :class:`tao_cluster.TAOClustering`.
+
+    Parameters
+    ----------
+    grow : callable(Points) -> Growth
+    midpoints : bool
+    n_jobs : int, optional
+    """
+
+    grow: Callable
+    midpoints: bool = False
+    n_jobs: int | None = None
+    deterministic: ClassVar[bool] = True
+    uses_distances: ClassVar[bool] = True
+
+    def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
+        """Tree for a free clustering.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        labels : int array of shape (n,)
+        centers : float array of shape (k, d)
+        sample_weight : float array of shape (n,)
+        rng : ignored
+        distances : float64 array of shape (n, k), default squared Euclidean ones
+            What a row costs in each cluster, where that is not measured between the rows of X.
+
+        Returns
+        -------
+        Tree
+        """
+        del rng
+        points = Points.of(X, centers, sample_weight, None, labels, self.n_jobs, distances)
+        return finish(self.grow(points), points, self.midpoints)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 
-from tao_cluster.routing import canonical_csr
+from tao_cluster.core.growth import Growth
+from tao_cluster.core.matrices import canonical_csr
 
 from .cuts import binary_cut, code_dense, code_stored
-from .growth import Cut, Growth, grow
+from .growth import Cut, grow
 from .nodes import binary_node
 from .points import Points, columns_of, nearest_two
 from .rules import CutSurrogate

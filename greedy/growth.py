@@ -1,13 +1,13 @@
-"""Growth of axis-aligned trees: one explicit queue for every method, no recursion."""
+"""Best-first growth of axis-aligned trees: one explicit queue for every method, no recursion."""
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from tao_cluster.routing import kernel_view, project
-from tao_cluster.tree import Tree
+from tao_cluster.core.routing import kernel_view, project
+from tao_cluster.core.split import Split
 
 
 @dataclass(frozen=True)
@@ -32,79 +32,18 @@ class Rule(Protocol):
         """The two leaves that a cut makes of one."""
 
 
-@dataclass
-class Growth:
-    """Node arrays of a growing tree, in the order in which nodes appear.
-
-    Every node keeps the label it had as a leaf, so the tree at any earlier step is a prefix
-    of the arrays.
-    """
-
-    left: list = field(default_factory=list)
-    right: list = field(default_factory=list)
-    feature: list = field(default_factory=list)
-    threshold: list = field(default_factory=list)
-    label: list = field(default_factory=list)
-
-    @classmethod
-    def of(cls, tree):
-        """The growth of a tree that is there: its nodes as they are numbered."""
-        is_test = np.diff(tree.split_indptr) > 0
-        feature = np.full(tree.n_nodes, -1)
-        feature[is_test] = tree.split_indices
-        arrays = (tree.children_left, tree.children_right, feature)
-        return cls(*(array.tolist() for array in (*arrays, tree.threshold, tree.leaf_label)))
-
-    @property
-    def n_nodes(self):
-        """Number of nodes."""
-        return len(self.left)
-
-    @property
-    def n_leaves(self):
-        """Number of leaves."""
-        return (len(self.left) + 1) // 2
-
-    def add(self, label):
-        """Append a leaf; returns its number."""
-        for column in (self.left, self.right, self.feature):
-            column.append(-1)
-        self.threshold.append(0.0)
-        self.label.append(int(label))
-        return self.n_nodes - 1
-
-    def split(self, node, cut, labels):
-        """Make a leaf a decision node; returns the numbers of its children."""
-        self.feature[node], self.threshold[node] = int(cut.feature), float(cut.threshold)
-        self.left[node], self.right[node] = (self.add(label) for label in labels)
-        return self.left[node], self.right[node]
-
-    def history(self):
-        """One record a cut, in their order: node, feature, threshold, leaves after it."""
-        cut = [i for i in range(self.n_nodes) if self.left[i] >= 0]
-        return [
-            {
-                "node": i,
-                "feature": self.feature[i],
-                "threshold": self.threshold[i],
-                "leaves": step + 2,
-            }
-            for step, i in enumerate(sorted(cut, key=self.left.__getitem__))
-        ]
-
-    def to_tree(self, n_features, n_nodes=None):
-        """The tree of all nodes, or of the first `n_nodes`."""
-        n = self.n_nodes if n_nodes is None else n_nodes
-        left = np.array(self.left[:n])
-        is_leaf = (left < 0) | (left >= n)
-        return Tree.from_splits(
-            np.where(is_leaf, -1, left),
-            np.where(is_leaf, -1, self.right[:n]),
-            [None if is_leaf[i] else ([self.feature[i]], [1.0]) for i in range(n)],
-            np.where(is_leaf, 0.0, self.threshold[:n]),
-            np.where(is_leaf, self.label[:n], -1),
-            n_features,
-        )
+def history(growth):
+    """One record a cut, in their order: node, feature, threshold, leaves after it."""
+    cut = [node for node, split in enumerate(growth.splits) if split is not None]
+    return [
+        {
+            "node": node,
+            "feature": int(growth.splits[node].indices[0]),
+            "threshold": growth.splits[node].threshold,
+            "leaves": step + 2,
+        }
+        for step, node in enumerate(sorted(cut, key=growth.left.__getitem__))
+    ]
 
 
 def grow(growth, leaves, rule, max_leaves=None):
@@ -138,7 +77,8 @@ def grow(growth, leaves, rule, max_leaves=None):
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
         parts = rule.divide(leaves.pop(node), cut)
-        children = growth.split(node, cut, [part.label for part in parts])
+        split = Split.of_feature(cut.feature, cut.threshold)
+        children = growth.split(node, split, [part.label for part in parts])
         for child, part in zip(children, parts, strict=True):
             leaves[child] = part
             enqueue(child)

@@ -9,11 +9,13 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numba import types
 from numba.extending import overload
-from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
-from tao_cluster._jit import jit
-from tao_cluster.objectives import cluster_means
-from tao_cluster.routing import canonical_csr, kernel_view
+from tao_cluster.core.jit import jit
+from tao_cluster.core.matrices import check_rows
+from tao_cluster.core.routing import kernel_view
+from tao_cluster.problem.inputs import check_embedding, check_sample_weight
+from tao_cluster.problem.objectives import cluster_means
 
 # Whole numbers up to here stay, so that weight 2 is exactly the row twice. A price is rounded
 # before it is multiplied by the weight: large weights would multiply the rounding.
@@ -91,16 +93,14 @@ class Points:
             If X, the centres or the embedding have NaN or infinite values or shapes that do
             not fit, or the weights are negative or all zero.
         """
-        X = _check_rows(X, "X")
-        space = X if embedding is None else _check_rows(embedding, "embedding")
+        X = check_rows(X)
+        space = X if embedding is None else check_embedding(embedding, X.shape[0])
         centers = check_array(centers, dtype=np.float64, input_name="centers")
-        if space.shape[0] != X.shape[0]:
-            raise ValueError(f"embedding has {space.shape[0]} rows, X has {X.shape[0]}.")
         if centers.shape[1] != space.shape[1]:
             raise ValueError(
                 f"The centres have {centers.shape[1]} features, the rows {space.shape[1]}."
             )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_sample_weight(sample_weight, X)
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry.")
         if distances is None:
@@ -172,11 +172,6 @@ class Points:
                 delayed(search)(self.columns, *arguments, lo, hi) for lo, hi in parts
             )
         return min((cut for cut in cuts if cut[1] >= 0), default=None)
-
-
-def _check_rows(X, name):
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
-    return canonical_csr(X) if sp.issparse(X) else X
 
 
 def _check_labels(labels, n_rows, n_clusters):

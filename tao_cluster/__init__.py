@@ -1,17 +1,12 @@
 """Explainable clustering by decision trees: sparse oblique trees by TAO clustering."""
 
-from .estimator import TAOClustering
-from .exact_trees import bisector_tree, voronoi_tree
-from .path import knee, tao_path
-from .tree import Tree
+import lazy_loader
+
+from . import _aliases
 
 __version__ = "0.1.0"
-__all__ = [
-    "TAOClustering",
-    "Tree",
-    "__version__",
-    "bisector_tree",
-    "knee",
-    "tao_path",
-    "voronoi_tree",
-]
+
+# Names are loaded at first use (PEP 562, SPEC 1); __init__.pyi says where they are.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+_aliases.install(__name__)

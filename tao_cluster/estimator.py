@@ -1,54 +1,32 @@
 """TAOClustering: parameters, validation and wiring of the parts; no algorithm."""
 
-import contextlib
 import copy
-import functools
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from tqdm.auto import tqdm
 
-from ._threads import one_thread
-from .algorithms import (
-    ALGORITHMS,
-    Plan,
-    follow_path,
-    lambda_grid,
-    search_path,
-    until_interrupted,
-)
-from .alternation import Schedule
 from .base import TreeClustering
-from .goals import goal_of
-from .history import History
-from .initial_trees import BUILDERS, OWN, InitialTree
-from .measures import cost_increase
-from .node_solvers import NodeSolver
-from .objectives import Objective, cluster_means
-from .parts import NODE_SOLVERS, OBJECTIVES, PENALTIES, Parts
-from .penalties import Penalty
-from .problem import Problem, with_histograms
-from .routing import kernel_view
-from .schedules import Geometric
-from .splits import SPLITS
-from .tree import Tree
-from .tree_step import TreeStep
+from .core.tree import Tree
+from .search.fit import until_interrupted
+from .search.method import Method
+from .search.settings import ALGORITHMS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
+from .search.split_kinds import SPLIT_KINDS
+from .search.starts.named import NAMES
 
-# Initial trees are compared on a sample of so many rows where there are twice as many.
-_PILOT_ROWS = 10_000
+_OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
 
 
 def _has_histograms(estimator):
     """Whether the leaves of an estimator's tree have histograms, or will have."""
     if hasattr(estimator, "tree_"):
         return estimator.tree_.leaf_value is not None
-    return not estimator._parts().penalty.is_binary
+    return not estimator._method().settings.penalty.is_binary
 
 
 class TAOClustering(TreeClustering):
@@ -103,9 +81,10 @@ class TAOClustering(TreeClustering):
     max_cost_increase : float, optional
         Instead of `lambda_`: the fewest parameters with at most so many percent above the cost
         of the free clustering.
-    algorithm : {"auto", "direct", "penalty"}, default="auto"
+    algorithm : {"auto", "direct", "penalty"}, DirectForm or PenaltyMethod, default="auto"
         "auto" is "direct", or "penalty" where the node solver takes no instance weights or
-        the penalty asks for histogram leaves, which the direct form cannot do with.
+        the penalty asks for histogram leaves, which the direct form cannot do with. Settings of
+        the penalty method are those of :class:`tao_cluster.PenaltyMethod`.
     refine : bool, default=True
         Whether direct passes, and refits as `relax` says, end the penalty method, where "auto"
         would not exclude them. The paper's setting is ``algorithm="penalty", refine=False``.
@@ -114,22 +93,11 @@ class TAOClustering(TreeClustering):
         thresholds: features that matter little go first (adaptive lasso), then 3 % of
         lambda is left (relaxed lasso). About half the parameters at the same cost. Of
         axis-aligned trees, whether leaves are regrown.
-    mu_factor : float > 1, default=1.1
-        mu grows by this factor a step. This and the next two are of the penalty method.
-    n_mu_steps : int, default=100
-        Most steps along mu.
-    tao_iter, init_tao_iter : int, default=5 and 20
-        Most passes over the tree at each mu and in the direct fit.
     node_solver : {"auto", "newton", "liblinear"} or NodeSolver, default="auto"
         Solver of the logistic regression at an oblique node. "auto" is "newton", ours: warm
         starts, instance weights, a certified gap. "liblinear", the paper's, takes sample weights
         that are multiples of one number, and does not do the direct form. For axis-aligned nodes
         "auto" is exact enumeration, the only one.
-    max_iter : int, default=100
-        Most iterations of the clustering step at each mu (penalty method).
-    tol : float, default=0
-        The clustering step ends when no assignment changes, or when its objective falls by
-        no more than this share.
     trim : float in [0, 1], default=0.05
         At the end, weights whose terms w_j x_j vary less than this share of the largest at
         their node are removed where that moves no row; 0 keeps all. The default removes about
@@ -234,24 +202,18 @@ class TAOClustering(TreeClustering):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "lambda_": [Interval(Real, 0, None, closed="left")],
         "depth": [Interval(Integral, 0, None, closed="left")],
-        "objective": [StrOptions(set(OBJECTIVES)), Objective],
-        "split": [StrOptions(set(SPLITS))],
-        "penalty": [StrOptions(set(PENALTIES)), Penalty],
-        "init": [StrOptions({*OWN, *BUILDERS}), Tree, InitialTree],
+        "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
+        "split": [StrOptions(set(SPLIT_KINDS))],
+        "penalty": [StrOptions(set(PENALTIES)), HasMethods(["leaf", "table"])],
+        "init": [StrOptions(set(NAMES)), Tree, HasMethods("build")],
         "reference": [None, "array-like", HasMethods("fit")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_parameters": [None, Interval(Integral, 1, None, closed="left")],
         "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
-        "algorithm": [StrOptions({"auto", *ALGORITHMS})],
+        "algorithm": [StrOptions({"auto", *ALGORITHMS}), HasMethods("run")],
         "refine": ["boolean"],
         "relax": ["boolean"],
-        "mu_factor": [Interval(Real, 1, None, closed="neither")],
-        "n_mu_steps": [Interval(Integral, 0, None, closed="left")],
-        "tao_iter": [Interval(Integral, 1, None, closed="left")],
-        "init_tao_iter": [Interval(Integral, 0, None, closed="left")],
-        "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), NodeSolver],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
         "trim": [Interval(Real, 0, 1, closed="both")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -275,13 +237,7 @@ class TAOClustering(TreeClustering):
         algorithm="auto",
         refine=True,
         relax=True,
-        mu_factor=1.1,
-        n_mu_steps=100,
-        tao_iter=5,
-        init_tao_iter=20,
         node_solver="auto",
-        max_iter=100,
-        tol=0.0,
         trim=0.05,
         n_jobs=None,
         random_state=None,
@@ -301,13 +257,7 @@ class TAOClustering(TreeClustering):
         self.algorithm = algorithm
         self.refine = refine
         self.relax = relax
-        self.mu_factor = mu_factor
-        self.n_mu_steps = n_mu_steps
-        self.tao_iter = tao_iter
-        self.init_tao_iter = init_tao_iter
         self.node_solver = node_solver
-        self.max_iter = max_iter
-        self.tol = tol
         self.trim = trim
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -316,13 +266,8 @@ class TAOClustering(TreeClustering):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
-        if not self._parts().can_be_direct:
-            raise ValueError(
-                "A path needs penalty='zero-one' and a node solver with instance weights, as "
-                "node_solver='auto' is."
-            )
-        if goal_of(self.max_parameters, self.max_cost_increase) is not None:
-            raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
+        method = self._method()
+        method.check_path()
         if lambdas is not None:
             lambdas = np.atleast_1d(lambdas)
             lambdas = np.sort(
@@ -330,60 +275,20 @@ class TAOClustering(TreeClustering):
             )
             if not lambdas[0] > 0:
                 raise ValueError("lambdas must be positive.")
-        inputs = self._inputs(X, sample_weight, embedding)
-        return list(until_interrupted(self._models(inputs, lambdas)))
+        return list(until_interrupted(self._models(method, lambdas, X, sample_weight, embedding)))
 
-    def _models(self, inputs, lambdas):
+    def _models(self, method, lambdas, X, sample_weight, embedding):
         """Yield the fitted copies of a path."""
-        task = self._task(inputs)
-        for lambda_, tree, attributes in self._explain_path(task, lambdas):
+        inputs, rows, problem = self._freeze(method, X, sample_weight, embedding)
+        for lambda_, result in method.fit_path(problem, lambdas):
             model = copy.copy(self).set_params(lambda_=lambda_)
-            model._store(inputs, task, tree, attributes)
+            model._store(X, inputs, rows, problem, result)
             yield model
 
-    def _objective(self):
-        return self._parts().objective
-
-    def _parts(self):
-        return Parts.of(self.objective, self.penalty, self.split, self.node_solver)
-
-    def _check_parts(self, X, weight):
-        has_goal = goal_of(self.max_parameters, self.max_cost_increase) is not None
-        self._parts().check(X, weight, has_goal or self._algorithm() == "direct")
-
-    def _algorithm(self):
-        if self.algorithm != "auto":
-            return self.algorithm
-        return "direct" if self._parts().can_be_direct else "penalty"
-
-    def _explain(self, task):
-        """Final tree and what else a fit leaves behind."""
-        goal = goal_of(self.max_parameters, self.max_cost_increase)
-        with self._plan(task) as plan:
-            if goal is None:
-                *_, state = until_interrupted(ALGORITHMS[self._algorithm()](plan, self.lambda_))
-                return self._final(plan, state), self._attributes(plan, self.lambda_)
-            lambdas = lambda_grid(plan.form.problem, task.X)
-            measure = functools.partial(self._measure, plan)
-            search = search_path(plan, lambdas, goal, measure)
-            found = list(until_interrupted(search))
-            _, trees, costs = zip(*found, strict=True)
-            lambda_, tree, _ = found[goal.choose(costs, trees)]
-            return tree, self._attributes(plan, lambda_)
-
-    def _measure(self, plan, state):
-        """The tree that a state stands for and its cost increase, percent."""
-        tree = self._final(plan, state)
-        return tree, cost_increase(state.inertia, plan.form.problem.free.inertia)
-
-    def _explain_path(self, task, lambdas):
-        """Yield lambda, final tree and attributes along growing lambda; see `tao_path`."""
-        with self._plan(task) as plan:
-            if lambdas is None:
-                lambdas = lambda_grid(plan.form.problem, task.X)
-            for point in follow_path(plan, lambdas):
-                tree = self._final(plan, point.result)
-                yield point.lambda_, tree, self._attributes(plan, point.lambda_)
+    def _method(self):
+        """The parameters as the method that they stand for, resolved and checked once."""
+        settings = Settings.of(self.get_params(deep=False), effective_n_jobs(self.n_jobs))
+        return Method(settings, self.random_state, self.verbose)
 
     @available_if(_has_histograms)
     def predict_proba(self, X):
@@ -403,75 +308,56 @@ class TAOClustering(TreeClustering):
         leaves = self.apply(X)
         return self.tree_.leaf_value[leaves]
 
-    @contextlib.contextmanager
-    def _plan(self, task):
-        """What is to be run, on one thread of the libraries and under a progress bar."""
-        schedule = Schedule(
-            Geometric(self.mu_factor, self.n_mu_steps),
-            self.init_tao_iter,
-            self.tao_iter,
-            self.max_iter,
-            self.tol,
-        )
-        shown = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
-        with one_thread(), tqdm(desc="trees", disable=not self.verbose) as bar:
 
-            def show(record):
-                bar.set_postfix({name: record[name] for name in shown})
-                bar.update()
+def tao_path(
+    X,
+    n_clusters=8,
+    lambdas=None,
+    depth=5,
+    *,
+    sample_weight=None,
+    embedding=None,
+    **parameters,
+):
+    """Fit trees along growing lambda, each from the tree before.
 
-            history = History(show)
-            form = self._form(task, history)
-            pilot = functools.partial(self._pilot, task, history)
-            trees = functools.partial(self._initial_trees, task)
-            can_finish = self._parts().can_be_direct
-            refine, relax = self.refine and can_finish, self.relax and can_finish
-            yield Plan(form, pilot, trees, schedule, refine, relax)
+    The initial trees, the conversion of X and the reference are shared, and a warm start needs
+    few steps, so that ten trees cost about as much as two or three fits.
 
-    def _form(self, task, history):
-        """The direct form of a task, with the parts that other algorithms share."""
-        parts = self._parts()
-        solver = parts.solver.bind(task.X)
-        step = TreeStep(kernel_view(task.X), solver, effective_n_jobs(self.n_jobs))
-        problem = Problem(task.objective, parts.penalty, task.data, task.weight, task.free)
-        return parts.kind.form(problem, step, history)
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, d)
+    n_clusters : int, default=8
+    lambdas : array-like of positive floats, default None
+        They are sorted. None chooses ten from the data, from a nearly free tree to one with
+        about a leaf a cluster and a feature or two a node.
+    depth : int, default=5
+    sample_weight, embedding
+        As for :meth:`TAOClustering.fit`.
+    **parameters
+        Further parameters of :class:`TAOClustering`: `n_init`, `reference`, `random_state`, ...
+        The direct form is used whatever `algorithm` is.
 
-    def _pilot(self, task, history):
-        """The direct form of a random sample of the rows, None if all can be looked at."""
-        n_rows = task.X.shape[0]
-        if n_rows < 2 * _PILOT_ROWS or not SPLITS[self.split].samples_rows:
-            return None
-        rng = check_random_state(self.random_state)
-        rows = np.sort(rng.choice(n_rows, _PILOT_ROWS, replace=False))
-        return self._form(task.of_rows(rows), history)
+    Returns
+    -------
+    list of TAOClustering
+        Fitted, in order of `lambda_`. Their `history_` goes from the start of the path to them.
 
-    def _final(self, plan, state):
-        """The tree of a state as users get it."""
-        form = plan.form
-        tree = SPLITS[self.split].tidy(state.pruned, form.step, self.trim)
-        if not form.problem.penalty.is_binary and tree.leaf_value is None:
-            # The initial tree is the result: nobody has filled its leaves.
-            leaf_of_row = form.step.route(tree)
-            return with_histograms(tree, leaf_of_row, form.problem)
-        return tree
+    Raises
+    ------
+    ValueError
+        If `lambdas` are not positive and finite, if a goal is given (choose by :func:`knee`), or
+        for the reasons of `TAOClustering.fit`.
 
-    def _attributes(self, plan, lambda_):
-        """Fitted attributes beside the tree."""
-        history = [dict(record) for record in plan.form.history.records]
-        return {"history_": history, "n_iter_": len(history), "best_lambda_": lambda_}
-
-    def _initial_trees(self, task):
-        """Yield the initial trees; one only if its builder draws no random numbers."""
-        kind = SPLITS[self.split]
-        # A copy: a builder may count the trees that it has built.
-        init = copy.copy(kind.initial_tree(self.init, self.depth, self.n_clusters))
-        rng = check_random_state(self.random_state)
-        free, centers, options = task.free, task.free.centers, {}
-        if task.space is not task.X or not getattr(task.objective, "centers_are_means", False):
-            centers = cluster_means(task.X, free.labels, task.weight, len(centers))
-            if getattr(init, "uses_distances", False):
-                options["distances"] = task.objective.distances(task.data, free.centers)
-        for _ in range(1 if getattr(init, "deterministic", False) else self.n_init):
-            tree = init.build(task.X, free.labels, centers, task.weight, rng, **options)
-            kind.check_start(tree)
-            yield tree
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import tao_path
+    >>> models = tao_path(load_iris().data, 3, depth=2, random_state=0)
+    >>> sizes = [model.tree_.n_parameters for model in models]
+    >>> sizes[0] > sizes[-1]
+    True
+    """
+    return TAOClustering(n_clusters, depth=depth, **parameters).fit_path(
+        X, lambdas, sample_weight, embedding
+    )

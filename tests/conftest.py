@@ -8,6 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster import Tree
+from tao_cluster.solvers import NodeProblem
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -32,6 +33,11 @@ def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
         threshold.append(float(rng.integers(-2, 3)))
         label.append(-1)
     return Tree.from_splits(left, right, splits, threshold, label, n_features)
+
+
+def solve(bound, *terms, **options):
+    """The split that a bound solver finds for NodeProblem(*terms, **options)."""
+    return bound.solve(NodeProblem(*terms, **options))[0]
 
 
 @pytest.fixture

@@ -18,10 +18,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster import objectives as objectives_module
-from tao_cluster.initial_trees import Bisecting, Centroids
-from tao_cluster.measures import cost_increase
-from tao_cluster.node_solvers import Liblinear, Newton, Split
+from tao_cluster.core.split import Split
+from tao_cluster.inspection.measures import cost_increase
+from tao_cluster.problem import objectives as objectives_module
+from tao_cluster.search.starts.initial import Bisecting, Centroids
+from tao_cluster.solvers import Liblinear, Newton
 
 
 @parametrize_with_checks(

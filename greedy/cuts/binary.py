@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from tao_cluster._jit import jit
+from tao_cluster.core.jit import jit
 
 from .codes import N_BINS
 

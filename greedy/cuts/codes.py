@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster._jit import jit
+from tao_cluster.core.jit import jit
 
 N_BINS = 256  # as many as a byte can tell
 _BLOCK = 32  # features whose sums over their bins stay in the cache together

@@ -4,7 +4,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from tao_cluster._jit import jit
+from tao_cluster.core.jit import jit
 
 _CHUNK = 256  # rows whose values of a feature are copied side by side before they are compared
 _BIN = 16  # rows a bin, about, of those between two edges

@@ -4,7 +4,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from tao_cluster._jit import jit
+from tao_cluster.core.jit import jit
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31

@@ -1,0 +1,19 @@
+from .core.tree import Tree
+from .estimator import TAOClustering, tao_path
+from .search.descent.direct_form import DirectForm
+from .search.descent.penalty_method import PenaltyMethod
+from .search.goals import knee
+from .search.starts.exact import bisector_tree, voronoi_tree
+
+__version__: str
+__all__ = [
+    "DirectForm",
+    "PenaltyMethod",
+    "TAOClustering",
+    "Tree",
+    "__version__",
+    "bisector_tree",
+    "knee",
+    "tao_path",
+    "voronoi_tree",
+]

@@ -1,0 +1,85 @@
+"""Rows of numbers, dense or CSR: their canonical form, blocks of rows, moments of columns."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_array
+
+FLOATS = [np.float64, np.float32]
+
+# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
+_BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
+
+_MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
+
+
+def check_rows(X, name="X", estimator=None):
+    """X as an array or canonical CSR matrix of floats; no copy where it is that already.
+
+    Raises
+    ------
+    ValueError
+        If X has NaN or infinite values or is no matrix.
+    """
+    return canonical(
+        check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=estimator, input_name=name)
+    )
+
+
+def canonical(X):
+    """CSR input with sorted, unique indices, of 32 bits where they suffice; no needless copy.
+
+    Norms, k-means and LIBLINEAR would each read another matrix from repeated entries, and
+    scikit-learn's k-means needs 32 bits.
+    """
+    if not sp.issparse(X):
+        return X
+    X = canonical_csr(X)
+    if X.nnz > np.iinfo(np.int32).max or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sp.csr_matrix(parts, shape=X.shape)
+
+
+def canonical_csr(X):
+    """CSR with sorted, unique indices of a sparse X; X itself if it is that, else a copy."""
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def row_blocks(X):
+    """Slices of consecutive rows whose stored values fit into the cache.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    """
+    n_rows, row_size = X.shape
+    if sp.issparse(X):
+        row_size = X.nnz / max(n_rows, 1)
+    step = max(_MIN_BLOCK_ROWS, int(_BLOCK_VALUES / max(row_size, 1)))
+    for start in range(0, n_rows, step):
+        yield slice(start, start + step)
+
+
+def variances(X):
+    """Variance of each column: float array of shape (d,)."""
+    if sp.issparse(X):
+        return mean_variance_axis(X, axis=0)[1]
+    mean, squares = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
+    for start in range(0, len(X), _MOMENT_ROWS):  # X.var() would take a copy of X
+        squares += ((X[start : start + _MOMENT_ROWS] - mean) ** 2).sum(axis=0)
+    return squares / len(X)
+
+
+def largest_spread(X):
+    """Largest standard deviation of a column."""
+    return float(np.sqrt(variances(X).max()))
+
+
+def power_of_two(size):
+    """Power of two near a size, by which one divides without rounding; 1 for 0."""
+    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

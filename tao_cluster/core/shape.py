@@ -1,0 +1,90 @@
+"""What follows from the arrays of a tree: its leaves, depths, paths and sizes."""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+
+class Shape:
+    """Base of a tree: properties that are worked out of its arrays, once."""
+
+    @property
+    def n_nodes(self):
+        """Number of nodes, leaves included."""
+        return len(self.children_left)
+
+    @cached_property
+    def leaves(self):
+        """Node numbers of the leaves, increasing."""
+        return frozen(np.flatnonzero(self.children_left < 0))
+
+    @cached_property
+    def decision_nodes(self):
+        """Node numbers of the decision nodes, increasing."""
+        return frozen(np.flatnonzero(self.children_left >= 0))
+
+    @property
+    def n_leaves(self):
+        """Number of leaves."""
+        return len(self.leaves)
+
+    @cached_property
+    def parent(self):
+        """Parent of each node, -1 for the root: int32 array of shape (n_nodes,)."""
+        parent = np.full(self.n_nodes, -1, dtype=np.int32)
+        for children in (self.children_left, self.children_right):
+            parent[children[self.decision_nodes]] = self.decision_nodes
+        return frozen(parent)
+
+    @cached_property
+    def depth(self):
+        """Number of tests above each node: int32 array of shape (n_nodes,)."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        for node in range(1, self.n_nodes):  # parents come first
+            depth[node] = depth[self.parent[node]] + 1
+        return frozen(depth)
+
+    @property
+    def max_depth(self):
+        """Largest number of tests on a path; 0 for a single leaf."""
+        return int(self.depth.max())
+
+    @property
+    def n_nonzero(self):
+        """Number of non-zero weights over all nodes."""
+        return len(self.split_indices)
+
+    @property
+    def n_parameters(self):
+        """Non-zero weights + thresholds + leaves, as in the tables of the KDD'22 paper.
+
+        An axis-aligned node counts 2 (feature and threshold), so ten leaves make 28.
+        """
+        return self.n_nonzero + len(self.decision_nodes) + self.n_leaves
+
+    @property
+    def features_per_split(self):
+        """Mean number of features with a weight at a decision node; 0 for a single leaf."""
+        return np.float64(self.n_nonzero / max(1, len(self.decision_nodes)))
+
+    @property
+    def used_features(self):
+        """Sorted indices of the features with a weight somewhere in the tree."""
+        return np.unique(self.split_indices)
+
+    @cached_property
+    def path_matrix(self):
+        """CSR indicator (n_nodes, n_nodes): row i marks the nodes from the root to i."""
+        rows = []
+        for node in range(self.n_nodes):
+            rows.append([*rows[self.parent[node]], node] if node else [0])
+        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        ones = np.ones(indptr[-1], dtype=np.int8)
+        return sp.csr_matrix((ones, np.concatenate(rows), indptr), shape=(self.n_nodes,) * 2)
+
+
+def frozen(array):
+    """The array, read-only from now on."""
+    array.setflags(write=False)
+    return array

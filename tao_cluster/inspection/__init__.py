@@ -1,0 +1,1 @@
+"""Fitted trees for people and other programs: reports, measures, exports, pictures, the page."""

@@ -1,0 +1,45 @@
+"""CART, the baseline: scikit-learn's decision tree fitted to cluster labels, as our Tree."""
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from ..core.tree import Tree
+
+
+def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0):
+    """Axis-aligned tree that predicts given labels.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, d)
+    labels : int array of shape (n,)
+    max_leaf_nodes : int >= 2
+    sample_weight : array of shape (n,), optional
+    random_state : int
+        Breaks ties between equally good splits.
+
+    Returns
+    -------
+    Tree
+    """
+    cart = DecisionTreeClassifier(max_leaf_nodes=max_leaf_nodes, random_state=random_state)
+    return from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
+
+
+def from_sklearn(classifier):
+    """Tree of a fitted scikit-learn DecisionTreeClassifier whose classes are cluster numbers.
+
+    scikit-learn compares float32 values of X with the threshold, this tree compares X as it
+    is; rows within that rounding of a threshold may differ.
+    """
+    cart = classifier.tree_
+    is_leaf = cart.children_left < 0
+    majority = classifier.classes_[cart.value[:, 0].argmax(axis=1)]
+    return Tree.from_splits(
+        cart.children_left,
+        cart.children_right,
+        [None if leaf else ([j], [1.0]) for leaf, j in zip(is_leaf, cart.feature, strict=True)],
+        np.where(is_leaf, 0.0, cart.threshold),
+        np.where(is_leaf, majority, -1),
+        classifier.n_features_in_,
+    )

@@ -1,0 +1,22 @@
+"""The tree as plain Python values, and back, as functions."""
+
+from ...core.tree import Tree, tree_of
+
+
+def to_dict(tree):
+    """Lists and numbers that give the tree back bit by bit, also through JSON.
+
+    Parameters
+    ----------
+    tree : Tree, or fitted estimator with `tree_`
+
+    Returns
+    -------
+    dict; `format` and `version` say how to read the rest
+    """
+    return tree_of(tree).to_dict()
+
+
+def from_dict(data):
+    """Tree from the result of :func:`to_dict`; ValueError for anything else."""
+    return Tree.from_dict(data)

@@ -1,0 +1,128 @@
+"""The tree as an SQL expression."""
+
+import math
+from collections import Counter
+
+from ...core.conditions import path_conditions
+from ...core.tree import tree_of
+from ..report import names_of
+
+# Numbers within these limits are written with so many decimals and a remainder; see _literal.
+_DECIMALS = 4
+_SMALL, _LARGE = 2.0**-8, 2.0**40
+_LARGEST_POWER = 50
+
+
+def to_sql(tree, columns=None, *, table=None):
+    """The cluster of a row as an SQL ``CASE`` expression, one ``WHEN`` a leaf.
+
+    Put it into a query: ``f"SELECT *, {to_sql(tree)} AS cluster FROM flowers"``.
+
+    Parameters
+    ----------
+    tree : Tree, or fitted estimator with `tree_`
+    columns : sequence of str of length n_features, optional
+        Names of the columns; default `feature_names_in_`, or x0, x1, ...
+    table : str, optional
+        Table that qualifies the columns. With it, SQLite reports a missing column; without, it
+        takes a quoted name that is no column for a string.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If two columns have the name of one that the tree tests.
+
+    Notes
+    -----
+    Sums are written from left to right in the order in which the tree adds, and numbers so that
+    they are read back bit by bit: a database with IEEE double arithmetic gives the labels of
+    `predict`. It is tested with SQLite. A row whose path tests a NULL has the cluster NULL; a
+    NULL that its path does not test is harmless. Conditions are not nested, so that the depth of
+    the tree meets no limit of a parser, but SQLite refuses sums of more than about 990 terms.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import to_sql
+    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0, 1], [1.0, -2.5]), None, None],
+    ...                         [0.5, 0, 0], [-1, 0, 1], n_features=2)
+    >>> print(to_sql(tree, ["width", "height"]))
+    CASE
+      WHEN 1.0e0 * "width" - 2.5e0 * "height" <= 0.5e0 THEN 0
+      WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
+    END
+    """
+    names = names_of(tree, columns)
+    # Tests without weights have no condition, so leaves that they shut off must go.
+    tree = tree_of(tree).prune()
+    _check_unique(names, tree.used_features)
+    prefix = "" if table is None else f"{_identifier(table)}."
+    quoted = {j: prefix + _identifier(names[j]) for j in tree.used_features}
+    if tree.n_leaves == 1:
+        return str(tree.leaf_label[0])
+    lines = []
+    for leaf in tree.leaves:
+        conditions = [_condition(c, quoted) for c in path_conditions(tree, leaf)]
+        lines.append(f"  WHEN {' AND '.join(conditions)} THEN {tree.leaf_label[leaf]}")
+    return "\n".join(["CASE", *lines, "END"])
+
+
+def _check_unique(names, used):
+    times = Counter(names)
+    for j in used:
+        if times[names[j]] > 1:
+            raise ValueError(
+                f"{times[names[j]]} columns have the name {names[j]!r}; SQL needs one."
+            )
+
+
+def _identifier(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _condition(condition, quoted):
+    # The factor 1 stays: it makes a number of what a column holds as text or as a whole number.
+    terms = [
+        f"{'-' if weight < 0 else '+'} {_literal(abs(weight))} * {quoted[j]}"
+        for j, weight in zip(condition.indices, condition.weights.tolist(), strict=True)
+    ]
+    total = " ".join(terms).removeprefix("+ ")
+    threshold = condition.threshold
+    sign = "-" if threshold < 0 else ""
+    compare = "<=" if condition.is_upper else ">"
+    return f"{total} {compare} {sign}{_literal(abs(threshold))}"
+
+
+def _literal(number):
+    """An expression that every database reads as this very float >= 0.
+
+    SQLite rounds decimal literals twice, so that one in ten thousand of 17 digits is a bit off: a
+    row on the threshold then takes the other side. Literals with few decimals are too far from the
+    midpoints of floats for that. So other numbers are the sum of one of these and a remainder,
+    whose last bit does not matter, times a power of two if they are very small or large. Exponents
+    mark binary floating-point numbers, where plain literals are decimal ones.
+    """
+    if number == round(number, _DECIMALS) and number < _LARGE:
+        return f"{number!r}e0"
+    exponent = 0 if _SMALL <= number < _LARGE else math.frexp(number)[1]
+    scaled = math.ldexp(number, -exponent)
+    rough = round(scaled, _DECIMALS)
+    sign, rest = ("-", rough - scaled) if rough > scaled else ("+", scaled - rough)
+    texts = (f"{rest:.{digits}e}" for digits in range(17))
+    rest = next(text for text in texts if abs(float(text) - rest) <= math.ulp(scaled) / 8)
+    scale = "".join(_powers(exponent))
+    return f"({rough!r}e0 {sign} {rest}){scale}"
+
+
+def _powers(exponent):
+    """Factors that make 2 ** exponent, none of more digits than an integer may have."""
+    sign = "*" if exponent > 0 else "/"
+    left = abs(exponent)
+    while left:
+        part = min(left, _LARGEST_POWER)
+        yield f" {sign} {2**part}e0"
+        left -= part

@@ -1,0 +1,182 @@
+"""Curves: cost against size over several fitted models, and the way of one fit."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from ...search.goals import knee
+from ..measures import weighted_average_explanation_size
+
+STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
+STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
+_MARKERS = "osD^vPX*<>"
+_MOST_NOTES = 5
+_LOGARITHMIC = 8  # from this ratio of the largest to the smallest on
+_SIZE, _DPI = (5.0, 3.4), 150
+
+# What a tree's size is called, and how it is measured.
+_SIZES = {
+    "leaves": ("leaves", lambda tree, X: tree.n_leaves),
+    "parameters": ("parameters (weights, thresholds, leaves)", lambda tree, X: tree.n_parameters),
+    "explanation_size": ("mean conditions a row (WAES)", weighted_average_explanation_size),
+}
+
+
+def plot_path(models, *, ax=None, title=None):
+    """Cost increase against parameters along lambda; the knee is marked.
+
+    Parameters
+    ----------
+    models : list of fitted estimators, result of :func:`tao_cluster.tao_path`
+    ax : matplotlib Axes, default a new figure
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    with mpl.rc_context(STYLE):
+        ax = _axes(ax)
+        x = [model.tree_.n_parameters for model in models]
+        y = [model.cost_increase_ for model in models]
+        ax.plot(x, y, "-o", color="C0", markersize=4, linewidth=1)
+        for i in _spread(x):
+            is_last = x[i] == max(x) > min(x)
+            ax.annotate(
+                f"$\\lambda$ = {_short(models[i].lambda_)}",
+                (x[i], y[i]),
+                textcoords="offset points",
+                xytext=(2, 7) if is_last else (5, 5),
+                ha="right" if is_last else "left",
+                color="0.35",
+            )
+        ax.margins(y=0.1)
+        if len(models) > 2:
+            best = knee(models)
+            spot = (best.tree_.n_parameters, best.cost_increase_)
+            ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label="knee")
+            ax.legend(frameon=False)
+        _finish(ax, _SIZES["parameters"][0], title)
+    return ax
+
+
+def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=None):
+    """Cost increase against size for any fitted estimators, on the same axes.
+
+    Models with the same label are joined by a line, smallest first.
+
+    Parameters
+    ----------
+    models : list of fitted estimators with `tree_` and `cost_increase_`
+    labels : list of str, default the names of their classes
+    size : {"leaves", "parameters", "explanation_size"}
+    X : array-like or CSR matrix of shape (n, d)
+        Rows over which "explanation_size" is a mean; needed for it only.
+    ax : matplotlib Axes, default a new figure
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If `size` is unknown, X is missing, or there is not one label a model.
+    """
+    if size not in _SIZES:
+        raise ValueError(f"size must be one of {', '.join(_SIZES)}; got {size!r}.")
+    if size == "explanation_size" and X is None:
+        raise ValueError("size='explanation_size' needs X, the rows it is a mean over.")
+    labels = [type(model).__name__ for model in models] if labels is None else list(labels)
+    if len(labels) != len(models):
+        raise ValueError(f"There are {len(labels)} labels for {len(models)} models.")
+    name, measure = _SIZES[size]
+    points = {}
+    for label, model in zip(labels, models, strict=True):
+        place = (float(measure(model.tree_, X)), model.cost_increase_)
+        points.setdefault(label, []).append(place)
+    with mpl.rc_context(STYLE):
+        ax = _axes(ax)
+        for i, (label, places) in enumerate(points.items()):
+            marker = _MARKERS[i % len(_MARKERS)]
+            x, y = zip(*sorted(places), strict=True)
+            ax.plot(x, y, "-", marker=marker, label=label, linewidth=1, markersize=4)
+        ax.legend(frameon=False)
+        _finish(ax, name, title)
+    return ax
+
+
+def plot_history(model, *, ax=None, title=None):
+    """Cost increase of the trees that a fit looked at, by stage; kept ones are filled.
+
+    Along mu on a logarithmic axis for the penalty method, else one after the other.
+
+    Parameters
+    ----------
+    model : fitted TAOClustering
+    ax : matplotlib Axes, default a new figure
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        If the history has no records, as after a fit that changed nothing.
+    """
+    records = model.history_
+    if not records:
+        raise ValueError("history_ has no records: the fit ended with its initial tree.")
+    along_mu = all(np.isfinite(record["mu"]) for record in records)
+    with mpl.rc_context(STYLE):
+        ax = _axes(ax)
+        for i, stage in enumerate(dict.fromkeys(record["stage"] for record in records)):
+            at = [j for j, record in enumerate(records) if record["stage"] == stage]
+            x = [records[j]["mu"] if along_mu else j + 1 for j in at]
+            y = [records[j]["cost_increase"] for j in at]
+            ax.plot(x, y, "o", color=f"C{i}", markersize=4, fillstyle="none", label=stage)
+            kept = [j for j in range(len(at)) if records[at[j]]["kept"]]
+            ax.plot([x[j] for j in kept], [y[j] for j in kept], "o", color=f"C{i}", markersize=4)
+        ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
+        if along_mu:
+            ax.set_xscale("log")
+        ax.legend(frameon=False)
+        ax.set_ylabel("cost over the free clustering, %")
+        ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
+        ax.set_title(title or "", loc="left")
+    return ax
+
+
+def _short(number):
+    """Three digits, without an exponent where there are more before the point."""
+    return f"{number:.3g}" if number < 1000 else f"{number:.0f}"
+
+
+def _spread(sizes):
+    """Positions of a few sizes about evenly spread on a logarithmic axis."""
+    sizes = np.log(sizes)
+    wanted = np.linspace(sizes.min(), sizes.max(), _MOST_NOTES)
+    return np.unique(np.abs(sizes[:, None] - wanted).argmin(axis=0))
+
+
+def _axes(ax):
+    if ax is None:
+        _, ax = plt.subplots(figsize=_SIZE, dpi=_DPI, layout="constrained")
+    return ax
+
+
+def _finish(ax, size_name, title):
+    low, high = ax.get_xlim()
+    if high > _LOGARITHMIC * max(low, 0.0):  # ticks of a shorter range would crowd
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+    ax.set_xlabel(size_name)
+    ax.set_ylabel("cost over the free clustering, %")
+    ax.set_title(title or "", loc="left")

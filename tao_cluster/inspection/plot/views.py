@@ -1,0 +1,164 @@
+"""What a glyph gets to see: a decision node or a leaf, with the rows that reach it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_array
+
+from ...problem.objectives.base import cluster_sums
+from .colors import cluster_color
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows and how they fall through a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array or CSR matrix of shape (n, n_features)
+    leaf_of_row : int array of shape (n,)
+    classes : int array of shape (n,), positions in `class_names`; None if they are not known
+    class_names : list of str
+    """
+
+    tree: Any
+    X: Any
+    leaf_of_row: np.ndarray
+    classes: np.ndarray | None
+    class_names: list[str]
+
+    @classmethod
+    def of(cls, tree, X, y=None, class_names=None):
+        """Checked rows.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        leaf_of_row = tree.apply(X)
+        if y is None:
+            return cls(tree, X, leaf_of_row, None, [])
+        y = np.asarray(y)
+        if y.shape != (X.shape[0],):
+            raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows.")
+        values, classes = np.unique(y, return_inverse=True)
+        names = [str(name) for name in (values if class_names is None else class_names)]
+        if len(names) != len(values):
+            raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")
+        return cls(tree, X, leaf_of_row, classes, names)
+
+    @cached_property
+    def counts(self):
+        """Rows that reach each node."""
+        return self.tree.node_counts(self.leaf_of_row)
+
+    @cached_property
+    def limits(self):
+        """Least and largest value of X."""
+        return float(self.X.min()), float(self.X.max())
+
+    @cached_property
+    def means(self):
+        """Means of the leaves' rows, of shape (n_nodes, n_features); 0 without rows."""
+        shape = (self.tree.n_nodes, self.X.shape[1])
+        ones = np.ones(len(self.leaf_of_row))
+        sums = cluster_sums([(slice(None), self.X)], self.leaf_of_row, ones, shape)
+        return sums / np.maximum(self.counts, 1)[:, None]
+
+    @cached_property
+    def moments(self):
+        """Mean and standard deviation of every feature over all rows."""
+        if sp.issparse(self.X):
+            mean, variance = mean_variance_axis(self.X, axis=0)
+            return mean, np.sqrt(variance)
+        return self.X.mean(axis=0), self.X.std(axis=0)
+
+    def class_shares(self, leaf):
+        """Share of each class among the rows of a leaf."""
+        counts = np.bincount(
+            self.classes[self.leaf_of_row == leaf], minlength=len(self.class_names)
+        )
+        return counts / max(1, counts.sum())
+
+    def reaching(self, node):
+        """Mask of the rows that reach a node."""
+        return self.tree.path_matrix[:, [node]].toarray().ravel()[self.leaf_of_row] > 0
+
+
+def number(value, form=".3g"):
+    """A number as text, with a true minus sign."""
+    return format(value, form).replace("-", "\N{MINUS SIGN}")
+
+
+@dataclass(frozen=True, eq=False)
+class SplitView:
+    """A decision node: its weights, its threshold and, where rows are given, their sums w.x."""
+
+    tree: Any
+    node: int
+    rows: Rows | None
+
+    @property
+    def indices(self):
+        """Features, increasing."""
+        return self.tree.split(self.node)[0]
+
+    @property
+    def weights(self):
+        """Weights of these features."""
+        return self.tree.split(self.node)[1]
+
+    @property
+    def threshold(self):
+        """The row goes left iff w.x is at most that."""
+        return float(self.tree.threshold[self.node])
+
+    def largest(self, n):
+        """Features and weights of the n largest weights, the largest first."""
+        order = np.lexsort((self.indices, -np.abs(self.weights)))[:n]
+        return self.indices[order], self.weights[order]
+
+    def projections(self):
+        """The sums w.x of the rows that reach the node, and which of these rows go left."""
+        here = self.rows.reaching(self.node)
+        goes_left = self.rows.reaching(self.tree.children_left[self.node])[here]
+        return self.rows.X[here][:, self.indices] @ self.weights, goes_left
+
+
+@dataclass(frozen=True, eq=False)
+class LeafView:
+    """A leaf, for glyphs only where rows are given."""
+
+    tree: Any
+    node: int
+    rows: Rows | None
+
+    @property
+    def label(self):
+        """Its cluster."""
+        return int(self.tree.leaf_label[self.node])
+
+    @property
+    def color(self):
+        """The colour of its cluster."""
+        return cluster_color(self.label)
+
+    @property
+    def mean(self):
+        """Mean of its rows, 0 without any."""
+        return self.rows.means[self.node]
+
+    @property
+    def deviation(self):
+        """Difference of its mean from that of all rows, in standard deviations."""
+        mean, deviation = self.rows.moments
+        if self.rows.counts[self.node] == 0:
+            return np.zeros(len(mean))
+        return (self.mean - mean) / np.where(deviation > 0, deviation, 1.0)

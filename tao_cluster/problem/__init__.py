@@ -1,0 +1,1 @@
+"""What a fit minimises: objectives, penalties, criteria and the one frozen problem."""

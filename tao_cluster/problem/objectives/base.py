@@ -1,0 +1,74 @@
+"""What a clustering objective promises, and what several of them need."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """What a clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) must offer (eq. 3).
+
+    The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
+    other methods. `centers_are_means`: whether its centres are weighted means of rows; then initial
+    trees start from them, else from such means.
+    """
+
+    centers_are_means: bool = False
+
+    def reference(self, n_clusters: int, random_state: Any) -> Any:
+        """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.
+
+        :class:`AlternatingClustering` serves any objective.
+        """
+
+    def prepare(self, X) -> Any:
+        """Check X and compute once what the other methods need. Never modifies X."""
+
+    def distances(self, data, centers) -> np.ndarray:
+        """d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
+
+    def update_centers(self, data, labels, weight, centers) -> np.ndarray:
+        """Optimal centres of a partition; a cluster without weight keeps its row of `centers`."""
+
+    def value(self, data, labels, weight, centers) -> float:
+        """E(Z, psi)."""
+
+    def as_distance(self, dissimilarities) -> np.ndarray:
+        """What `transform` shows for d, may work in place (k-means: the root of d)."""
+
+
+def cluster_sums(blocks, labels, weight, shape):
+    """Weighted sums of the rows of each cluster.
+
+    Parameters
+    ----------
+    blocks : iterable of (slice, rows)
+    labels : int array of shape (n,)
+    weight : float64 array of shape (n,)
+    shape : tuple (number of clusters, number of columns)
+
+    Returns
+    -------
+    float64 array of that shape
+    """
+    sums = np.zeros(shape)
+    for part, block in blocks:
+        columns = np.arange(block.shape[0])
+        membership = sp.csr_matrix(
+            (weight[part], (labels[part], columns)), shape=(shape[0], len(columns))
+        )
+        product = membership @ block
+        sums += product.toarray() if sp.issparse(product) else product
+    return sums
+
+
+def members_of(labels, weight, n_clusters):
+    """Yield (cluster, its rows of positive weight) for the clusters that have some."""
+    present = np.flatnonzero(weight > 0)
+    order = present[np.argsort(labels[present], kind="stable")]
+    bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    for k in range(n_clusters):
+        if bounds[k] < bounds[k + 1]:
+            yield k, order[bounds[k] : bounds[k + 1]]

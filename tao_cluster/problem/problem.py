@@ -1,0 +1,103 @@
+"""The problem of a fit: what a tree is to explain. It stays as it is from input to result."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.tree import Tree
+from .objectives import Objective, cluster_means
+from .reference import FreeClustering, free_clustering
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, their weights and their free clustering.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        What the tree tests.
+    space : array or CSR matrix of shape (n, m)
+        Where the rows are clustered: the embedding, or X, the same object.
+    objective : Objective
+    data : result of ``objective.prepare(space)``
+    weight : float64 array of shape (n,), positive
+    free : FreeClustering
+    """
+
+    X: Any
+    space: Any
+    objective: Objective
+    data: Any
+    weight: np.ndarray
+    free: FreeClustering
+
+    @classmethod
+    def of(cls, X, space, weight, objective, reference, n_clusters, random_state):
+        """The problem of some rows and a reference; see :func:`.reference.free_clustering`."""
+        data = objective.prepare(space)
+        free = free_clustering(reference, objective, space, data, n_clusters, weight, random_state)
+        return cls(X, space, objective, data, weight, free)
+
+    def of_rows(self, rows):
+        """The problem of some of the rows, with the centres of all."""
+        X, space = rows_of(self.X, self.space, rows)
+        data, weight = self.objective.prepare(space), self.weight[rows]
+        labels, centers = self.free.labels[rows], self.free.centers
+        inertia = self.objective.value(data, labels, weight, centers)
+        return Problem(
+            X, space, self.objective, data, weight, FreeClustering(labels, centers, inertia)
+        )
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return len(self.weight)
+
+    @property
+    def n_clusters(self):
+        """Number of clusters."""
+        return len(self.free.centers)
+
+    def mismatch_prices(self):
+        """By how much the second nearest free centre of a row is farther away than its nearest.
+
+        Returns
+        -------
+        float64 array of shape (n,); all 0 if there is one centre only
+        """
+        distances = self.objective.distances(self.data, self.free.centers)
+        if distances.shape[1] < 2:
+            return np.zeros(len(distances))
+        nearest = np.partition(distances, 1, axis=1)[:, :2]
+        return nearest[:, 1] - nearest[:, 0]
+
+    def positions(self):
+        """The free centres where the tree sees them: float64 array of shape (k, d).
+
+        They are the means of their rows, unless they are means in the space of X already.
+        """
+        if self.space is self.X and self.objective.centers_are_means:
+            return self.free.centers
+        return cluster_means(self.X, self.free.labels, self.weight, self.n_clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a fit ends with.
+
+    Parameters
+    ----------
+    tree : Tree
+    attributes : dict, further fitted attributes of the estimator by name
+    """
+
+    tree: Tree
+    attributes: dict[str, Any]
+
+
+def rows_of(X, space, rows):
+    """Some rows of X and of the space where they are clustered, which stays X if it is."""
+    some = X[rows]
+    return some, some if space is X else space[rows]

@@ -1,0 +1,1 @@
+"""Ways down: passes at one lambda, refits, regrowth; the direct form and the penalty method."""

@@ -1,0 +1,62 @@
+"""The method of TAOClustering: settings, and what surrounds a fit: one thread, a progress bar."""
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from ..core.threads import one_thread
+from .fit import fit_path, fit_tree
+from .settings import Settings, check_path
+
+_SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
+
+
+@dataclass(frozen=True)
+class Method:
+    """What fits trees to problems.
+
+    Parameters
+    ----------
+    settings : Settings
+    random_state : int, RandomState instance or None
+    verbose : int, above 0 for a progress bar
+    """
+
+    settings: Settings
+    random_state: Any
+    verbose: int
+
+    @property
+    def objective(self):
+        """Objective of the problems."""
+        return self.settings.objective
+
+    def check_data(self, X, weight):
+        """Fail early if the settings do not go with the data; see Settings."""
+        self.settings.check_data(X, weight)
+
+    def fit_tree(self, problem):
+        """See :func:`.fit.fit_tree`."""
+        with self._surroundings() as on_record:
+            return fit_tree(problem, self.settings, self.random_state, on_record)
+
+    def check_path(self):
+        """ValueError if the settings ask for what a path along lambda does not do."""
+        check_path(self.settings)
+
+    def fit_path(self, problem, lambdas):
+        """See :func:`.fit.fit_path`."""
+        with self._surroundings() as on_record:
+            yield from fit_path(problem, self.settings, lambdas, self.random_state, on_record)
+
+    @contextlib.contextmanager
+    def _surroundings(self):
+        with one_thread(), tqdm(desc="trees", disable=not self.verbose) as bar:
+
+            def show(record):
+                bar.set_postfix({name: record[name] for name in _SHOWN})
+                bar.update()
+
+            yield show

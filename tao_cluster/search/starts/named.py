@@ -1,0 +1,71 @@
+"""What an `init` parameter stands for, and the initial trees of a fit."""
+
+import copy
+from functools import partial
+
+from sklearn.utils import check_random_state
+
+from greedy.builders import GreedyStart, expand, part_centers
+
+from ...core.tree import Tree
+from .initial import Bisecting, Centroids, Given, InTurn, Random
+
+
+def in_turn(depth):
+    """Trees of the centres and of the rows in turn."""
+    return InTurn([Centroids(depth), Bisecting(depth)])
+
+
+def exkmc(max_leaves=None):
+    """ExKMC's tree, by default with twice as many leaves as clusters."""
+    return GreedyStart(partial(expand, max_leaves=max_leaves, base="imm"))
+
+
+# Builders that a name stands for, called with the depth.
+WITH_DEPTH = {"bisecting": Bisecting, "centroids": Centroids, "random": Random}
+GREEDY = {
+    "imm": GreedyStart(partial(part_centers, keep_labels=True)),
+    "exkmc": exkmc(),
+    "exgreedy": GreedyStart(part_centers),
+    "exshallow": GreedyStart(partial(part_centers, depth_factor=0.03)),
+}
+NAMES = ("auto", *WITH_DEPTH, *GREEDY)
+
+
+def builder_of(init, depth):
+    """The builder that an `init` parameter other than "auto" stands for.
+
+    Parameters
+    ----------
+    init : str, Tree or InitialTree
+    depth : int, of the names in `WITH_DEPTH`
+
+    Returns
+    -------
+    InitialTree
+    """
+    if isinstance(init, Tree):
+        return Given(init)
+    if isinstance(init, str):
+        return GREEDY[init] if init in GREEDY else WITH_DEPTH[init](depth)
+    return init
+
+
+def initial_trees(problem, settings, random_state):
+    """Yield the initial trees of a fit; one only if its builder draws no random numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    random_state : int, RandomState instance or None
+    """
+    builder = copy.copy(settings.start)  # it may count the trees that it has built
+    rng = check_random_state(random_state)
+    free, centers, options = problem.free, problem.positions(), {}
+    if centers is not free.centers and builder.uses_distances:
+        options["distances"] = problem.objective.distances(problem.data, free.centers)
+    for _ in range(1 if builder.deterministic else settings.n_init):
+        tree = builder.build(problem.X, free.labels, centers, problem.weight, rng, **options)
+        settings.split_kind.check_start(tree)
+        yield tree

@@ -1,0 +1,142 @@
+"""The search over one set of rows: the trees it looks at, what follows from them, its record."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..core.routing import kernel_view
+from ..core.tree import Tree
+from ..problem.criteria import CostCriterion, LabelCriterion
+from ..problem.problem import Problem
+from ..problem.reference import cost_increase
+from .step.tree_step import TreeStep
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A tree and what follows from it.
+
+    Parameters
+    ----------
+    tree : Tree
+    pruned : Tree, without dead nodes
+    leaf_of_row : int array of shape (n,), leaves of the full tree
+    centers : float64 array of shape (k, m), optimal for its labels
+    inertia : float, the cost of its labels
+    """
+
+    tree: Tree
+    pruned: Tree
+    leaf_of_row: np.ndarray
+    centers: np.ndarray
+    inertia: float
+
+    @property
+    def labels(self):
+        """The tree's assignment: int array of shape (n,)."""
+        return self.tree.leaf_label[self.leaf_of_row]
+
+    def objective(self, lambda_):
+        """Cost plus lambda sum_i ||w_i||_1 over the pruned tree (eq. 4)."""
+        return self.inertia + lambda_ * np.abs(self.pruned.split_weights).sum()
+
+
+@dataclass
+class History:
+    """Records of a fit, one a tree that was looked at.
+
+    Parameters
+    ----------
+    on_record : callable(record), told of each new one
+    """
+
+    on_record: Callable = lambda record: None
+    records: list = field(default_factory=list)
+    _start: float = field(default_factory=time.perf_counter)
+
+    def add(self, **record):
+        """Record a tree."""
+        self.records.append({**record, "seconds": time.perf_counter() - self._start})
+        self.on_record(self.records[-1])
+
+
+@dataclass
+class Search:
+    """What the search for a tree works with.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    step : TreeStep, over the rows of the problem
+    history : History
+    """
+
+    problem: Problem
+    settings: Any
+    step: TreeStep
+    history: History = field(default_factory=History)
+    # The (n, k) distances to the last centres, which the pass from there needs again.
+    _centers: np.ndarray | None = field(default=None, init=False)
+    _distances: np.ndarray | None = field(default=None, init=False)
+
+    @classmethod
+    def of(cls, problem, settings, history):
+        """The search for a tree of a problem."""
+        solver = settings.solver.bind(problem.X)
+        step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
+        return cls(problem, settings, step, history)
+
+    def evaluate(self, tree):
+        """State of a tree; clusters without rows keep their free centres."""
+        problem, leaf_of_row = self.problem, self.step.leaves_of(tree)
+        labels = tree.leaf_label[leaf_of_row]
+        centers = problem.objective.update_centers(
+            problem.data, labels, problem.weight, problem.free.centers
+        )
+        own = self.distances(centers)[np.arange(len(labels)), labels]
+        pruned = tree.prune(tree.node_counts(leaf_of_row))
+        return State(tree, pruned, leaf_of_row, centers, float(problem.weight @ own))
+
+    def distances(self, centers):
+        """d(x_n, psi_k): float64 array of shape (n, k), kept until others are asked for."""
+        if centers is not self._centers:
+            self._distances = None  # before the new ones are made
+            self._distances = self.problem.objective.distances(self.problem.data, centers)
+            self._centers = centers
+        return self._distances
+
+    def cost(self, state):
+        """What the tree step minimises in the direct form, at the centres of a state (eq. 4)."""
+        return CostCriterion(self.distances(state.centers), self.problem.weight)
+
+    def agreement(self, labels):
+        """What the tree step minimises for assignments `labels` (eq. 8)."""
+        problem = self.problem
+        penalty = self.settings.penalty
+        return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)
+
+    def record(self, stage, state, lambda_, mu=np.inf, mismatch=0.0, kept=True):
+        """Record a state.
+
+        Parameters
+        ----------
+        stage : {"start", "penalty", "direct", "relax", "regrow", "polish"}
+        state : State
+        lambda_, mu : float, mu = inf in the direct form
+        mismatch : float, weight of the rows whose assignment is not the tree's
+        kept : bool, whether it is the best of its stage so far
+        """
+        self.history.add(
+            stage=stage,
+            **{"lambda": lambda_},
+            mu=mu,
+            cost_increase=cost_increase(state.inertia, self.problem.free.inertia),
+            leaves=state.pruned.n_leaves,
+            non_zeros=state.pruned.n_nonzero,
+            mismatch=mismatch,
+            kept=kept,
+        )

@@ -1,0 +1,1 @@
+"""The tree step: a pass over a tree, the decisions it remembers, and trimming at the end."""

@@ -1,0 +1,21 @@
+"""Solvers of the binary problem at a decision node, one file each."""
+
+from .axis import Axis, is_axis_aligned, upright
+from .base import BoundSolver, NodeProblem, NodeSolver, Status, check_supported
+from .liblinear import Liblinear
+from .newton import Newton
+from .refit import Refit
+
+__all__ = [
+    "Axis",
+    "BoundSolver",
+    "Liblinear",
+    "Newton",
+    "NodeProblem",
+    "NodeSolver",
+    "Refit",
+    "Status",
+    "check_supported",
+    "is_axis_aligned",
+    "upright",
+]

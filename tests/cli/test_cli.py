@@ -1,0 +1,200 @@
+"""The command line as a user runs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+
+from tao_cluster import TAOClustering, Tree, __version__
+from tao_cluster.__main__ import main
+
+
+@pytest.fixture
+def iris(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = load_iris().data
+    np.savetxt("plain.csv", X, delimiter=",")
+    np.savetxt("named.csv", X, delimiter=",", header="sl,sw,pl,pw", comments="")
+    np.save("iris.npy", X)
+    np.savez("iris.npz", X=X, y=np.zeros(len(X)))
+    np.savez("single.npz", table=X)
+    sp.save_npz("sparse.npz", sp.csr_matrix(X))
+    return X
+
+
+OPTIONS = ["--n-clusters", "3", "--lambda", "0.5", "--depth", "3", "--reference-seed", "1"]
+
+
+def test_other_objectives_and_splits(iris, capsys):
+    options = ["--objective", "kmedians", "--split", "axis", "--out", "other"]
+    assert main(["fit", "plain.csv", *OPTIONS, *options]) == 0
+    expected = TAOClustering(
+        3, lambda_=0.5, depth=3, objective="kmedians", split="axis", random_state=1
+    ).fit(iris)
+    assert Tree.from_json(Path("other_tree.json").read_text()) == expected.tree_
+    shown = capsys.readouterr().out
+    assert f"{expected.cost_increase_:.2f}" in shown
+    assert "TAO axis" in shown
+
+
+@pytest.mark.parametrize(
+    "name", ["plain.csv", "named.csv", "iris.npy", "iris.npz", "single.npz", "sparse.npz"]
+)
+def test_fit(iris, capsys, name):
+    assert main(["fit", name, *OPTIONS]) == 0
+    X = sp.csr_matrix(iris) if name == "sparse.npz" else iris
+    expected = TAOClustering(3, lambda_=0.5, depth=3, random_state=1).fit(X)
+    stem = name.split(".")[0]
+    labels = np.loadtxt(f"{stem}_labels.csv", skiprows=1, dtype=int)
+    assert Path(f"{stem}_labels.csv").read_text().splitlines()[0] == "cluster"
+    np.testing.assert_array_equal(labels, expected.labels_)
+    assert Tree.from_json(Path(f"{stem}_tree.json").read_text()) == expected.tree_
+    shown = capsys.readouterr().out
+    assert f"{expected.cost_increase_:.2f}" in shown
+    assert f"{stem}_labels.csv" in shown
+    used = expected.tree_.used_features[0]
+    assert (["sl", "sw", "pl", "pw"][used] if stem == "named" else f"x{used}") in shown
+
+
+def test_fit_by_a_goal(iris, capsys):
+    options = ["--n-clusters", "3", "--depth", "3", "--max-cost-increase", "5"]
+    assert main(["fit", "iris.npy", *options]) == 0
+    expected = TAOClustering(3, depth=3, max_cost_increase=5, random_state=0).fit(iris)
+    assert expected.cost_increase_ <= 5
+    assert Tree.from_json(Path("iris_tree.json").read_text()) == expected.tree_
+    assert main(["fit", "iris.npy", *options, "--max-parameters", "9"]) == 2
+    assert "not both" in capsys.readouterr().err
+
+
+def test_fit_out(iris, tmp_path):
+    (tmp_path / "results").mkdir()
+    assert main(["fit", "iris.npy", *OPTIONS, "--out", "results/run"]) == 0
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {
+        "run_labels.csv",
+        "run_tree.json",
+    }
+
+
+BAD_FILES = {
+    "words.csv": "a,b\n1,2\n3,four\n",
+    "gaps.csv": "1,2\n3,\n",
+    "ragged.csv": "1,2\n3\n",
+    "empty.csv": "",
+    "header.csv": "a,b\n",
+    "infinite.csv": "1,2\ninf,3\n4,5\n",
+    "fake.npz": "not a zip file",
+    "fake.npy": "not an array",
+    "data.txt": "1 2",
+}
+
+
+def write_damaged_archives(X):
+    for right, wrong, save in (("a.npy", "array.npz", np.save), ("b.npz", "archive.npy", np.savez)):
+        save(right, X)
+        Path(right).rename(wrong)
+    np.savez_compressed("damaged.npz", X=X)
+    content = bytearray(Path("damaged.npz").read_bytes())
+    content[200:260] = bytes(60)
+    Path("damaged.npz").write_bytes(content)
+    parts = {"format": b"csr", "shape": (2, 3), "indptr": [0, 1, 2], "indices": [0, 1]}
+    np.savez("no_data.npz", **parts)
+    np.savez("outside.npz", **{**parts, "indices": [0, 9]}, data=[1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["missing.csv"], "missing.csv: no such file"),
+        (["words.csv"], "line 3, column b: 'four' is not a number"),
+        (["gaps.csv"], "line 2, column 2: '' is not a number"),
+        (["ragged.csv"], "line 2 has 1 values, expected 2"),
+        (["empty.csv"], "the file is empty"),
+        (["header.csv"], "no rows"),
+        (["infinite.csv"], "infinity"),
+        (["fake.npz"], "fake.npz: cannot be read"),
+        (["fake.npy"], "fake.npy: cannot be read"),
+        (["data.txt"], "expected a .csv, .npy or .npz file"),
+        (["flat.npy"], "expected a table"),
+        (["strings.npy"], "expected numbers"),
+        (["objects.npy"], "objects.npy: cannot be read"),
+        (["many.npz"], "expected an array named X, found a, b"),
+        (["array.npz"], "an .npy array under the name of an .npz file"),
+        (["archive.npy"], "an .npz archive under the name of an .npy file"),
+        (["damaged.npz"], "damaged.npz: cannot be read"),
+        (["no_data.npz"], "no_data.npz: cannot be read"),
+        (["outside.npz"], "outside.npz: cannot be read"),
+        (["iris.npy", "--n-clusters", "151"], "n_samples=150 should be >= n_clusters=151"),
+        (["iris.npy", "--n-clusters", "0"], "n_clusters"),
+        (["iris.npy", "--lambda", "-1"], "lambda_"),
+        (["iris.npy", "--out", "nowhere/run"], "nowhere: no such folder"),
+    ],
+)
+def test_bad_input_gets_one_sentence(iris, capsys, tmp_path, arguments, sentence):
+    for name, text in BAD_FILES.items():
+        Path(name).write_text(text)
+    np.save("flat.npy", np.zeros(5))
+    np.save("strings.npy", np.array([["a", "b"]]))
+    np.save("objects.npy", np.array([[1, None]], dtype=object), allow_pickle=True)
+    np.savez("many.npz", a=iris, b=iris)
+    write_damaged_archives(iris)
+    before = set(tmp_path.iterdir())
+    assert main(["fit", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tao-cluster: error: ")
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_usage():
+    for arguments in ([], ["fly"], ["fit"], ["fit", "x.csv", "--depth", "two"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+
+
+def test_module_and_version():
+    result = subprocess.run(
+        [sys.executable, "-m", "tao_cluster", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.strip() == __version__
+
+
+def test_demo(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    shown = capsys.readouterr().out
+    lines = shown.splitlines()
+    assert lines[1].split()[:3] == ["method", "cost", "+%"]
+    assert lines[3].startswith("free k-means")
+    assert any(line.startswith("CART, 10 leaves") for line in lines)
+    costs = {
+        line.split("lambda=")[1].split()[0]: float(line.split()[3])
+        for line in lines
+        if line.startswith("TAO oblique")
+    }
+    assert costs["0.3"] <= 0.5
+    assert costs["2"] <= 1.4
+    assert "tao_digits.png" in lines[-1]
+    picture = matplotlib.image.imread("tao_digits.png")
+    assert picture.shape[0] > 800
+    assert picture.std() > 0.1
+    assert main(["demo", "--out", "nowhere/x.png"]) == 2
+    assert main(["demo", "--out", "picture.foo"]) == 2
+
+
+def test_interrupt(iris, capsys, monkeypatch):
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tao_cluster.cli.commands.load_data", interrupted)
+    assert main(["fit", "iris.npy"]) == 130
+    assert capsys.readouterr().err == "tao-cluster: interrupted.\n"

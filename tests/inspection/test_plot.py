@@ -1,0 +1,421 @@
+"""Pictures: the geometry, and what is drawn."""
+
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_tree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyBboxPatch, StepPatch
+
+from greedy import IMM, ExKMC
+from tao_cluster import TAOClustering, Tree, tao_path
+from tao_cluster.inspection.plot import (
+    plot_history,
+    plot_path,
+    plot_regions,
+    plot_tradeoff,
+    plot_tree,
+)
+from tao_cluster.inspection.plot.boxes import fit, wrap
+from tao_cluster.inspection.plot.colors import NEGATIVE, POSITIVE, SIGNED, cluster_color, oklab
+from tao_cluster.inspection.plot.glyphs import Bars, Image, Words, choose_glyph
+from tao_cluster.inspection.plot.layout import tidy_positions
+from tao_cluster.inspection.plot.views import Rows
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n_leaves=st.sampled_from([1, 2, 5, 20, 64]))
+def test_layout_is_tidy(seed, n_leaves):
+    tree = random_tree(np.random.default_rng(seed), n_nodes=2 * n_leaves - 1)
+    x, depth = tidy_positions(tree)
+    assert x.min() == 0
+    np.testing.assert_array_equal(depth, tree.depth)
+    for level in range(depth.max() + 1):
+        gaps = np.diff(np.sort(x[depth == level]))
+        assert np.all(gaps >= 1 - 1e-9)  # nothing overlaps
+    inner = tree.decision_nodes
+    middle = (x[tree.children_left[inner]] + x[tree.children_right[inner]]) / 2
+    np.testing.assert_allclose(x[inner], middle)
+    assert np.all(x[tree.children_left[inner]] < x[tree.children_right[inner]])
+    assert x.max() <= n_leaves - 1 + 1e-9 or n_leaves == 1
+
+
+def test_mirrored_trees_have_mirrored_layouts(rng):
+    tree = random_tree(rng, n_nodes=31)
+    mirrored = Tree(
+        tree.children_right,
+        tree.children_left,
+        tree.split_indptr,
+        tree.split_indices,
+        tree.split_weights,
+        tree.threshold,
+        tree.leaf_label,
+        tree.n_features,
+    )
+    x, _ = tidy_positions(tree)
+    np.testing.assert_allclose(tidy_positions(mirrored)[0], x.max() - x)
+
+
+def test_image_plot(digits, monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda: pytest.fail("a library does not call show"))
+    before = plt.rcParams.copy()
+    model = TAOClustering(10, lambda_=1, depth=3, random_state=0, n_mu_steps=10).fit(digits)
+    ax = plot_tree(model, digits, image_shape=(8, 8), title="digits")
+    assert plt.rcParams == before
+    assert len(ax.images) == model.tree_.n_nodes
+    root = ax.images[0]
+    low, high = root.get_clim()
+    assert low == -high == -np.abs(model.tree_.split(0)[1]).max()
+    assert SIGNED((0.0 - low) / (high - low)) == (1.0, 1.0, 1.0, 1.0)  # zero is white
+    texts = [text.get_text() for text in ax.texts]
+    leaves = model.apply(digits)
+    for leaf in model.tree_.leaves:
+        expected = f"cluster {model.tree_.leaf_label[leaf]}\n{np.sum(leaves == leaf)} rows"
+        assert expected in texts
+    assert "left" in ax.get_title()
+    assert "white is weight 0" in ax.get_title()
+    ax.figure.canvas.draw()
+    same = model.tree_.plot(X=sp.csr_matrix(digits), image_shape=(8, 8), ax=plt.figure().gca())
+    np.testing.assert_allclose(same.images[-1].get_array(), ax.images[-1].get_array())
+
+
+def test_text_plot(rng):
+    tree = random_tree(rng, n_nodes=9)
+    ax = plot_tree(tree, feature_names=list("abcdef"))
+    assert len(ax.images) == 0
+    shown = " ".join(text.get_text() for text in ax.texts)
+    assert all(f"cluster {label}" in shown for label in tree.leaf_label[tree.leaves])
+    assert plot_tree(Tree.single_leaf(0, 3)).texts
+
+
+def test_bad_shapes(rng):
+    tree = random_tree(rng)
+    with pytest.raises(ValueError, match=r"image_shape \(2, 2\) does not hold 6 features"):
+        plot_tree(tree, image_shape=(2, 2))
+    with pytest.raises(ValueError, match="5 feature names for 6 features"):
+        plot_tree(tree, feature_names=list("abcde"))
+
+
+# ---------------------------------------------------------------- glyphs, leaves and panels
+
+
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def two_tests(n_features=4):
+    """2a - b + 0.5c <= 1 at the root, d <= 0.8 on its right."""
+    splits = [([0, 1, 2], [2.0, -1.0, 0.5]), None, ([3], [1.0]), None, None]
+    children = [1, -1, 3, -1, -1], [2, -1, 4, -1, -1]
+    return Tree.from_splits(*children, splits, [1, 0, 0.8, 0, 0], [-1, 0, -1, 1, 0], n_features)
+
+
+@pytest.fixture
+def rows(rng):
+    return rng.normal(size=(60, 4))
+
+
+def test_bars_name_and_order_the_weights(rows):
+    ax = plot_tree(two_tests(), rows, feature_names=["a$", "b", "c", "petal width"])
+    shown = texts_of(ax)
+    minus = "\N{MINUS SIGN}"
+    assert shown.index("a$") < shown.index("b") < shown.index("c")
+    assert {"2", f"{minus}1", "0.5", "sum ≤ 1", "petal width ≤ 0.8"} <= set(shown)
+    bars = [p for p in ax.patches if to_hex(p.get_facecolor()) in (POSITIVE, NEGATIVE)]
+    assert [np.sign(bar.get_width()) for bar in bars] == [1, -1, 1]
+    assert [to_hex(bar.get_facecolor()) for bar in bars] == [POSITIVE, NEGATIVE, POSITIVE]
+    assert "red bars push right, blue bars left" in ax.get_title()
+
+
+def test_a_test_of_one_feature_is_a_condition():
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([1], [-2.0]), None, None], [3.0, 0, 0], [-1, 0, 1], 2
+    )
+    ax = plot_tree(tree, feature_names=["a", "b"])
+    assert "b ≥ \N{MINUS SIGN}1.5" in texts_of(ax)
+    assert "bars" not in ax.get_title()
+
+
+def test_words_are_red_then_blue_and_sized_by_weight(rows):
+    names = ["god", "car", "bike", "file"]
+    ax = plot_tree(two_tests(), sp.csr_matrix(np.abs(rows)), feature_names=names)
+    words = [t for t in ax.texts if t.get_color() in (POSITIVE, NEGATIVE)]
+    assert [w.get_text() for w in words] == ["god", "bike", "car", "file"]
+    assert [w.get_color() for w in words] == [POSITIVE, POSITIVE, NEGATIVE, POSITIVE]
+    assert words[0].get_fontsize() > words[2].get_fontsize() > words[1].get_fontsize()
+    assert "w.x ≤ 1" in texts_of(ax)
+    at_leaves = [t for t in ax.texts if t.get_text() in names and t not in words]
+    assert len(at_leaves) == 3 * 4
+    few = plot_tree(two_tests(), nodes=Words(names, n_words=1))
+    assert set(names) & set(texts_of(few)) == {"god", "file"}
+
+
+def test_projections_count_all_rows_by_side(rows):
+    tree = two_tests()
+    ax = plot_tree(tree, rows, nodes="projection")
+    histograms = [p for p in ax.patches if isinstance(p, StepPatch)]
+    assert len(histograms) == 2 * len(tree.decision_nodes)
+    lower, upper = histograms[:2]
+    counts = tree.node_counts(tree.apply(rows))
+    heights = [np.sum(h.get_data().values - h.get_data().baseline) for h in (lower, upper)]
+    assert heights[0] / sum(heights) == pytest.approx(counts[1] / counts[0])
+    line = next(line for line in ax.lines if line.get_color() == "black").get_xdata()[0]
+    edges = lower.get_data().edges
+    filled = lower.get_data().values > lower.get_data().baseline
+    assert edges[:-1][filled].max() <= line
+    assert "the line is the threshold" in ax.get_title()
+
+
+def test_nodes_are_chosen_by_the_data(rng):
+    def chosen(tree, X=None, image_shape=None):
+        rows = None if X is None else Rows.of(tree, X)
+        names = [f"x{j}" for j in range(tree.n_features)]
+        return type(choose_glyph("auto", tree, rows, image_shape, names))
+
+    small, large = random_tree(rng), random_tree(rng, n_features=200)
+    assert chosen(small) is Bars
+    assert chosen(large) is Words
+    assert chosen(large, image_shape=(20, 10)) is Image
+    assert chosen(small, sp.csr_matrix((3, 6))) is Words
+    assert chosen(small, np.zeros((3, 6))) is Bars
+
+
+def test_own_glyphs(rows):
+    class Plain:
+        width, test_height, leaf_height = 0.5, 0.3, 0.2
+        convention, leaf_convention = ("as told",), ()
+
+        def draw_test(self, ax, box, split):
+            box.write(ax, f"test {split.node}", 6)
+
+        def draw_leaf(self, ax, box, leaf):
+            box.write(ax, f"leaf {leaf.label}", 6)
+
+    ax = plot_tree(two_tests(), rows, nodes=Plain())
+    assert {"test 0", "test 2", "leaf 0", "leaf 1"} <= set(texts_of(ax))
+    assert ax.get_title() == "as told"
+
+
+def test_leaves_show_true_classes(rows):
+    tree = two_tests()
+    y = np.where(tree.apply(rows) == 1, "b", "a")
+    ax = plot_tree(tree, rows, y=y, class_names=["first", "second"])
+    shown = texts_of(ax)
+    assert shown.count("second") == 1
+    assert shown.count("first") == 2
+    assert shown.count("100 %") == 3
+    share = 100 * np.mean(tree.apply(rows) == 1)
+    assert f"{share:.1f} %" in shown
+    assert "grey bars are shares of the true classes" in ax.get_title().replace("\n", " ")
+    assert {"a", "b"} <= set(texts_of(plot_tree(tree, rows, y=y)))
+
+
+def test_leaves_show_their_histograms(rng):
+    X = rng.normal(size=(200, 3))
+    model = TAOClustering(3, lambda_=1, depth=2, penalty="squared", random_state=0).fit(X)
+    title = plot_tree(model).get_title()
+    assert "strips are shares of the clusters" in title.replace("\n", " ")
+    assert "strips" not in plot_tree(two_tests()).get_title()
+
+
+def test_a_cluster_has_one_colour(rows):
+    ax = plot_tree(two_tests(), rows)
+    names = [t for t in ax.texts if t.get_text().startswith("cluster")]
+    colors = {t.get_text().split("\n")[0]: set() for t in names}
+    for text in names:
+        colors[text.get_text().split("\n")[0]].add(text.get_bbox_patch().get_facecolor()[:3])
+    assert colors == {"cluster 0": {cluster_color(0)}, "cluster 1": {cluster_color(1)}}
+
+
+def test_colours_of_26_clusters_are_told_apart():
+    places = np.array([oklab(np.array(cluster_color(label))) for label in range(26)])
+    distances = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(26)
+    assert distances.min() > 0.05
+    assert np.all((places[:, 0] > 0.3) & (places[:, 0] < 0.85))
+    assert cluster_color(64) == cluster_color(0)
+
+
+def test_panels(digits):
+    model = TAOClustering(10, lambda_=8, depth=4, n_init=1, random_state=0).fit(digits)
+    ax = plot_tree(model, image_shape=(8, 8), panels=("mask", "centers", "history"))
+    n_tests = len(model.tree_.decision_nodes)
+    assert len(ax.images) == n_tests + 1 + 10
+    mask = ax.images[n_tests].get_array()
+    np.testing.assert_array_equal(np.flatnonzero(mask), model.tree_.used_features)
+    np.testing.assert_array_equal(ax.images[-1].get_array().ravel(), model.free_centers_[-1])
+    shown = texts_of(ax)
+    assert f"{len(model.tree_.used_features)} of 64 pixels are used" in shown
+    assert f"3: {np.sum(model.free_labels_ == 3)}" in shown
+    assert len(ax.child_axes) == 1
+    ax.figure.canvas.draw()
+    inside = ax.get_window_extent()
+    panel = ax.child_axes[0].get_tightbbox()
+    assert panel.x1 <= inside.x1
+    assert panel.y0 >= inside.y0
+
+
+def test_names_of_the_estimator(blobs):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(blobs, columns=["height", "width", "age"])
+    shown = " ".join(texts_of(plot_tree(TAOClustering(4, random_state=0).fit(X), X)))
+    assert "height" in shown
+    assert "x0" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nodes": "picture"}, "nodes must be 'auto', 'image', 'words', 'bars', 'projection'"),
+        ({"nodes": 3}, "or an object with draw_test and draw_leaf; got 3"),
+        ({"nodes": "image"}, "nodes='image' needs image_shape"),
+        ({"nodes": "projection"}, "nodes='projection' needs X"),
+        ({"y": [0, 1]}, "y needs X"),
+        ({"X": np.zeros((3, 4)), "y": [0, 1]}, r"y has shape \(2,\), but X has 3 rows"),
+        (
+            {"X": np.zeros((3, 4)), "y": [0, 1, 1], "class_names": ["a"]},
+            "1 class names for 2 classes",
+        ),
+        ({"panels": ("curve",)}, "panels must be among mask, centers, history; got 'curve'"),
+        ({"panels": ("mask",)}, "'mask' needs image_shape"),
+        ({"panels": ("centers",), "image_shape": (2, 2)}, "'centers' needs a fitted estimator"),
+        ({"panels": ("history",)}, "'history' needs a fitted TAOClustering"),
+    ],
+)
+def test_what_a_tree_picture_needs(options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_tree(two_tests(), **options)
+
+
+@pytest.mark.parametrize("nodes", ["words", "bars", "projection", "image"])
+def test_64_leaves_are_fast_and_nothing_overlaps(rng, nodes):
+    tree = random_tree(rng, n_features=200, n_nodes=127, n_clusters=26, density=0.1)
+    X = rng.normal(size=(500, 200))
+    names = [f"a very long name of feature {j}" for j in range(200)]
+    start = time.process_time()
+    shape = (10, 20) if nodes == "image" else None
+    classes = rng.integers(0, 5, 500)
+    ax = plot_tree(tree, X, y=classes, nodes=nodes, feature_names=names, image_shape=shape)
+    ax.figure.canvas.draw()
+    assert time.process_time() - start < 5
+    boxes = np.array([text.get_window_extent().extents for text in ax.texts])
+    assert_apart(boxes)
+    frames = [p for p in ax.patches if isinstance(p, FancyBboxPatch)]
+    frames = np.array([p.get_window_extent().extents for p in frames])
+    assert len(frames) == tree.n_nodes
+    assert_apart(frames)
+    low, high = ax.get_window_extent().extents.reshape(2, 2)
+    assert np.all(boxes[:, :2] >= low)
+    assert np.all(boxes[:, 2:] <= high)
+
+
+def assert_apart(boxes):
+    """Rectangles (left, bottom, right, top) in pixels do not overlap by more than the hinting."""
+    shared = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(
+        boxes[:, None, :2], boxes[:, :2]
+    )
+    overlaps = np.all(shared > 3, axis=2) & ~np.eye(len(boxes), dtype=bool)
+    assert not overlaps.any(), np.argwhere(overlaps)
+
+
+def test_text_shrinks_with_the_axes(rows):
+    wide = plot_tree(two_tests(), rows)
+    small = plot_tree(two_tests(), rows, ax=plt.figure(figsize=(2, 2)).gca())
+    assert small.texts[0].get_fontsize() < wide.texts[0].get_fontsize()
+
+
+def test_text_that_does_not_fit_shrinks_and_is_cut():
+    assert fit("short", 7, 5.0) == ("short", 7)
+    text, size = fit("somewhat longer", 7, 0.75)
+    assert text == "somewhat longer"
+    assert 5 < size < 7
+    text, _ = fit("far too long a name for this", 7, 0.5)
+    assert text.endswith("…")
+    assert wrap("one two three", 8, 0.5) == ["one two", "three"]
+
+
+# ---------------------------------------------------------------- curves and regions
+
+
+@pytest.fixture(scope="module")
+def path():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    return X, tao_path(X, 4, [0.1, 1, 10, 40], depth=3, random_state=0)
+
+
+def test_path_shows_every_tree_and_the_knee(path):
+    _, models = path
+    ax = plot_path(models, title="a path")
+    x, y = ax.lines[0].get_data()
+    np.testing.assert_array_equal(x, [model.tree_.n_parameters for model in models])
+    np.testing.assert_array_equal(y, [model.cost_increase_ for model in models])
+    assert ax.get_legend().get_texts()[0].get_text() == "knee"
+    assert plot_path(models[:1], ax=ax) is ax
+
+
+@pytest.mark.parametrize("size", ["leaves", "parameters", "explanation_size"])
+def test_tradeoff_joins_models_of_a_label(path, size):
+    X, models = path
+    reference = models[0].free_centers_
+    others = [ExKMC(4, max_leaves=n, reference=reference).fit(X) for n in (12, 4)]
+    others.append(IMM(4, reference=reference).fit(X))
+    ax = plot_tradeoff([*models, *others], size=size, X=X)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "TAOClustering",
+        "ExKMC",
+        "IMM",
+    ]
+    x, y = ax.lines[1].get_data()
+    assert x[0] < x[1]
+    assert set(y) == {model.cost_increase_ for model in others[:2]}
+
+
+def test_tradeoff_says_what_it_needs(path):
+    _, models = path
+    with pytest.raises(ValueError, match="needs X"):
+        plot_tradeoff(models, size="explanation_size")
+    with pytest.raises(ValueError, match="leaves, parameters, explanation_size"):
+        plot_tradeoff(models, size="nodes")
+    with pytest.raises(ValueError, match="1 labels for 4 models"):
+        plot_tradeoff(models, labels=["one"])
+
+
+def test_history_by_stage_and_along_mu(path):
+    X, models = path
+    ax = plot_history(models[-1])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == list(dict.fromkeys(record["stage"] for record in models[-1].history_))
+    penalty = TAOClustering(4, lambda_=1, algorithm="penalty", refine=False, random_state=0).fit(X)
+    assert plot_history(penalty).get_xscale() == "log"
+    still = TAOClustering(1, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="no records"):
+        plot_history(still)
+
+
+def test_regions_of_the_plane(blobs):
+    model = TAOClustering(4, random_state=0).fit(blobs[:, :2])
+    axes = plot_regions(model, blobs[:, :2], title="blobs")
+    assert len(axes) == 2
+    assert "4 leaves" in axes[1].get_title(loc="left")
+    for ax in axes:
+        shown = ax.collections[0].get_array()
+        assert len(np.unique(shown)) == 4
+    with pytest.raises(ValueError, match="two features only"):
+        plot_regions(model, blobs)
+
+
+def test_style_is_left_alone(path):
+    before = dict(plt.rcParams)
+    plot_path(path[1])
+    plot_history(path[1][0])
+    assert dict(plt.rcParams) == before

@@ -1,0 +1,178 @@
+"""Every combination of objective, penalty, split and node solver works or says what to use."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tao_cluster.search.parts import NODE_SOLVERS, OBJECTIVES, PENALTIES
+from tao_cluster.search.splits import SPLITS
+
+from greedy import ExKMC
+from tao_cluster import TAOClustering
+from tao_cluster.problem.objectives import KMedians
+from tao_cluster.search.starts.initial import Bisecting, Centroids, InTurn
+from tao_cluster.solvers import Axis, Liblinear
+
+COMBINATIONS = list(
+    itertools.product(OBJECTIVES, PENALTIES, SPLITS, ["auto", *NODE_SOLVERS], ["dense", "sparse"])
+)
+
+
+def sentence(penalty, split, node_solver):
+    """What a combination that cannot work is told; None if it works."""
+    if split == "axis" and node_solver != "auto":
+        return "for split='axis' use node_solver='auto'"
+    if penalty == "squared" and node_solver == "liblinear":
+        return "use penalty='zero-one' or node_solver='newton'"
+    return None
+
+
+@pytest.fixture(scope="module")
+def X():
+    """Three groups on rays from the origin, so that every objective sees them."""
+    rng = np.random.default_rng(0)
+    rays = np.array([[5.0, 0, 0, 1], [0, 4.0, 1, 0], [1, 1, 6.0, 0]])
+    return np.repeat(rays, 40, axis=0) + 0.3 * rng.normal(size=(120, 4))
+
+
+@pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
+def test_combination(X, objective, penalty, split, node_solver, form):
+    model = TAOClustering(
+        3,
+        lambda_=0.05,
+        depth=2,
+        objective=objective,
+        penalty=penalty,
+        split=split,
+        node_solver=node_solver,
+        n_mu_steps=10,
+        mu_factor=2.0,
+        random_state=0,
+    )
+    data = X if form == "dense" else sp.csr_matrix(X)
+    expected = sentence(penalty, split, node_solver)
+    if expected is not None:
+        with pytest.raises(ValueError, match=expected):
+            model.fit(data)
+        return
+    model.fit(data)
+    groups = model.labels_.reshape(3, 40)
+    assert (groups == groups[:, :1]).mean() > 0.95
+    assert len(set(groups[:, 0])) == 3
+    assert abs(model.cost_increase_) < 5
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    assert model.score(data) == pytest.approx(-model.inertia_)
+    assert model.transform(data).shape == (120, 3)
+    assert hasattr(model, "predict_proba") == (penalty == "squared")
+    if penalty == "squared":
+        shares = model.predict_proba(data)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+    if split == "axis":
+        tree = model.tree_
+        assert np.all(np.diff(tree.split_indptr)[tree.decision_nodes] == 1)
+        assert np.all(tree.split_weights == 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"split": "axis", "init": "bisecting"}, "with weight 1: use init='auto', 'imm'"),
+        ({"split": "axis", "init": "random"}, "tests single features"),
+        ({"split": "axis", "node_solver": Liblinear()}, "split='axis' use node_solver='auto'"),
+        ({"node_solver": Axis()}, "split='oblique' use node_solver='auto'"),
+        ({"objective": KMedians}, r"KMedians is a class; give an object, KMedians\(\)"),
+        ({"node_solver": Axis}, r"Axis is a class"),
+        ({"penalty": "squared", "algorithm": "direct"}, "penalty='zero-one'"),
+        ({"penalty": "squared", "max_parameters": 9}, "algorithm='penalty'"),
+    ],
+)
+def test_unsuitable_parts_are_told_at_once(X, options, expected):
+    with pytest.raises(ValueError, match=expected):
+        TAOClustering(3, **options).fit(X)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("algorithm", ["direct", "penalty"])
+def test_weight_is_repetition(objective, split, algorithm):
+    """Bit by bit: weight 2 is the row twice, weight 0 is no row, in any order of the rows."""
+    rng = np.random.default_rng(1)
+    X = np.abs(rng.normal(size=(60, 4))) + 0.1
+    weight = rng.integers(0, 4, 60)
+    order = rng.permutation(60)
+    options = {"objective": objective, "split": split, "algorithm": algorithm}
+    options |= {"lambda_": 0.1, "depth": 3, "n_mu_steps": 8, "mu_factor": 2.0, "random_state": 0}
+    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0))
+    weighted = TAOClustering(4, **options).fit(X[order], sample_weight=weight[order])
+    assert weighted.tree_ == repeated.tree_
+    np.testing.assert_array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert weighted.inertia_ == repeated.inertia_
+    present = weight[order] > 0
+    np.testing.assert_array_equal(
+        np.repeat(weighted.labels_[np.argsort(order)], weight), repeated.labels_
+    )
+    assert present.any()
+
+
+def test_spherical_refuses_rows_without_direction(X):
+    data = X.copy()
+    data[5] = 0
+    with pytest.raises(ValueError, match="the first is row"):
+        TAOClustering(3, objective="spherical").fit(data)
+    with pytest.raises(ValueError, match="underflow"):
+        TAOClustering(3, objective="spherical").fit(X * 1e-200)
+    # A row of weight 0 is not there.
+    weight = np.ones(120)
+    weight[5] = 0
+    model = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
+    model.fit(data, sample_weight=weight)
+    assert model.free_labels_[5] == -1
+    without = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
+    without.fit(np.delete(data, 5, axis=0))
+    assert model.tree_ == without.tree_
+
+
+@pytest.mark.parametrize("value", [1e12, 1e200])
+def test_rows_of_weight_0_change_nothing(X, value):
+    data, weight = X.copy(), np.ones(120)
+    data[5], weight[5] = value, 0
+    model = TAOClustering(3, random_state=0).fit(data, sample_weight=weight)
+    without = TAOClustering(3, random_state=0).fit(np.delete(X, 5, axis=0))
+    assert model.tree_ == without.tree_
+    np.testing.assert_array_equal(np.delete(model.free_labels_, 5), without.free_labels_)
+
+
+def test_builders_that_count_start_anew(X):
+    init = InTurn([Centroids(2), Bisecting(2)])
+    first, second = (TAOClustering(3, init=init, n_init=1, random_state=0).fit(X) for _ in "ab")
+    assert first.tree_ == second.tree_
+
+
+def test_a_start_that_is_the_result_has_histograms(X):
+    options = {"penalty": "squared", "split": "axis", "init": ExKMC(max_leaves=4)}
+    model = TAOClustering(3, n_mu_steps=0, random_state=0, **options).fit(X)
+    free = np.eye(3)[model.free_labels_]
+    leaves = model.apply(X)
+    for leaf in np.unique(leaves):
+        np.testing.assert_allclose(
+            model.predict_proba(X)[leaves == leaf][0], free[leaves == leaf].mean(axis=0)
+        )
+    plain = TAOClustering(3, random_state=0).fit(X).set_params(penalty="squared")
+    assert not hasattr(plain, "predict_proba")
+
+
+def test_medoids_of_precomputed_dissimilarities(X):
+    from scipy.spatial.distance import cdist
+
+    from tao_cluster.problem.objectives import KMedoids
+
+    full = cdist(X, X, "cityblock")
+    options = {"lambda_": 0.05, "depth": 2, "random_state": 0}
+    plain = TAOClustering(3, objective=KMedoids("manhattan"), **options).fit(X)
+    other = TAOClustering(3, objective=KMedoids("precomputed"), **options).fit(X, embedding=full)
+    assert other.inertia_ == pytest.approx(plain.inertia_)
+    np.testing.assert_array_equal(other.predict(X), other.labels_)
+    medoids = other.cluster_centers_.argmax(axis=1)
+    assert set(map(tuple, X[medoids])) == set(map(tuple, plain.cluster_centers_))

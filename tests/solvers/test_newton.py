@@ -1,0 +1,359 @@
+"""Our node solver against LIBLINEAR, the definition of its problem, and awkward data."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import solve
+from scipy.special import expit
+
+from tao_cluster import TAOClustering
+from tao_cluster.core.split import Split
+from tao_cluster.solvers import Liblinear, Newton, NodeSolver
+from tao_cluster.solvers.newton import logistic, quadratic, rows
+
+
+def objective(split, X, goes_right, weight, strength):
+    margin = X[:, split.indices] @ split.weights - split.threshold
+    loss = weight @ np.logaddexp(0, -np.where(goes_right, 1.0, -1.0) * margin)
+    return loss + strength * np.abs(split.weights).sum()
+
+
+def make_problem(rng, n=400, d=30, share=1.0):
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < share)
+    goes_right = X[:, :4] @ [2.0, -1, 1, 0.5] + 0.7 * rng.normal(size=n) > 0.3
+    return X, goes_right
+
+
+def solve_all(X, goes_right, weight, strength, warm_start=None, tol=1e-3):
+    rows = np.arange(X.shape[0])
+    return solve(Newton(tol).bind(X), rows, goes_right, weight, strength, warm_start)
+
+
+def check_near_optimal(X, goes_right, weight, strength, warm_start=None):
+    """Within the promised gap of LIBLINEAR's accurate solution; weights by repeated rows."""
+    own = solve_all(X, goes_right, weight, strength, warm_start)
+    rows = np.arange(len(X))
+    best = solve(Liblinear(1e-7).bind(X), rows, goes_right, weight, strength)
+    values = [objective(s, X, goes_right, weight, strength) for s in (own, best)]
+    assert values[0] <= values[1] * 1.001
+    return own
+
+
+@pytest.mark.parametrize("strength", [0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("share", [1.0, 0.2])
+def test_optimal_within_the_gap(rng, strength, share):
+    X, goes_right = make_problem(rng, share=share)
+    check_near_optimal(X, goes_right, np.ones(len(X)), strength)
+    check_near_optimal(X, goes_right, rng.integers(1, 4, len(X)).astype(float), strength)
+
+
+def test_form_and_precision_give_the_same_solution(rng):
+    X, goes_right = make_problem(rng, share=0.3)
+    X = X.astype(np.float32).astype(np.float64)
+    weight = np.ones(len(X))
+    dense = solve_all(X, goes_right, weight, 1.0)
+    for form in (sp.csr_matrix(X), sp.csr_array(X), X.astype(np.float32), np.asfortranarray(X)):
+        other = solve_all(form, goes_right, weight, 1.0)
+        np.testing.assert_array_equal(other.indices, dense.indices)
+        np.testing.assert_allclose(other.weights, dense.weights, rtol=1e-9)
+
+
+def test_many_rows_and_a_sample_of_their_curvature(rng):
+    X, goes_right = make_problem(rng, n=30_000, d=40)
+    check_near_optimal(X, goes_right, np.ones(len(X)), 3.0)
+
+
+def test_a_warm_start_that_is_good_enough_is_kept(rng):
+    X, goes_right = make_problem(rng)
+    weight = np.ones(len(X))
+    first = solve_all(X, goes_right, weight, 1.0)
+    assert solve_all(X, goes_right, weight, 1.0, first) is first
+    near = solve_all(X, goes_right, weight, 1.1, first)
+    assert objective(near, X, goes_right, weight, 1.1) <= 1.001 * objective(
+        solve_all(X, goes_right, weight, 1.1), X, goes_right, weight, 1.1
+    )
+    bad = Split.from_dense(1e3 * rng.normal(size=30), 5.0)
+    check_near_optimal(X, goes_right, weight, 1.0, bad)
+
+
+def test_symmetries(rng):
+    X, goes_right = make_problem(rng)
+    weight = rng.uniform(0.1, 2.0, len(X))
+    split = solve_all(X, goes_right, weight, 1.0, tol=1e-9)
+    flipped = solve_all(X, ~goes_right, weight, 1.0, tol=1e-9)
+    np.testing.assert_allclose(flipped.weights, -split.weights, rtol=1e-5)
+    order = rng.permutation(len(X))
+    permuted = solve_all(X[order], goes_right[order], weight[order], 1.0, tol=1e-9)
+    np.testing.assert_allclose(permuted.weights, split.weights, rtol=1e-5)
+    scaled = solve_all(X, goes_right, 1e9 * weight, 1e9, tol=1e-9)
+    np.testing.assert_allclose(scaled.weights, split.weights, rtol=1e-5)
+    far = solve_all(X + 1e6, goes_right, weight, 1.0, tol=1e-9)
+    np.testing.assert_allclose(far.weights, split.weights, rtol=1e-4)
+
+
+def test_a_subset_of_rows_is_a_copy_of_them(rng):
+    X, goes_right = make_problem(rng)
+    rows = np.flatnonzero(rng.random(len(X)) < 0.4)
+    weight = rng.uniform(0.1, 1, len(rows))
+    subset = solve(Newton().bind(X), rows, goes_right[rows], weight, 0.5)
+    copied = solve_all(X[rows], goes_right[rows], weight, 0.5)
+    np.testing.assert_array_equal(subset.indices, copied.indices)
+    np.testing.assert_allclose(subset.weights, copied.weights, rtol=1e-9)
+
+
+def test_one_solver_for_many_nodes_gives_what_new_ones_give(rng):
+    X, goes_right = make_problem(rng, n=3000, d=200)
+    solver = Newton().bind(X)
+    for n in (3000, 50, 1000, 2):
+        rows = np.sort(rng.choice(3000, n, replace=False))
+        target = goes_right[rows].copy()
+        target[:2] = [True, False]
+        again = solve(Newton().bind(X), rows, target, np.ones(n), 0.3)
+        assert solve(solver, rows, target, np.ones(n), 0.3).same_as(again)
+
+
+# ---------------------------------------------------------------- some features only
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csr_array])
+@pytest.mark.parametrize("solver", [Newton(1e-9), Liblinear(1e-8)])
+def test_only_some_features_may_get_a_weight(rng, solver, form):
+    X, goes_right = make_problem(rng, share=0.3)
+    X = X + np.arange(30) % 3 * (1e3 if form is np.asarray else 0)
+    rows = np.flatnonzero(rng.random(len(X)) < 0.7)
+    features = np.array([0, 2, 3, 7, 19, 29])
+    weight = np.ones(len(rows))
+    bound = solver.bind(form(X))
+    split = solve(bound, rows, goes_right[rows], weight, 1.0, features=features)
+    part = X[np.ix_(rows, features)]
+    copied = solve(solver.bind(part), np.arange(len(rows)), goes_right[rows], weight, 1.0)
+    np.testing.assert_array_equal(split.indices, features[copied.indices])
+    assert split.indices.dtype == np.int32
+    np.testing.assert_allclose(split.weights, copied.weights, rtol=1e-3)
+    values = [
+        objective(s, data, goes_right[rows], weight, 1.0)
+        for s, data in ((split, X[rows]), (copied, part))
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+def test_a_warm_start_loses_its_weights_on_other_features(rng):
+    X, goes_right = make_problem(rng)
+    solver, rows, weight = Newton().bind(X), np.arange(len(X)), np.ones(len(X))
+    everything = solve(solver, rows, goes_right, weight, 1.0)
+    some = everything.indices[:3]
+    split = solve(solver, rows, goes_right, weight, 1.0, everything, some)
+    assert np.all(np.isin(split.indices, some))
+    assert solve(solver, rows, goes_right, weight, 1.0, split, some) is split
+    cold = solve(solver, rows, goes_right, weight, 1.0, None, some)
+    values = [objective(s, X, goes_right, weight, 1.0) for s in (split, cold)]
+    assert values[0] == pytest.approx(values[1], rel=1e-3)
+    none = solve(solver, rows, goes_right, weight, 1.0, everything, some[:0])
+    assert len(none.indices) == 0
+
+
+# ---------------------------------------------------------------- traps
+
+
+@pytest.mark.parametrize("strength", [0.0, 1e-12, 1e-3])
+def test_separable_rows_end(rng, strength):
+    X = rng.normal(size=(500, 20))
+    goes_right = X[:, 0] + 0.5 * X[:, 1] > 0
+    start = time.perf_counter()
+    split = solve_all(X, goes_right, np.ones(500), strength)
+    assert time.perf_counter() - start < 20
+    assert np.all(np.isfinite(split.weights))
+    sides = X[:, split.indices] @ split.weights > split.threshold
+    assert np.array_equal(sides, goes_right)
+
+
+def test_awkward_columns(rng):
+    X, goes_right = make_problem(rng, d=10)
+    X[:, 4] = 0  # nothing
+    X[:, 5] = 7.0  # constant
+    X[:, 6] = X[:, 0]  # duplicates
+    X[:, 7] = -X[:, 1]
+    X[:, 8] = 1e12
+    check_near_optimal(X, goes_right, np.ones(len(X)), 1.0)
+    scales = 10.0 ** np.linspace(-3, 3, 10)
+    check_near_optimal(X * scales, goes_right, np.ones(len(X)), 1.0)
+
+
+def test_weights_over_many_decades(rng):
+    X, goes_right = make_problem(rng)
+    weight = 10.0 ** rng.uniform(-12, 6, len(X))
+    strength = 1e-3 * weight.sum()
+    split = solve_all(X, goes_right, weight, strength)
+    assert np.all(np.isfinite(split.weights))
+    accurate = solve_all(X, goes_right, weight, strength, tol=1e-8)
+    values = [objective(s, X, goes_right, weight, strength) for s in (split, accurate)]
+    assert values[0] <= 1.001 * values[1]
+
+
+def test_two_rows_and_one_column():
+    split = solve_all(np.array([[0.0], [1.0]]), np.array([False, True]), np.ones(2), 1e-2)
+    assert 0 < split.threshold / split.weights[0] < 1
+    useless = solve_all(np.zeros((4, 2)), np.array([True, True, True, False]), np.ones(4), 1.0)
+    assert len(useless.indices) == 0
+    assert useless.threshold == pytest.approx(-np.log(3))
+
+
+def test_a_strong_penalty_leaves_the_best_constant(rng):
+    X, goes_right = make_problem(rng)
+    split = solve_all(X, goes_right, np.ones(len(X)), 1e5)
+    share = goes_right.mean()
+    assert len(split.indices) == 0
+    assert -split.threshold == pytest.approx(np.log(share / (1 - share)))
+
+
+@pytest.mark.parametrize("strength", [1e-6, 1e-2, 1.0])
+def test_separable_rows_with_a_tiny_strength_take_few_steps(rng, strength):
+    X = rng.normal(size=(4000, 60))
+    goes_right = X[:, :5].sum(axis=1) > 0
+    start = time.perf_counter()
+    split = solve_all(X, goes_right, np.ones(len(X)), strength)
+    assert time.perf_counter() - start < 20
+    assert np.abs(split.weights).sum() < 1e6
+    limit = objective(split, X, goes_right, np.ones(len(X)), max(strength, 1e-4))
+    flipped = goes_right ^ (rng.random(len(X)) < 0.02)
+    again = solve_all(X, flipped, np.ones(len(X)), strength, split)
+    assert np.all(np.isfinite(again.weights))
+    assert limit < 4000 * np.log(2)
+
+
+def test_weights_over_many_decades_and_flipped_labels(rng):
+    X, goes_right = make_problem(rng, n=2000)
+    weight = 10.0 ** rng.uniform(-12, 6, len(X))
+    split = solve_all(X, goes_right, weight, 10.0)
+    flipped = goes_right ^ (rng.random(len(X)) < 0.05)
+    warm = solve_all(X, flipped, weight, 10.0, split)
+    cold = solve_all(X, flipped, weight, 10.0, tol=1e-6)
+    values = [objective(s, X, flipped, weight, 10.0) for s in (warm, cold)]
+    assert values[0] <= 1.001 * values[1]
+
+
+def test_columns_of_all_scales(rng):
+    X, goes_right = make_problem(rng, d=13)
+    X *= 10.0 ** np.linspace(-6, 6, 13)
+    weight = np.ones(len(X))
+    # Raised by the solver to 1e-4 of the largest spread, about 1e6.
+    strength = 1e-4 * X.std(axis=0).max() * 1.01
+    values = [
+        objective(
+            solve_all(X, goes_right, weight, strength, tol=tol), X, goes_right, weight, strength
+        )
+        for tol in (1e-3, 1e-6)
+    ]
+    assert values[0] <= 1.001 * values[1]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_far_from_the_origin(rng, form):
+    X, goes_right = make_problem(rng)
+    weight = np.ones(len(X))
+    near = solve_all(form(X), goes_right, weight, 1.0)
+    far = solve_all(form(X + 1e5), goes_right, weight, 1.0)
+    np.testing.assert_allclose(far.weights, near.weights, rtol=1e-3)
+
+
+def test_whole_weights_are_repeated_rows(rng):
+    X, goes_right = make_problem(rng)
+    weight = rng.integers(1, 4, len(X))
+    split = solve_all(X, goes_right, weight.astype(float), 1.0, tol=1e-9)
+    again = np.repeat(np.arange(len(X)), weight)
+    repeated = solve_all(X[again], goes_right[again], np.ones(len(again)), 1.0, tol=1e-9)
+    np.testing.assert_allclose(repeated.weights, split.weights, rtol=1e-5)
+
+
+def test_threads_do_not_change_results(rng):
+    X, goes_right = make_problem(rng, n=3000, d=200, share=0.2)
+    weight = rng.uniform(0.5, 2, 3000)
+    parts = [np.sort(rng.choice(3000, 1000, replace=False)) for _ in range(12)]
+    solver = Newton().bind(sp.csr_matrix(X))
+
+    def fit(rows):
+        return solve(solver, rows, goes_right[rows], weight[rows], 0.5)
+
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(fit, parts))
+    assert all(one.same_as(fit(rows)) for one, rows in zip(together, parts, strict=True))
+
+
+def test_more_sparse_features_than_a_gram_matrix_pays_for(rng):
+    X = sp.random(1500, 3000, 0.01, format="csr", random_state=0)
+    truth = np.where(rng.random(3000) < 0.3, rng.normal(size=3000), 0.0)
+    goes_right = (X @ truth > 0) ^ (rng.random(1500) < 0.05)
+    weight = np.ones(1500)
+    split = solve_all(X, goes_right, weight, 0.05)
+    assert len(split.indices) > 200
+    accurate = solve(Liblinear(1e-6).bind(X), np.arange(1500), goes_right, weight, 0.05)
+    values = [objective(s, X, goes_right, weight, 0.05) for s in (split, accurate)]
+    assert values[0] <= 1.001 * values[1]
+
+
+# ---------------------------------------------------------------- its parts
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_both_forms_of_the_quadratic_problem_have_one_solution(rng, share):
+    X = (rng.normal(size=(300, 12)) * (rng.random((300, 12)) < share)).astype(np.float32)
+    matrix = sp.csr_matrix(X)
+    parts = (matrix.data, matrix.indices.astype(np.uint16), matrix.indptr.astype(np.int64))
+    curvature, every = rng.uniform(0.01, 0.25, 300), np.arange(300)
+    features, reach = np.array([0, 2, 3, 5, 7, 11]), np.abs(X).max(axis=0).astype(float)
+    slope, weights = 10 * rng.normal(size=6), rng.normal(size=6)
+    changes = []
+    for values in (X, parts):
+        gram = rows.gram(values, every, curvature, features, reach, 300)
+        centred = X[:, features] - curvature @ X[:, features] / curvature.sum()
+        np.testing.assert_allclose(gram, centred.T * curvature @ centred, rtol=1e-3, atol=1e-3)
+        changes.append(quadratic.minimise(gram, slope, weights, 1.0)[0])
+        columns = rows.columns(values, every, curvature, features, reach, 300)
+        changes.append(quadratic.minimise_columns(columns, slope, weights, 1.0)[0])
+
+    def decrease(d):
+        penalty = np.abs(weights + d).sum() - np.abs(weights).sum()
+        return -(slope @ d + d @ gram @ d / 2 + penalty)
+
+    best = max(decrease(d) for d in changes)
+    assert all(decrease(d) >= 0.98 * best > 0 for d in changes)
+
+
+def test_loss_and_derivatives(rng):
+    margin = np.concatenate([rng.normal(size=50) * 10, [0.0, 1e-9, 40.0, -40.0, 800.0, -800.0]])
+    sign = np.where(rng.random(len(margin)) < 0.5, -1.0, 1.0)
+    weight = 10.0 ** rng.uniform(-12, 6, len(margin))
+    state = np.empty((4, len(margin)))
+    state[0] = margin
+    logistic._evaluate(state, sign, weight)
+    np.testing.assert_allclose(state[1], weight * np.logaddexp(0, -sign * margin), rtol=1e-13)
+    np.testing.assert_allclose(
+        state[2], -sign * weight * expit(-sign * margin), rtol=1e-12, atol=1e-290
+    )
+    curvature = weight * expit(margin) * expit(-margin)
+    np.testing.assert_allclose(state[3], curvature, rtol=1e-12, atol=1e-290)
+
+
+# ---------------------------------------------------------------- in a fit
+
+
+def test_it_serves_a_whole_fit(digits, digits_reference):
+    assert isinstance(Newton(), NodeSolver)
+    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
+    model = TAOClustering(10, node_solver="newton", **options).fit(digits)
+    assert model.cost_increase_ < 2
+    assert model.tree_.n_nonzero < 220
+    again = TAOClustering(10, node_solver=Newton(), n_jobs=2, **options).fit(digits)
+    assert again.tree_ == model.tree_
+
+
+def test_weights_of_rows_may_be_fractions(digits, digits_reference, rng):
+    weight = rng.uniform(0.5, 2, len(digits))
+    options = {"lambda_": 1, "reference": digits_reference, "random_state": 0}
+    with pytest.raises(ValueError, match="node_solver='newton' takes any"):
+        TAOClustering(10, node_solver="liblinear", **options).fit(digits, sample_weight=weight)
+    model = TAOClustering(10, **options).fit(digits, sample_weight=weight)
+    assert model.tree_.n_leaves > 5
