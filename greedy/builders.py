@@ -1,6 +1,5 @@
 """The builders: pure functions from rows and reference centres to an axis-aligned tree."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -10,8 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from tao_cluster.core.growth import Growth
 from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.telling import tell
+from tao_cluster.core.tree.growth import Growth
 
 from .growth import grow, with_midpoints
 from .points import Points
@@ -225,10 +225,9 @@ def expand_base(points, max_leaves, base):
     try:
         grow(growth, leaves, rule, max_leaves)
     except KeyboardInterrupt:
-        warnings.warn(
+        tell(
             f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return growth, n_base
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 
-from tao_cluster.core.growth import Growth
 from tao_cluster.core.matrices import canonical_csr
+from tao_cluster.core.tree.growth import Growth
 
 from .cuts import binary_cut, code_dense, code_stored
 from .growth import Cut, grow

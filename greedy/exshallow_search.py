@@ -1,6 +1,5 @@
 """ExShallow*: the search for the depth factor that meets goals for cost and explanations."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import ClassVar
@@ -9,7 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from tao_cluster.core.conditions import explanation_sizes
+from tao_cluster.core.telling import tell
+from tao_cluster.core.tree.conditions import explanation_sizes
 from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.problem.reference import FreeClustering, cost_increase, optimal_centers
 
@@ -136,12 +136,11 @@ class _SearchMethod(GreedyMethod):
         cost, size = self._limits()
         (record, tree), tried = search_depth_factor(attempt, cost, size, self.max_iter)
         if record["cost_increase"] > cost:
-            warnings.warn(
+            tell(
                 f"No tree with {len(points.positions)} leaves was found that costs at most "
                 f"{cost:g} % more than the free clustering; the best costs "
                 f"{record['cost_increase']:.2f} % more.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         factor = record["depth_factor"]
         return Result(tree, {"depth_factor_": factor, "history_": tried, "n_iter_": len(tried)})
@@ -192,10 +191,9 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
     except KeyboardInterrupt:
         if not tried:
             raise
-        warnings.warn(
+        tell(
             f"Interrupted: the best of {len(tried)} trees is kept.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     def rank(entry):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tao_cluster.core.routing import kernel_view, project
-from tao_cluster.core.split import Split
+from tao_cluster.core.tree import Split
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.matrices import FLOATS, canonical
-from .core.readable import Readable
 from .core.routing import kernel_view
+from .core.tree.readable import Readable
 from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
 from .problem.problem import Problem
 from .problem.reference import cost_increase, optimal_centers
@@ -124,7 +124,8 @@ class TreeClustering(
         -------
         int32 array of shape (n,)
         """
-        return self.tree_.leaf_label[self._leaves(self._check_new(X))]
+        leaves = self.apply(X)
+        return self.tree_.leaf_label[leaves]
 
     def apply(self, X):
         """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""

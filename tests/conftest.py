@@ -7,7 +7,9 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
-from tao_cluster import Tree
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.problem.problem import Problem
+from tao_cluster.search.state import History, Search
 from tao_cluster.solvers import NodeProblem
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -38,6 +40,14 @@ def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
 def solve(bound, *terms, **options):
     """The split that a bound solver finds for NodeProblem(*terms, **options)."""
     return bound.solve(NodeProblem(*terms, **options))[0]
+
+
+def make_search(X, k, *, reference=None, weight=None, seed=0, on_record=None, **parameters):
+    """The search for a tree of X that parameters of TAOClustering stand for."""
+    method = TAOClustering(k, **parameters)._method()
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    problem = Problem.of(X, X, weight, method.objective, reference, k, seed)
+    return Search.of(problem, method.settings, History(*([on_record] if on_record else [])))
 
 
 @pytest.fixture

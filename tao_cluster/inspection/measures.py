@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import entropy
 
-from ..core.conditions import explanation_sizes
+from ..core.tree.conditions import explanation_sizes
 from ..problem.reference import cost_increase
 from .report import check_weight
 

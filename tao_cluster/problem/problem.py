@@ -61,17 +61,8 @@ class Problem:
         return len(self.free.centers)
 
     def mismatch_prices(self):
-        """By how much the second nearest free centre of a row is farther away than its nearest.
-
-        Returns
-        -------
-        float64 array of shape (n,); all 0 if there is one centre only
-        """
-        distances = self.objective.distances(self.data, self.free.centers)
-        if distances.shape[1] < 2:
-            return np.zeros(len(distances))
-        nearest = np.partition(distances, 1, axis=1)[:, :2]
-        return nearest[:, 1] - nearest[:, 0]
+        """By how much each row's second nearest free centre is farther away than its nearest."""
+        return mismatch_prices(self.objective.distances(self.data, self.free.centers))
 
     def positions(self):
         """The free centres where the tree sees them: float64 array of shape (k, d).
@@ -95,6 +86,17 @@ class Result:
 
     tree: Tree
     attributes: dict[str, Any]
+
+
+def mismatch_prices(distances):
+    """Distance d to the second nearest centre minus that to the nearest: float64 array (n,).
+
+    All 0 if there is one centre only.
+    """
+    if distances.shape[1] < 2:
+        return np.zeros(len(distances))
+    nearest = np.partition(distances, 1, axis=1)[:, :2]
+    return nearest[:, 1] - nearest[:, 0]
 
 
 def rows_of(X, space, rows):

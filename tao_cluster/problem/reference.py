@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, has_fit_parameter
 
 from ..core.repeats import as_repeats
+from ..core.telling import tell
 from ..core.threads import one_thread
 
 _ROUNDING = 1e-12
@@ -77,11 +78,10 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     labels = nearest_center(objective, data, centers)
     used = np.bincount(labels, minlength=n_clusters) > 0
     if not used.all():
-        warnings.warn(
+        tell(
             f"Only {used.sum()} of {n_clusters} clusters have rows; X may have fewer distinct "
             "rows than n_clusters.",
             ConvergenceWarning,
-            stacklevel=5,
         )
         if is_ours:  # numbers of our own choosing: empty clusters last
             order = np.argsort(~used, kind="stable")

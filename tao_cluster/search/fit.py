@@ -1,9 +1,8 @@
 """From a problem and settings to a tree: pure functions, which the estimator calls."""
 
-import warnings
-
 from sklearn.exceptions import ConvergenceWarning
 
+from ..core.telling import tell
 from ..problem.problem import Result
 from ..problem.reference import cost_increase
 from .descent.penalty_method import with_histograms
@@ -78,7 +77,7 @@ def until_interrupted(results):
     except KeyboardInterrupt:
         if not has_result:
             raise
-        warnings.warn("Interrupted; the best so far is kept.", ConvergenceWarning, stacklevel=5)
+        tell("Interrupted; the best so far is kept.", ConvergenceWarning)
 
 
 def _search(problem, settings, on_record):

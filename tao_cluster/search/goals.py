@@ -1,9 +1,10 @@
 """Goals in cost or size, and which of several trees or models meets one best."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
+
+from ..core.telling import tell
 
 _ROUNDING = 1e-9  # of a cost increase, in percent
 
@@ -24,7 +25,7 @@ class MaxParameters:
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(sizes <= self.limit)
         if len(meets) == 0:
-            _tell(f"No tree has at most {self.limit} parameters; the smallest has {sizes.min()}.")
+            tell(f"No tree has at most {self.limit} parameters; the smallest has {sizes.min()}.")
             return int(np.lexsort((costs, sizes))[0])
         return int(meets[np.lexsort((sizes[meets], np.asarray(costs)[meets]))[0]])
 
@@ -46,7 +47,7 @@ class MaxCostIncrease:
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(costs <= self.limit + _ROUNDING)
         if len(meets) == 0:
-            _tell(
+            tell(
                 f"No tree costs at most {self.limit:g} % over the free clustering; the best "
                 f"costs {costs.min():.3g} %. A larger depth may do better."
             )
@@ -67,10 +68,6 @@ def goal_of(max_parameters=None, max_cost_increase=None):
     if max_parameters is not None:
         return MaxParameters(max_parameters)
     return None if max_cost_increase is None else MaxCostIncrease(max_cost_increase)
-
-
-def _tell(sentence):
-    warnings.warn(sentence, UserWarning, stacklevel=2)
 
 
 def knee(models, *, max_parameters=None, max_cost_increase=None):

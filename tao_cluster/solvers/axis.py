@@ -6,7 +6,7 @@ import numpy as np
 
 from greedy.cutting import Cutter
 
-from ..core.split import Split
+from ..core.tree import Split
 from .base import Status
 
 

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from ..core.options import name_of
 from ..core.repeats import as_repeats
-from ..core.split import Split
+from ..core.tree import Split
 
 # What whole-number weights may stand for, where a solver has to repeat rows.
 MAX_REPEATED_ROWS = 10_000_000

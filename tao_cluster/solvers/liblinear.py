@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from liblinear import liblinear as _library
 
 from ..core.matrices import largest_spread, power_of_two
-from ..core.split import Split
+from ..core.tree import Split
 from .base import Status, repeats_of
 
 # The library draws from the C library's rand(), which all threads of a process share:

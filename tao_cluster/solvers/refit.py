@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.routing import project
-from ..core.split import Split
+from ..core.tree import Split
 from .base import BoundSolver, Status
 
 

@@ -23,7 +23,7 @@ from greedy import (
     ExShallowSearch,
     build_exkmc,
     build_imm,
-    estimators,
+    exshallow_search,
     rules,
 )
 from tao_cluster import TAOClustering
@@ -33,8 +33,9 @@ from tao_cluster.inspection.measures import (
     weighted_average_explanation_size,
 )
 from tao_cluster.inspection.plot import plot_tree
-from tao_cluster.search.starts.initial import BUILDERS, InitialTree
+from tao_cluster.search.starts.initial import InitialTree
 
+BUILDERS = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExShallow}
 METHODS = [IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch]
 
 
@@ -253,11 +254,9 @@ def test_search_says_when_a_goal_is_out_of_reach(digits, digits_reference):
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_builders_are_initial_trees(name, digits, digits_reference):
-    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0, "n_mu_steps": 15}
+    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
     by_name = TAOClustering(10, init=name, **options).fit(digits)
-    import greedy
-
-    builder = getattr(greedy, BUILDERS[name])
+    builder = BUILDERS[name]
     assert isinstance(builder(), InitialTree)
     as_object = TAOClustering(10, init=builder(), **options).fit(digits)
     assert by_name.tree_ == as_object.tree_
@@ -267,7 +266,7 @@ def test_builders_are_initial_trees(name, digits, digits_reference):
 
 def test_the_search_is_an_initial_tree(digits, digits_reference):
     search = ExShallowSearch(10, max_explanation_size=3.5)
-    options = {"lambda_": 0.1, "reference": digits_reference, "n_mu_steps": 2, "random_state": 0}
+    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
     assert TAOClustering(10, init=search, **options).fit(digits).tree_.n_leaves >= 2
     tree = ExShallowSearch(10, max_explanation_size=3.5, reference=digits_reference).fit(digits)
     centers, weight = digits_reference.cluster_centers_, np.ones(len(digits))
@@ -309,19 +308,19 @@ def test_an_interrupted_expansion_keeps_its_leaves(digits, digits_reference, mon
 
 
 def test_an_interrupted_search_keeps_its_best_tree(digits, digits_reference, monkeypatch):
-    interrupt_after(monkeypatch, (estimators, "part_centers"), 3)
+    interrupt_after(monkeypatch, (exshallow_search, "part_centers"), 3)
     model = ExShallowSearch(10, max_cost_increase=20, reference=digits_reference)
     with pytest.warns(ConvergenceWarning, match="Interrupted: the best of 3 trees is kept"):
         model.fit(digits)
     assert model.cost_increase_ <= 20
-    interrupt_after(monkeypatch, (estimators, "part_centers"), 0)
+    interrupt_after(monkeypatch, (exshallow_search, "part_centers"), 0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(digits)
 
 
 def test_initial_tree_with_an_embedding(digits):
     low = PCA(4, random_state=0).fit_transform(digits)
-    model = TAOClustering(5, lambda_=0.1, init="imm", n_mu_steps=3, random_state=0)
+    model = TAOClustering(5, lambda_=0.1, init="imm", random_state=0)
     assert model.fit(digits, embedding=low).tree_.n_features == 64
 
 

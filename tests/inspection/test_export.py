@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.core.conditions import path_conditions
+from tao_cluster.core.tree.conditions import path_conditions
 from tao_cluster.inspection.export.names import weighted_sum
 
 

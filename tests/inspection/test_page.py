@@ -230,9 +230,7 @@ def test_other_trees(browser, digits, tmp_path, kind):
     model = {
         "single leaf": lambda: Tree.single_leaf(3, 64),
         "axis": lambda: ExKMC(5, random_state=0).fit(digits),
-        "histograms": lambda: TAOClustering(5, penalty="squared", n_mu_steps=3, random_state=0).fit(
-            digits
-        ),
+        "histograms": lambda: TAOClustering(5, penalty="squared", random_state=0).fit(digits),
     }[kind]()
     file = tmp_path / "page.html"
     to_html(model, file)

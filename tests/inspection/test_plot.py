@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, StepPatch
 
-from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, Tree, tao_path
+from tao_cluster import TAOClustering, Tree
 from tao_cluster.inspection.plot import (
-    plot_history,
-    plot_path,
-    plot_regions,
-    plot_tradeoff,
     plot_tree,
 )
 from tao_cluster.inspection.plot.boxes import fit, wrap
@@ -70,7 +65,7 @@ def test_mirrored_trees_have_mirrored_layouts(rng):
 def test_image_plot(digits, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: pytest.fail("a library does not call show"))
     before = plt.rcParams.copy()
-    model = TAOClustering(10, lambda_=1, depth=3, random_state=0, n_mu_steps=10).fit(digits)
+    model = TAOClustering(10, lambda_=1, depth=3, random_state=0).fit(digits)
     ax = plot_tree(model, digits, image_shape=(8, 8), title="digits")
     assert plt.rcParams == before
     assert len(ax.images) == model.tree_.n_nodes
@@ -342,80 +337,3 @@ def test_text_that_does_not_fit_shrinks_and_is_cut():
     text, _ = fit("far too long a name for this", 7, 0.5)
     assert text.endswith("…")
     assert wrap("one two three", 8, 0.5) == ["one two", "three"]
-
-
-# ---------------------------------------------------------------- curves and regions
-
-
-@pytest.fixture(scope="module")
-def path():
-    X = np.random.default_rng(0).normal(size=(300, 4))
-    return X, tao_path(X, 4, [0.1, 1, 10, 40], depth=3, random_state=0)
-
-
-def test_path_shows_every_tree_and_the_knee(path):
-    _, models = path
-    ax = plot_path(models, title="a path")
-    x, y = ax.lines[0].get_data()
-    np.testing.assert_array_equal(x, [model.tree_.n_parameters for model in models])
-    np.testing.assert_array_equal(y, [model.cost_increase_ for model in models])
-    assert ax.get_legend().get_texts()[0].get_text() == "knee"
-    assert plot_path(models[:1], ax=ax) is ax
-
-
-@pytest.mark.parametrize("size", ["leaves", "parameters", "explanation_size"])
-def test_tradeoff_joins_models_of_a_label(path, size):
-    X, models = path
-    reference = models[0].free_centers_
-    others = [ExKMC(4, max_leaves=n, reference=reference).fit(X) for n in (12, 4)]
-    others.append(IMM(4, reference=reference).fit(X))
-    ax = plot_tradeoff([*models, *others], size=size, X=X)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "TAOClustering",
-        "ExKMC",
-        "IMM",
-    ]
-    x, y = ax.lines[1].get_data()
-    assert x[0] < x[1]
-    assert set(y) == {model.cost_increase_ for model in others[:2]}
-
-
-def test_tradeoff_says_what_it_needs(path):
-    _, models = path
-    with pytest.raises(ValueError, match="needs X"):
-        plot_tradeoff(models, size="explanation_size")
-    with pytest.raises(ValueError, match="leaves, parameters, explanation_size"):
-        plot_tradeoff(models, size="nodes")
-    with pytest.raises(ValueError, match="1 labels for 4 models"):
-        plot_tradeoff(models, labels=["one"])
-
-
-def test_history_by_stage_and_along_mu(path):
-    X, models = path
-    ax = plot_history(models[-1])
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == list(dict.fromkeys(record["stage"] for record in models[-1].history_))
-    penalty = TAOClustering(4, lambda_=1, algorithm="penalty", refine=False, random_state=0).fit(X)
-    assert plot_history(penalty).get_xscale() == "log"
-    still = TAOClustering(1, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="no records"):
-        plot_history(still)
-
-
-def test_regions_of_the_plane(blobs):
-    model = TAOClustering(4, random_state=0).fit(blobs[:, :2])
-    axes = plot_regions(model, blobs[:, :2], title="blobs")
-    assert len(axes) == 2
-    assert "4 leaves" in axes[1].get_title(loc="left")
-    for ax in axes:
-        shown = ax.collections[0].get_array()
-        assert len(np.unique(shown)) == 4
-    with pytest.raises(ValueError, match="two features only"):
-        plot_regions(model, blobs)
-
-
-def test_style_is_left_alone(path):
-    before = dict(plt.rcParams)
-    plot_path(path[1])
-    plot_history(path[1][0])
-    assert dict(plt.rcParams) == before

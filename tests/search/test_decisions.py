@@ -4,10 +4,10 @@ import numpy as np
 from conftest import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tao_cluster.search.decisions import Decisions
 
 from tao_cluster.core.routing import kernel_view
-from tao_cluster.search import decisions
+from tao_cluster.search.step import decisions
+from tao_cluster.search.step.decisions import Decisions
 
 
 @settings(max_examples=50, deadline=None)
@@ -21,14 +21,16 @@ def test_routing_through_changes_of_a_tree(seed):
     for _ in range(6):
         node = int(rng.integers(tree.n_nodes))
         rows = np.flatnonzero(rng.random(60) < 0.5)
-        np.testing.assert_array_equal(kept.route(tree, rows, node), tree.route(view, rows, node))
-        np.testing.assert_array_equal(kept.route(tree), tree.route(view))
+        np.testing.assert_array_equal(
+            kept.leaves_of(tree, rows, node), tree.route(view, rows, node)
+        )
+        np.testing.assert_array_equal(kept.leaves_of(tree), tree.route(view))
         changed = rng.choice(tree.decision_nodes)
         weights = rng.normal(size=tree.n_features)
         split = (np.arange(tree.n_features), weights)
         tree = tree.with_splits({changed: (split, float(rng.normal()))})
     other = random_tree(rng, n_nodes=9)  # another structure
-    np.testing.assert_array_equal(kept.route(other), other.route(view))
+    np.testing.assert_array_equal(kept.leaves_of(other), other.route(view))
 
 
 def test_too_many_decisions_are_not_kept(rng, monkeypatch):
@@ -36,5 +38,5 @@ def test_too_many_decisions_are_not_kept(rng, monkeypatch):
     tree = random_tree(rng)
     X = rng.normal(size=(60, tree.n_features))
     kept = Decisions(kernel_view(X))
-    np.testing.assert_array_equal(kept.route(tree), tree.apply(X))
+    np.testing.assert_array_equal(kept.leaves_of(tree), tree.apply(X))
     assert kept._sides is None

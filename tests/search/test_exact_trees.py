@@ -164,7 +164,7 @@ def test_a_close_pair_among_distant_centres():
 def test_points_known_inside_only_save_linear_programs(rng, monkeypatch):
     centers = rng.normal(size=(8, 2))
     tree = voronoi_tree(centers)
-    monkeypatch.setattr("tao_cluster.exact_trees._CLEAR", np.inf)
+    monkeypatch.setattr("tao_cluster.search.starts.exact._CLEAR", np.inf)
     assert voronoi_tree(centers) == tree
 
 

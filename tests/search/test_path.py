@@ -5,12 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from tao_cluster.search.algorithms import lambda_grid
 
 from tao_cluster import TAOClustering, knee, tao_path
 from tao_cluster.problem.objectives import KMeans
 from tao_cluster.problem.problem import Problem
-from tao_cluster.problem.reference import free_clustering
+from tao_cluster.search.path import lambda_grid
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +60,8 @@ def test_same_path_for_any_number_of_threads(digits):
 
 def test_grid_goes_with_rows_and_scale(digits):
     def grid(X, each=1.0):
-        objective, weight = KMeans(), np.full(len(X), each)
-        data = objective.prepare(X)
-        centers = X[:10]
-        free = free_clustering(centers, objective, X, data, 10, weight, 0)
-        return lambda_grid(Problem(objective, None, data, weight, free), X)
+        weight = np.full(len(X), each)
+        return lambda_grid(Problem.of(X, X, weight, KMeans(), X[:10], 10, 0))
 
     plain = grid(digits)
     np.testing.assert_allclose(grid(digits, 2.0), 2 * plain)

@@ -2,41 +2,33 @@
 
 import numpy as np
 import pytest
+from conftest import make_search
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
-from tao_cluster.search.algorithms import Plan, penalty_method, until_interrupted
-from tao_cluster.search.direct import DirectForm
-from tao_cluster.search.history import History
-from tao_cluster.search.penalty_method import Schedule, clustering_step, direct_fit, mismatch_prices
-from tao_cluster.search.schedule import Geometric, smallest_effective_mu
-from tao_cluster.search.tree_step import TreeStep
 
-from tao_cluster.core.routing import kernel_view
+from tao_cluster import PenaltyMethod
 from tao_cluster.problem.objectives import KMeans
-from tao_cluster.problem.penalties import ZeroOne
-from tao_cluster.problem.problem import Problem, evaluate
-from tao_cluster.problem.reference import free_clustering
-from tao_cluster.search import penalty_method as alternation
+from tao_cluster.problem.problem import mismatch_prices
+from tao_cluster.search.descent.penalty_method import clustering_step, smallest_effective_mu
+from tao_cluster.search.fit import until_interrupted
 from tao_cluster.search.starts.initial import Bisecting
-from tao_cluster.solvers import Liblinear
+from tao_cluster.search.step.tree_step import TreeStep
 
 
-def make_problem(X, k, depth, seed=0, reference=None):
-    objective, weight = KMeans(), np.ones(len(X))
-    data = objective.prepare(X)
-    free = free_clustering(reference, objective, X, data, k, weight, seed)
-    problem = Problem(objective, ZeroOne(), data, weight, free)
-    tree = Bisecting(depth).build(X, free.labels, free.centers, weight, np.random.RandomState(seed))
-    return problem, TreeStep(kernel_view(X), Liblinear().bind(X)), tree
+def start_of(X, k, depth, **options):
+    """A search by the published setting, and its initial tree."""
+    options = {"node_solver": "liblinear", "algorithm": "penalty", "refine": False, **options}
+    search = make_search(X, k, **options)
+    problem, rng = search.problem, np.random.RandomState(0)
+    free = problem.free
+    tree = Bisecting(depth).build(X, free.labels, free.centers, problem.weight, rng)
+    return search, tree
 
 
-def follow(problem, step, tree, lambda_, schedule, on_record=lambda record: None):
+def follow(search, tree, lambda_, method):
     """Result and history of the plain penalty method."""
-    history = History(on_record)
-    form = DirectForm(problem, step, history)
-    plan = Plan(form, lambda: None, lambda: iter([tree]), schedule, refine=False, relax=False)
-    *_, state = until_interrupted(penalty_method(plan, lambda_))
-    return state, history.records
+    *_, state = until_interrupted(method.run(search, iter([tree]), lambda_))
+    return state, search.history.records
 
 
 def penalised_value(X, labels, centers, penalty_matrix, mu):
@@ -47,7 +39,7 @@ def penalised_value(X, labels, centers, penalty_matrix, mu):
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 100.0])
 def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
     rng = np.random.default_rng(0)
-    problem, _, _ = make_problem(digits, 10, 1)
+    problem = make_search(digits, 10).problem
     penalty_matrix = np.ones((len(digits), 10))
     penalty_matrix[np.arange(len(digits)), rng.integers(0, 10, len(digits))] = 0  # as if a tree's
     free = problem.free
@@ -67,9 +59,10 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
 
 
 def test_at_large_mu_the_assignment_is_the_trees(digits):
-    problem, step, tree = make_problem(digits, 10, 4)
-    state = evaluate(problem, step, tree)
-    penalty_matrix = problem.penalty.table(tree, 10)[state.leaf_of_row]
+    search, tree = start_of(digits, 10, 4)
+    state = search.evaluate(tree)
+    penalty_matrix = search.settings.penalty.table(tree, 10)[state.leaf_of_row]
+    problem = search.problem
     free = problem.free
     labels, centers, _ = clustering_step(
         problem, free.labels, free.centers, penalty_matrix, 1e6, max_iter=100, tol=0.0
@@ -102,16 +95,16 @@ def test_smallest_effective_mu_of_a_tree_that_already_agrees():
 
 
 def test_schedule():
-    values = list(Geometric(1.5, 3).values(2.0))
+    values = list(PenaltyMethod(1.5, 3).mu_values(2.0))
     np.testing.assert_allclose(values, [2, 3, 4.5, 6.75])
 
 
 def test_separated_blobs_cost_nothing_and_need_one_leaf_each(blobs):
-    problem, step, tree = make_problem(blobs, 4, 4)
-    schedule = Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0)
-    state, history = follow(problem, step, tree, 1.0, schedule)
+    search, tree = start_of(blobs, 4, 4)
+    schedule = PenaltyMethod(1.1, 100, tao_iter=5, init_tao_iter=20)
+    state, history = follow(search, tree, 1.0, schedule)
     pruned = state.pruned
-    assert state.inertia == pytest.approx(problem.free.inertia, rel=1e-12)
+    assert state.inertia == pytest.approx(search.problem.free.inertia, rel=1e-12)
     assert pruned.n_leaves == 4
     assert history[-1]["mismatch"] == 0
     np.testing.assert_array_equal(pruned.predict(blobs), state.labels)
@@ -119,25 +112,24 @@ def test_separated_blobs_cost_nothing_and_need_one_leaf_each(blobs):
 
 def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
     """KDD'22 section 9.1: the path ends below a tree that only fits the free labels."""
-    problem, step, tree = make_problem(digits, 10, 4)
-    schedule = Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0)
-    state, _ = follow(problem, step, tree, 0.3, schedule)
+    search, tree = start_of(digits, 10, 4)
+    schedule = PenaltyMethod(1.1, 100, tao_iter=5, init_tao_iter=20)
+    state, _ = follow(search, tree, 0.3, schedule)
     fitted = tree
-    target = problem.agreement(problem.free.labels)
-    step = TreeStep(step.view, step.solver)
+    target = search.agreement(search.problem.free.labels)
+    step = TreeStep(search.step.view, search.step.solver)
     strengths = np.geomspace(1, 64, 13)
-    rivals = [evaluate(problem, step, step.run_freely(fitted, target, s, 20)) for s in strengths]
+    rivals = [search.evaluate(step.run_freely(fitted, target, s, 20)) for s in strengths]
     smaller = [s for s in rivals if s.pruned.n_nonzero <= state.pruned.n_nonzero]
     assert smaller
     assert state.inertia < min(s.inertia for s in smaller)
 
 
 def test_history_describes_the_path(digits):
-    problem, step, tree = make_problem(digits, 10, 3)
     seen = []
-    state, history = follow(
-        problem, step, tree, 0.3, Schedule(Geometric(1.2, 12), 5, 2, 100, 0.0), seen.append
-    )
+    search, tree = start_of(digits, 10, 3, on_record=seen.append)
+    method = PenaltyMethod(1.2, 12, tao_iter=2, init_tao_iter=5)
+    state, history = follow(search, tree, 0.3, method)
     assert seen == history
     assert len(history) <= 13
     mus = [record["mu"] for record in history]
@@ -156,63 +148,61 @@ def test_history_describes_the_path(digits):
     last, pruned = history[-1], state.pruned
     assert last["leaves"] == pruned.n_leaves
     assert last["non_zeros"] == pruned.n_nonzero
-    assert last["cost_increase"] == pytest.approx(100 * (state.inertia / problem.free.inertia - 1))
+    assert last["cost_increase"] == pytest.approx(
+        100 * (state.inertia / search.problem.free.inertia - 1)
+    )
     assert np.all(np.diff([record["seconds"] for record in history]) > 0)
 
 
 def test_structure_stays_until_the_end(digits):
-    problem, step, tree = make_problem(digits, 10, 4)
-    state, _ = follow(problem, step, tree, 3.0, Schedule(Geometric(1.1, 20), 5, 2, 100, 0.0))
+    search, tree = start_of(digits, 10, 4)
+    state, _ = follow(search, tree, 3.0, PenaltyMethod(1.1, 20, tao_iter=2, init_tao_iter=5))
     np.testing.assert_array_equal(state.tree.children_left, tree.children_left)
     assert state.pruned.n_nodes < tree.n_nodes
 
 
 def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     """Rows almost on a bisector make mu_0 tiny: the tree collapses, and stays so to the end."""
-    centers = make_problem(digits, 10, 1)[0].free.centers
+    centers = make_search(digits, 10).problem.free.centers
     pairs = np.array([(a, b) for a in range(10) for b in range(a)])
     middle = centers[pairs].mean(axis=1)
     to_a = centers[pairs[:, 0]] - middle
     X = np.vstack([digits, middle + 1e-8 * to_a])
-    problem, step, tree = make_problem(X, 10, 5, reference=centers)
-    states = []
-    plain = alternation.evaluate
+    search, tree = start_of(X, 10, 5, reference=centers)
+    states, plain = [], search.evaluate
 
-    def record(*arguments):
-        states.append(plain(*arguments))
+    def record(tree):
+        states.append(plain(tree))
         return states[-1]
 
-    monkeypatch.setattr(alternation, "evaluate", record)
-    state, history = follow(problem, step, tree, 0.1, Schedule(Geometric(1.1, 20), 20, 5, 100, 0.0))
+    monkeypatch.setattr(search, "evaluate", record)
+    state, history = follow(search, tree, 0.1, PenaltyMethod(1.1, 20, tao_iter=5, init_tao_iter=20))
     assert history[0]["mu"] < 1e-6
     assert history[-1]["cost_increase"] > 20  # what the last tree would be
-    assert state.inertia < 1.05 * problem.free.inertia
+    assert state.inertia < 1.05 * search.problem.free.inertia
     assert state.objective(0.1) == min(s.objective(0.1) for s in states)
 
 
 def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
-    problem, step, tree = make_problem(blobs, 4, 4)
-    _, history = follow(problem, step, tree, 1.0, Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0))
+    search, tree = start_of(blobs, 4, 4)
+    _, history = follow(search, tree, 1.0, PenaltyMethod(1.1, 100, tao_iter=5, init_tao_iter=20))
     assert len(history) < 20
-    problem, step, tree = make_problem(digits, 10, 5)
-    _, history = follow(problem, step, tree, 0.1, Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0))
+    search, tree = start_of(digits, 10, 5)
+    _, history = follow(search, tree, 0.1, PenaltyMethod(1.1, 100, tao_iter=5, init_tao_iter=20))
     assert len(history) < 101
     assert history[-1]["mismatch"] == 0
     assert history[-1]["non_zeros"] == history[-2]["non_zeros"] or history[-2]["mismatch"] > 0
 
 
 def test_direct_fit_takes_all_its_passes(digits):
-    problem, step, tree = make_problem(digits, 10, 5)
-    distances = problem.objective.distances(problem.data, problem.free.centers)
-    strength = 0.03 / mismatch_prices(distances).mean()
-    criterion = problem.agreement(problem.free.labels)
+    search, tree = start_of(digits, 10, 5)
+    problem, step = search.problem, search.step
+    strength = 0.03 / problem.mismatch_prices().mean()
+    criterion = search.agreement(problem.free.labels)
+    methods = (PenaltyMethod(tao_iter=3, init_tao_iter=n) for n in (3, 20))
     values = [
-        step.objective(
-            direct_fit(problem, step, [tree], 0.03, Schedule(None, n, 3, 0, 0.0)).tree,
-            criterion,
-            strength,
-        )
-        for n in (3, 20)
+        step.objective(method.direct_fit(search, [tree], 0.03).tree, criterion, strength)
+        for method in methods
     ]
     assert values[1] < values[0]
 
@@ -224,15 +214,13 @@ def test_mismatch_prices():
 
 
 def test_dead_branches_are_pruned(digits):
-    problem, step, tree = make_problem(digits, 10, 5)
-    state, _ = follow(problem, step, tree, 0.3, Schedule(Geometric(1.1, 60), 20, 5, 100, 0.0))
+    search, tree = start_of(digits, 10, 5)
+    state, _ = follow(search, tree, 0.3, PenaltyMethod(1.1, 60, tao_iter=5, init_tao_iter=20))
     counts = state.pruned.node_counts(state.pruned.apply(digits))
     assert np.all(counts > 0)
 
 
 def test_an_interrupted_path_returns_the_best_tree_so_far(digits):
-    problem, step, tree = make_problem(digits, 10, 4)
-    schedule = Schedule(Geometric(1.1, 100), 20, 5, 100, 0.0)
     records = []
 
     def interrupt(record):
@@ -240,16 +228,17 @@ def test_an_interrupted_path_returns_the_best_tree_so_far(digits):
         if len(records) == 4:
             raise KeyboardInterrupt
 
+    search, tree = start_of(digits, 10, 4, on_record=interrupt)
     with pytest.warns(ConvergenceWarning, match="best so far is kept"):
-        state, history = follow(problem, step, tree, 0.3, schedule, interrupt)
+        state, history = follow(search, tree, 0.3, PenaltyMethod())
     assert len(history) == 4
-    start = direct_fit(problem, step, [tree], 0.3, schedule)
+    start = PenaltyMethod().direct_fit(search, [tree], 0.3)
     assert state.objective(0.3) <= start.objective(0.3)
     np.testing.assert_array_equal(state.pruned.predict(digits), state.labels)
 
 
 def test_reference_is_scikit_learns_kmeans(digits, digits_reference):
-    problem, _, _ = make_problem(digits, 10, 1)
+    problem = make_search(digits, 10).problem
     assert isinstance(KMeans().reference(3, 0), SklearnKMeans)
     np.testing.assert_allclose(problem.free.centers, digits_reference.cluster_centers_, atol=1e-12)
     np.testing.assert_array_equal(problem.free.labels, digits_reference.labels_)

@@ -5,14 +5,14 @@ import pytest
 from conftest import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tao_cluster.search.tree_step import TreeStep, reduced_sets
 
 from tao_cluster import Tree
 from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.split import Split
+from tao_cluster.core.tree import Split
 from tao_cluster.problem.criteria import LabelCriterion
 from tao_cluster.problem.penalties import ZeroOne
 from tao_cluster.search.starts.initial import Bisecting
+from tao_cluster.search.step.tree_step import TreeStep, reduced_sets
 from tao_cluster.solvers import Liblinear
 
 
@@ -22,9 +22,9 @@ class Spy:
     def __init__(self, X):
         self.solver, self.calls = Liblinear().bind(X), []
 
-    def fit(self, rows, goes_right, weight, strength, warm_start=None):
-        self.calls.append((rows, goes_right, weight, strength))
-        return self.solver.fit(rows, goes_right, weight, strength, warm_start)
+    def solve(self, problem):
+        self.calls.append(problem)
+        return self.solver.solve(problem)
 
 
 def criterion(labels, n_clusters=None, weight=None):
@@ -82,7 +82,7 @@ def test_free_passes_return_their_best_tree(digits, digits_reference):
     step, target = TreeStep(kernel_view(X), Liblinear(1e-2).bind(X)), criterion(labels, 10)
     passes, values = tree, []
     for _ in range(8):
-        passes = step._one_pass(passes, target, 0.5, accept_all=True)
+        passes = step.one_pass(passes, target, 0.5, is_judged=False)
         values.append(step.objective(passes, target, 0.5))
     assert np.any(np.diff(values) > 0)  # otherwise the last would do
     for n_passes in (3, 8):
@@ -132,11 +132,11 @@ def test_a_node_without_rows_is_never_solved_and_keeps_its_parameters():
     labels = rng.integers(0, 2, 40) * 2
     spy = Spy(X)
     tree = stump_over_stump()
-    stepped = TreeStep(kernel_view(X), spy)._one_pass(
-        tree, criterion(labels, 3), 0.1, accept_all=True
+    stepped = TreeStep(kernel_view(X), spy).one_pass(
+        tree, criterion(labels, 3), 0.1, is_judged=False
     )
-    for rows, *_ in spy.calls:
-        assert len(rows)
+    for problem in spy.calls:
+        assert len(problem.rows)
     np.testing.assert_array_equal(stepped.split(1)[1], tree.split(1)[1])
     assert stepped.threshold[1] == tree.threshold[1]
     np.testing.assert_array_equal(stepped.leaf_label[3:], tree.leaf_label[3:])
@@ -150,7 +150,7 @@ def test_one_class_gives_a_constant_side_without_a_solver(label):
     labels = np.full(3, label)
     step = TreeStep(kernel_view(X), spy)
     problem = step._reduce(tree, 0, np.arange(3), criterion(labels, 3).loss_at(tree), 0.1)
-    split = step._solve(problem, None)
+    split = step._solve(0, problem, None)
     assert spy.calls == []
     assert len(split.indices) == 0
     assert (split.threshold >= 0) == (label == 0)
@@ -198,7 +198,7 @@ def test_leaves_take_the_majority(rng):
     X = np.array([[-1.0, -1.0], [-1.0, -2.0], [-1.0, -3.0], [1.0, 0.0]])
     labels = np.array([1, 1, 0, 0])
     step = TreeStep(kernel_view(X), Spy(X))
-    stepped = step._one_pass(stump_over_stump(), criterion(labels, 3), 0.1, accept_all=False)
+    stepped = step.one_pass(stump_over_stump(), criterion(labels, 3), 0.1, is_judged=True)
     assert stepped.leaf_label[3] == 1
     assert stepped.leaf_label[2] == 0
     assert stepped.leaf_label[4] == 1  # no rows: as it was

@@ -10,7 +10,7 @@ from conftest import solve
 from scipy.special import expit
 
 from tao_cluster import TAOClustering
-from tao_cluster.core.split import Split
+from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Liblinear, Newton, NodeSolver
 from tao_cluster.solvers.newton import logistic, quadratic, rows
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import solve
 
-from tao_cluster.core.split import Split
+from tao_cluster.core.tree import Split
 from tao_cluster.problem.penalties import ZeroOne
 from tao_cluster.solvers import Liblinear, NodeSolver, check_supported
 

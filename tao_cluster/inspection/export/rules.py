@@ -1,7 +1,7 @@
 """Rules: one sentence a leaf, of the conditions under which a row reaches it."""
 
-from ...core.conditions import path_conditions
 from ...core.tree import tree_of
+from ...core.tree.conditions import path_conditions
 from ..report import names_of, report
 from .names import rows_text, weighted_sum
 

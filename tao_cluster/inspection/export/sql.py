@@ -3,8 +3,8 @@
 import math
 from collections import Counter
 
-from ...core.conditions import path_conditions
 from ...core.tree import tree_of
+from ...core.tree.conditions import path_conditions
 from ..report import names_of
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.

@@ -5,7 +5,7 @@ make them, optimised, and rid of the tests that save least. That moves leaves to
 more, which passes over a fixed structure cannot. Regrowth is ours, not the paper's.
 """
 
-from ...core.split import Split
+from ...core.tree import Split
 from ...solvers import upright
 from ..step.tree_step import reduced_sets
 from .passes import descend

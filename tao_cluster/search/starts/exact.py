@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import linprog
 from sklearn.utils.validation import check_array, check_scalar
 
-from ...core.growth import grow_by_levels
 from ...core.routing import kernel_view, project
-from ...core.split import Split
+from ...core.tree import Split
+from ...core.tree.growth import grow_by_levels
 
 # Lengths are in units of the spread of the centres. A region with no ball of this radius on the
 # open side of its tests is rounding: many centres on one sphere, say, whose cells meet in a point.

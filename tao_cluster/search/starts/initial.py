@@ -2,19 +2,19 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from ...core.growth import grow_by_levels
 from ...core.routing import kernel_view, project
-from ...core.split import Split
-from ...core.tree import Tree
+from ...core.tree import Split, Tree
+from ...core.tree.growth import grow_by_levels
 
 
+@runtime_checkable
 class InitialTree(Protocol):
     """What builds the first tree of a fit.
 

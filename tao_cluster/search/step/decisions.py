@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...core.routing import n_rows
-from ...core.split import Split
+from ...core.tree import Split
 
 # Decisions take a byte a row and node; beyond this many bytes they are not kept.
 _MOST_BYTES = 2**28

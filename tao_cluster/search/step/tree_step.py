@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...core.routing import project
-from ...core.split import Split
 from ...core.threads import map_in_threads, n_threads
-from ...core.tree import same_array
+from ...core.tree import Split, same_array
 from ...problem.penalties import leaf_histograms
 from ...solvers import BoundSolver, NodeProblem, Status
 from .decisions import Decisions

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.split import Split
+from ...core.tree import Split
 from ..base import Status
 from . import logistic, quadratic
 from .logistic import CURVATURE, MARGIN, RESIDUAL

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from . import routing
+from .. import routing
+from ..matrices import check_rows
 from .invariants import check_nodes, check_splits
-from .matrices import check_rows
 from .plain import from_plain, to_plain
 from .pruning import pruned
 from .readable import Readable

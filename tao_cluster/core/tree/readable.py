@@ -9,42 +9,42 @@ class Readable:
 
     def to_text(self, feature_names=None, **options):
         """The tree as indented text; see :func:`tao_cluster.export.to_text`."""
-        from ..inspection.export import to_text
+        from ...inspection.export import to_text
 
         return to_text(self, feature_names, **options)
 
     def to_rules(self, feature_names=None, **options):
         """One "if ... then cluster" sentence a leaf; see :func:`tao_cluster.export.to_rules`."""
-        from ..inspection.export import to_rules
+        from ...inspection.export import to_rules
 
         return to_rules(self, feature_names, **options)
 
     def plot(self, **options):
         """Draw the tree with matplotlib; see :func:`tao_cluster.plot.plot_tree`."""
-        from ..inspection.plot import plot_tree
+        from ...inspection.plot import plot_tree
 
         return plot_tree(self, **options)
 
     def to_html(self, path=None, **options):
         """A page on which the tree can be explored; see :func:`tao_cluster.page.to_html`."""
-        from ..inspection.page import to_html
+        from ...inspection.page import to_html
 
         return to_html(self, path, **options)
 
     def explain(self, x, feature_names=None):
         """Why one row is in its cluster; see :func:`tao_cluster.explanations.explain`."""
-        from ..inspection.explanations import explain
+        from ...inspection.explanations import explain
 
         return explain(self, x, feature_names)
 
     def cluster_profile(self, k, X=None, **options):
         """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""
-        from ..inspection.explanations import cluster_profile
+        from ...inspection.explanations import cluster_profile
 
         return cluster_profile(self, k, X, **options)
 
     def _frame(self):
         """The page in a frame of its own, as notebooks show it."""
-        from ..inspection.page import to_frame
+        from ...inspection.page import to_frame
 
         return to_frame(self)

@@ -5,18 +5,28 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tao_cluster.search.parts import NODE_SOLVERS, OBJECTIVES, PENALTIES
-from tao_cluster.search.splits import SPLITS
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering
+from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.problem.objectives import KMedians
+from tao_cluster.search.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES
+from tao_cluster.search.split_kinds import SPLIT_KINDS
 from tao_cluster.search.starts.initial import Bisecting, Centroids, InTurn
 from tao_cluster.solvers import Axis, Liblinear
 
 COMBINATIONS = list(
-    itertools.product(OBJECTIVES, PENALTIES, SPLITS, ["auto", *NODE_SOLVERS], ["dense", "sparse"])
+    itertools.product(
+        OBJECTIVES, PENALTIES, SPLIT_KINDS, ["auto", *NODE_SOLVERS], ["dense", "sparse"]
+    )
 )
+
+
+SHORT = PenaltyMethod(n_mu_steps=8, mu_factor=2.0)
+
+
+def algorithm_of(penalty, node_solver):
+    """A short penalty method where "auto" is one."""
+    return SHORT if penalty == "squared" or node_solver == "liblinear" else "auto"
 
 
 def sentence(penalty, split, node_solver):
@@ -46,8 +56,7 @@ def test_combination(X, objective, penalty, split, node_solver, form):
         penalty=penalty,
         split=split,
         node_solver=node_solver,
-        n_mu_steps=10,
-        mu_factor=2.0,
+        algorithm=algorithm_of(penalty, node_solver),
         random_state=0,
     )
     data = X if form == "dense" else sp.csr_matrix(X)
@@ -94,8 +103,8 @@ def test_unsuitable_parts_are_told_at_once(X, options, expected):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("algorithm", ["direct", "penalty"])
+@pytest.mark.parametrize("split", SPLIT_KINDS)
+@pytest.mark.parametrize("algorithm", ["direct", SHORT])
 def test_weight_is_repetition(objective, split, algorithm):
     """Bit by bit: weight 2 is the row twice, weight 0 is no row, in any order of the rows."""
     rng = np.random.default_rng(1)
@@ -103,7 +112,7 @@ def test_weight_is_repetition(objective, split, algorithm):
     weight = rng.integers(0, 4, 60)
     order = rng.permutation(60)
     options = {"objective": objective, "split": split, "algorithm": algorithm}
-    options |= {"lambda_": 0.1, "depth": 3, "n_mu_steps": 8, "mu_factor": 2.0, "random_state": 0}
+    options |= {"lambda_": 0.1, "depth": 3, "random_state": 0}
     repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0))
     weighted = TAOClustering(4, **options).fit(X[order], sample_weight=weight[order])
     assert weighted.tree_ == repeated.tree_
@@ -152,7 +161,8 @@ def test_builders_that_count_start_anew(X):
 
 def test_a_start_that_is_the_result_has_histograms(X):
     options = {"penalty": "squared", "split": "axis", "init": ExKMC(max_leaves=4)}
-    model = TAOClustering(3, n_mu_steps=0, random_state=0, **options).fit(X)
+    options["algorithm"] = PenaltyMethod(n_mu_steps=0)
+    model = TAOClustering(3, random_state=0, **options).fit(X)
     free = np.eye(3)[model.free_labels_]
     leaves = model.apply(X)
     for leaf in np.unique(leaves):

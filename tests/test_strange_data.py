@@ -1,0 +1,221 @@
+"""Fits on weights, embeddings and data at the edge: degenerate, huge, tiny, far away, bad."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster.solvers import Liblinear, Newton
+
+
+def small(n_clusters=3, **options):
+    return TAOClustering(n_clusters, **{"lambda_": 1.0, "depth": 3, "random_state": 0, **options})
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(200, 5))
+
+
+def assert_same_fit(a, b):
+    assert a.tree_ == b.tree_
+    np.testing.assert_array_equal(a.labels_, b.labels_)
+    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
+    assert a.inertia_ == b.inertia_
+
+
+# ---------------------------------------------------------------- weights, embedding
+
+
+def test_weight_zero_is_an_absent_row(X):
+    weight = np.ones(len(X))
+    weight[::4] = 0
+    weighted, absent = small().fit(X, sample_weight=weight), small().fit(X[weight > 0])
+    assert weighted.tree_ == absent.tree_
+    assert weighted.inertia_ == absent.inertia_
+    assert len(weighted.labels_) == len(weighted.free_labels_) == len(X)
+    np.testing.assert_array_equal(weighted.labels_[weight > 0], absent.labels_)
+    np.testing.assert_array_equal(weighted.free_labels_[weight > 0], absent.free_labels_)
+
+
+@pytest.mark.parametrize("node_solver", [Liblinear(1e-8), Newton(1e-10)])
+def test_weight_two_is_a_repeated_row(X, rng, node_solver):
+    """With the same reference and initial tree, which draw rows at random."""
+    weight = rng.integers(1, 4, len(X))
+    repeated = np.repeat(X, weight, axis=0)
+    options = {
+        "reference": KMeans(3, n_init=1, random_state=0).fit(X),
+        "init": small().fit(X).tree_,
+    }
+    options |= {"node_solver": node_solver, "algorithm": "penalty", "refine": False}
+    weighted = small(**options).fit(X, sample_weight=weight)
+    plain = small(**options).fit(repeated)
+    np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
+    assert weighted.inertia_ == pytest.approx(plain.inertia_)
+    assert weighted.score(X, sample_weight=weight) == pytest.approx(plain.score(repeated))
+
+
+@pytest.mark.parametrize(
+    ("weight", "sentence"),
+    [
+        (np.zeros(200), "at least one"),
+        (-np.ones(200), "Negative"),
+        (np.ones(3), "sample_weight.shape"),
+        (np.linspace(0.1, 1, 200), "whole numbers"),
+    ],
+)
+def test_bad_weights(X, weight, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        small(node_solver="liblinear").fit(X, sample_weight=weight)
+
+
+def test_embedding_is_clustered_and_X_explains(digits):
+    E = PCA(5, random_state=0).fit_transform(digits)
+    model = TAOClustering(10, lambda_=0.3, random_state=0).fit(digits, embedding=E)
+    assert model.cluster_centers_.shape == (10, 5)
+    assert model.tree_.n_features == 64
+    assert model.cost_increase_ < 15
+    inertia = ((E - model.cluster_centers_[model.predict(digits)]) ** 2).sum()
+    assert model.inertia_ == pytest.approx(inertia)
+    assert model.score(digits, embedding=E) == pytest.approx(-inertia)
+    assert model.transform(E).shape == (len(E), 10)
+    with pytest.raises(ValueError, match="score needs the embedding"):
+        model.score(digits)
+    with pytest.raises(ValueError, match="64 features, but TAOClustering is expecting 5"):
+        model.transform(digits)
+    again = TAOClustering(10, lambda_=0.3, random_state=0).fit_transform(digits, embedding=E)
+    np.testing.assert_allclose(again, model.transform(E))
+    with pytest.raises(ValueError, match="takes an embedding only if"):
+        small().fit(digits).score(digits, embedding=digits)
+    with pytest.raises(ValueError, match="embedding has 3 rows"):
+        small().fit(digits, embedding=E[:3])
+
+
+# ---------------------------------------------------------------- degenerate data
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_clusters"),
+    [
+        (np.zeros((1, 3)), 1),
+        (np.ones((20, 3)), 1),
+        (np.random.default_rng(0).normal(size=(30, 2)), 1),
+    ],
+)
+def test_one_cluster_is_one_leaf(rows, n_clusters):
+    model = small(n_clusters).fit(rows)
+    assert model.tree_.n_leaves == 1
+    assert model.cost_increase_ == 0
+    np.testing.assert_array_equal(model.labels_, np.zeros(len(rows)))
+
+
+def test_fewer_distinct_rows_than_clusters():
+    X = np.repeat([[0.0, 0], [5, 0], [0, 5]], 10, axis=0)
+    with pytest.warns(ConvergenceWarning, match="Only 3 of 5 clusters have rows") as caught:
+        model = small(5, lambda_=0.01).fit(X)
+    assert Path(caught[0].filename).name == Path(__file__).name  # the user's line
+    assert set(model.labels_) == {0, 1, 2}
+    assert set(model.free_labels_) == {0, 1, 2}
+    assert model.cost_increase_ == 0
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 2"):
+        assert small(2).fit(np.ones((6, 2))).tree_.n_leaves == 1
+
+
+def test_as_many_clusters_as_rows(X):
+    model = small(5, lambda_=1e-3).fit(X[:5])
+    assert model.inertia_ == 0
+    assert model.cost_increase_ == 0
+    assert model.tree_.n_leaves == 5
+
+
+def test_constant_columns_are_not_used(X):
+    model = small().fit(np.c_[X, np.full(len(X), 3.0)])
+    assert 5 not in model.tree_.used_features
+
+
+@pytest.mark.parametrize("depth", [0, 30])
+def test_extreme_depths(X, depth):
+    model = small(depth=depth).fit(X)
+    assert model.tree_.max_depth <= depth
+    assert len(np.unique(model.labels_)) == (1 if depth == 0 else 3)
+
+
+@pytest.mark.parametrize("lambda_", [0, 1e9])
+def test_extreme_lambdas(X, lambda_):
+    model = small(lambda_=lambda_).fit(X)
+    assert (model.tree_.n_leaves == 1) == (lambda_ > 0)
+
+
+def test_bad_data(X):
+    with pytest.raises(ValueError, match="n_samples=2 should be >= n_clusters=3"):
+        small().fit(X[:2])
+    with pytest.raises(ValueError, match="rows of weight 0 are not counted"):
+        small().fit(X, sample_weight=np.arange(len(X)) < 2)
+    with pytest.raises(ValueError, match="NaN"):
+        small().fit(np.where(X > 2, np.nan, X))
+    with pytest.raises(ValueError, match="overflow float64"):
+        small().fit(X * 1e200)
+    with pytest.raises(NotFittedError):
+        small().predict(X)
+
+
+def test_a_failed_fit_loses_nothing(X):
+    model = small(node_solver="liblinear").fit(X)
+    tree = model.tree_
+    with pytest.raises(ValueError, match="whole numbers"):
+        model.fit(X, sample_weight=np.linspace(0.1, 1, len(X)))
+    with pytest.raises(ValueError, match="n_samples=2"):
+        model.fit(np.zeros((2, 7)))
+    assert model.tree_ is tree
+    assert model.n_features_in_ == 5
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("value", [1e4, 1e8, 1e12])
+def test_one_row_far_away(digits, value):
+    """All curvature of a node may lie on one row."""
+    X = digits[:600].copy()
+    X[0, 0] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # clusters without rows
+        model = TAOClustering(8, random_state=0).fit(X)
+    assert model.cost_increase_ < 20
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("algorithm", ["direct", PenaltyMethod(n_mu_steps=10)])
+def test_weights_of_all_sizes(digits, seed, algorithm):
+    X, weight = digits[:600], 10 ** np.random.default_rng(seed).uniform(-12, 6, 600)
+    model = TAOClustering(8, algorithm=algorithm, lambda_=weight.mean(), random_state=0).fit(
+        X, sample_weight=weight
+    )
+    assert model.cost_increase_ < 5
+
+
+@pytest.mark.parametrize("scale", [2.0**-130, 2.0**-60, 2.0**60, 2.0**130])
+def test_scale_of_the_data_changes_no_tree(digits, scale):
+    """Far beyond what single precision holds; lambda has the units of the cube."""
+    X = digits[:600]
+    plain = TAOClustering(8, random_state=0).fit(X)
+    scaled = TAOClustering(8, lambda_=10 * scale**3, random_state=0).fit(X * scale)
+    np.testing.assert_array_equal(scaled.labels_, plain.labels_)
+    assert scaled.tree_.n_parameters == plain.tree_.n_parameters
+
+
+def test_an_interrupt_while_storing_changes_nothing(X, monkeypatch):
+    model = small().fit(X)
+    tree, labels = model.tree_, model.labels_
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tao_cluster.base.optimal_centers", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:100])
+    assert model.tree_ is tree
+    assert model.labels_ is labels
