@@ -29,9 +29,6 @@ class SplitKind(Protocol):
     def check_start(self, tree):
         """ValueError if a tree cannot be the initial one."""
 
-    def score(self, lambda_):
-        """What a descent compares states by: callable(State) -> float."""
-
     def finish(self, search, state, lambda_):
         """State that a descent ends with where relax=True."""
 
@@ -55,11 +52,6 @@ class Oblique:
 
     def check_start(self, tree):
         """Any tree will do."""
-
-    def score(self, lambda_):
-        """The cost: its refit undoes most of the shrinkage that the penalty counts."""
-        del lambda_
-        return lambda state: state.inertia
 
     def finish(self, search, state, lambda_):
         """Nodes are refitted on the features that they have."""
@@ -90,10 +82,6 @@ class AxisAligned:
                 "split='axis' starts from a tree that tests single features, with weight 1: use "
                 "init='auto', 'imm', 'exkmc', 'exgreedy', 'exshallow' or such a Tree."
             )
-
-    def score(self, lambda_):
-        """Objective (4): the cost plus lambda a test."""
-        return lambda state: state.objective(lambda_)
 
     def finish(self, search, state, lambda_):
         """Leaves are regrown, if the solver can."""

@@ -12,13 +12,14 @@ _PILOT_ROWS = 10_000
 
 
 def descend(
-    search, state, lambda_, *, stage="direct", n_passes=None, score=None, step=None, keep=None
+    search, state, lambda_, *, stage="direct", n_passes=None, step=None, price=None, keeps_start=True
 ):
     """Passes of Tree Alternating Optimization, and new centres after each.
 
     Where a solver is exact, an update of a node is accepted only if it lowers the node's loss
     plus its price. Others' are all accepted: the cost does not see the scale of w but ||w||_1
-    does, so an update cannot be judged by their sum.
+    does, so an update of a node cannot be judged by their sum. Whole trees are: the result is the
+    one of least objective (4), so that a descent never ends above where it starts.
 
     Parameters
     ----------
@@ -27,26 +28,27 @@ def descend(
     lambda_ : float
     stage : str, of the history
     n_passes : int, the most; default as many as suit the kind of tests
-    score : callable(State) -> float, default that of the kind of tests
-        The state of least score is the result, and patience ends where it does not fall.
     step : TreeStep, default the search's
-    keep : State, optional
-        A state to beat. Without it, `state` itself is none unless its updates are judged: it
-        mostly comes from a smaller lambda.
+    price : float, default lambda_
+        The lambda of the objective by which trees are compared; 0 compares their costs.
+    keeps_start : bool, default=True
+        Whether `state` itself may be the result. Not where the scale of its weights means nothing,
+        as for initial trees, unless updates are judged.
 
     Returns
     -------
     State
     """
-    kind, is_judged = search.settings.split_kind, search.settings.solver.is_exact
-    step, score = step or search.step, score or kind.score(lambda_)
-    best, waited = state if is_judged else keep, 0
-    for _ in range(n_passes or kind.n_passes):
+    settings, step = search.settings, step or search.step
+    price = lambda_ if price is None else price
+    is_judged = settings.solver.is_exact
+    best, waited = state if keeps_start or is_judged else None, 0
+    for _ in range(n_passes or settings.split_kind.n_passes):
         tree = step.one_pass(state.tree, search.cost(state), lambda_, is_judged)
         if tree is state.tree:
             break
         state = search.evaluate(tree)
-        is_better = best is None or score(state) < score(best)
+        is_better = best is None or state.objective(price) < best.objective(price)
         search.record(stage, state, lambda_, kept=is_better)
         best, waited = (state, 0) if is_better else (best, waited + 1)
         if waited == _PATIENCE and not is_judged:
@@ -79,11 +81,9 @@ def best_start(search, trees, lambda_, random_state):
 
 
 def _best_start(search, trees, lambda_):
-    starts = (
-        descend(search, search.evaluate(tree), lambda_, stage="start", n_passes=_START_PASSES)
-        for tree in trees
-    )
-    return min(starts, key=search.settings.split_kind.score(lambda_))
+    options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
+    starts = (descend(search, search.evaluate(tree), lambda_, **options) for tree in trees)
+    return min(starts, key=lambda state: state.objective(lambda_))
 
 
 def _pilot(search, random_state):

@@ -28,19 +28,12 @@ def refit(search, state, lambda_):
     """
     step = search.step
 
-    def passes(state, strength, n_passes, reweights, keep=None):
+    def passes(state, strength, n_passes, reweights):
         refitting = step.with_solver(Refit(step.solver, step.view, reweights))
-        return descend(
-            search,
-            state,
-            strength,
-            stage="relax",
-            n_passes=n_passes,
-            score=lambda state: state.inertia,
-            step=refitting,
-            keep=keep,
-        )
+        # Compared by cost: shrinkage is what a refit takes back.
+        options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
+        return descend(search, state, strength, keeps_start=not reweights, **options)
 
     for _ in range(_N_REWEIGHTINGS):
         state = passes(state, lambda_, _REWEIGHTED_PASSES, reweights=True)
-    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False, keep=state)
+    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
