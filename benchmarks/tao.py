@@ -1,4 +1,4 @@
-"""The published algorithm (penalty method, LIBLINEAR): quality, size, time, memory along lambda.
+"""The published algorithm (penalty method, LIBLINEAR): quality, size, time along lambda.
 
     python -m benchmarks.tao digits --lambdas 0.03 0.1 0.3
     python -m benchmarks.tao letter --lambdas 0.1 0.3
@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import TAOClustering
+from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear
 
 COLUMNS = "lambda  seed  cost %  non-zeros  parameters  leaves  steps  wall s  cpu s"
@@ -29,7 +29,7 @@ def main():
     parser.add_argument("--depth", type=int)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--liblinear-tol", type=float, default=Liblinear().tol)
-    parser.add_argument("--n-init", type=int, default=TAOClustering().n_init)
+    parser.add_argument("--n-init", type=int, default=1)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--float32", action="store_true")
     parser.add_argument("--verbose", action="store_true")
@@ -52,7 +52,9 @@ def main():
                 n_init=options.n_init,
                 reference=reference,
                 node_solver=Liblinear(options.liblinear_tol),
-                n_mu_steps=options.steps,
+                algorithm=PenaltyMethod(n_mu_steps=options.steps),
+                init="bisecting",
+                trim=0,
                 random_state=seed,
                 verbose=options.verbose,
             ).fit(X)

@@ -9,6 +9,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 ALIASES = {
+    "cart": "inspection.cart",
+    "comparison": "inspection.comparison",
     "explanations": "inspection.explanations",
     "export": "inspection.export",
     "initial_trees": "search.starts",
@@ -18,6 +20,7 @@ ALIASES = {
     "page": "inspection.page",
     "penalties": "problem.penalties",
     "plot": "inspection.plot",
+    "reference": "problem.reference",
     "report": "inspection.report",
 }
 

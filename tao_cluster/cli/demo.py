@@ -16,7 +16,14 @@ from ..problem.reference import FreeClustering, free_clustering
 
 N_CLUSTERS = 10
 LAMBDAS = (0.3, 2.0, 8.0)  # the last one is drawn
-PUBLISHED = {"algorithm": "penalty", "refine": False, "node_solver": "liblinear"}
+PUBLISHED = {
+    "algorithm": "penalty",
+    "refine": False,
+    "node_solver": "liblinear",
+    "init": "bisecting",
+    "n_init": 1,
+    "trim": 0,
+}
 IMAGE_SHAPE = (8, 8)
 
 

@@ -30,7 +30,8 @@ def fit_tree(problem, settings, random_state, on_record=None):
     Warns
     -----
     ConvergenceWarning
-        After a KeyboardInterrupt; the tree is the best so far.
+        After a KeyboardInterrupt; the tree is the best so far. If the node solver did not reach
+        its accuracy at some nodes when it was last asked for them.
     """
     search = _search(problem, settings, on_record)
     if settings.goal is not None:
@@ -38,6 +39,7 @@ def fit_tree(problem, settings, random_state, on_record=None):
     trees = initial_trees(problem, settings, random_state)
     states = settings.algorithm.run(search, trees, settings.lambda_, random_state)
     *_, state = until_interrupted(states)
+    _tell_unsolved(search)
     return _result(search, _final(search, state), settings.lambda_)
 
 
@@ -59,6 +61,7 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     lambdas = lambda_grid(problem) if lambdas is None else lambdas
     for point in follow_path(search, lambdas, random_state):
         yield point.lambda_, _result(search, _final(search, point.result), point.lambda_)
+    _tell_unsolved(search)
 
 
 def until_interrupted(results):
@@ -92,6 +95,7 @@ def _fit_goal(search, random_state):
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
     _, trees, costs = zip(*found, strict=True)
+    _tell_unsolved(search)
     lambda_, tree, _ = found[goal.choose(costs, trees)]
     return _result(search, tree, lambda_)
 
@@ -104,6 +108,19 @@ def _final(search, state):
         # The initial tree is the result: nobody has filled its leaves.
         return with_histograms(search, tree)
     return tree
+
+
+def _tell_unsolved(search):
+    """One warning for all nodes at which the solver gave up."""
+    unsolved = search.step.unsolved
+    if unsolved:
+        gap = max(status.gap for status in unsolved.values())
+        tell(
+            f"The node solver did not reach its accuracy at {len(unsolved)} node(s): its objective "
+            f"may be up to {gap:.2g} of itself above the least. Columns on a common scale, or "
+            "without extreme values, make it easier.",
+            ConvergenceWarning,
+        )
 
 
 def _result(search, tree, lambda_):

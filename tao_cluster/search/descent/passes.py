@@ -12,7 +12,15 @@ _PILOT_ROWS = 10_000
 
 
 def descend(
-    search, state, lambda_, *, stage="direct", n_passes=None, step=None, price=None, keeps_start=True
+    search,
+    state,
+    lambda_,
+    *,
+    stage="direct",
+    n_passes=None,
+    step=None,
+    price=None,
+    keeps_start=True,
 ):
     """Passes of Tree Alternating Optimization, and new centres after each.
 

@@ -171,7 +171,9 @@ class TreeStep:
         """New split of a node, or None to keep the old one."""
         old = Split(*tree.split(node), tree.threshold[node])
         problem = self._reduce(tree, node, rows, loss, strength)
-        if len(problem.rows) == 0 or self._is_settled(node, problem, old):
+        if len(problem.rows) == 0:
+            return _indifferent(old, strength)
+        if self._is_settled(node, problem, old):
             return None
         new = self._solve(node, problem, old)
         self._settled[node] = (problem, new)
@@ -211,6 +213,12 @@ class TreeStep:
         values = project(self.view, problem.rows, split.indices, split.weights)
         loss = problem.loss(values <= split.threshold)
         return loss + problem.strength * np.abs(split.weights).sum()
+
+
+def _indifferent(split, strength):
+    """Split of a node whose rows cost the same on both sides: weights would only add their price."""
+    has_price = strength > 0 and len(split.indices)
+    return Split.constant(goes_left=True) if has_price else None
 
 
 def _fit_leaves(tree, criterion, rows_of):
