@@ -216,7 +216,7 @@ class TreeStep:
 
 
 def _indifferent(split, strength):
-    """Split of a node whose rows cost the same on both sides: weights would only add their price."""
+    """New split of a node whose rows cost the same on both sides: weights only add a price."""
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None
 
