@@ -71,3 +71,22 @@ def blobs():
     return make_blobs(
         240, centers=[[0, 0, 0], [20, 0, 5], [0, 25, 0], [20, 25, -5]], random_state=0
     )[0]
+
+
+def small(n_clusters=3, **options):
+    """An estimator for a few rows."""
+    return TAOClustering(n_clusters, **{"lambda_": 1.0, "depth": 3, "random_state": 0, **options})
+
+
+@pytest.fixture
+def X(rng):
+    """Rows without clusters."""
+    return rng.normal(size=(200, 5))
+
+
+def assert_same_fit(a, b):
+    """Two estimators were fitted to the same bits."""
+    assert a.tree_ == b.tree_
+    np.testing.assert_array_equal(a.labels_, b.labels_)
+    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
+    assert a.inertia_ == b.inertia_

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from conftest import assert_same_fit, small
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -24,22 +25,6 @@ def test_scikit_learn_conventions(estimator, check):
         # Some checks have fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
-
-
-def small(n_clusters=3, **options):
-    return TAOClustering(n_clusters, **{"lambda_": 1.0, "depth": 3, "random_state": 0, **options})
-
-
-@pytest.fixture
-def X(rng):
-    return rng.normal(size=(200, 5))
-
-
-def assert_same_fit(a, b):
-    assert a.tree_ == b.tree_
-    np.testing.assert_array_equal(a.labels_, b.labels_)
-    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
-    assert a.inertia_ == b.inertia_
 
 
 # ---------------------------------------------------------------- what the paper promises

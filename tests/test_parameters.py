@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import assert_same_fit, small
 from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -14,23 +15,6 @@ from tao_cluster.core.tree import Split
 from tao_cluster.problem import objectives as objectives_module
 from tao_cluster.search.starts.initial import Bisecting, Centroids
 from tao_cluster.solvers import Liblinear, Status
-
-
-def small(n_clusters=3, **options):
-    return TAOClustering(n_clusters, **{"lambda_": 1.0, "depth": 3, "random_state": 0, **options})
-
-
-@pytest.fixture
-def X(rng):
-    return rng.normal(size=(200, 5))
-
-
-def assert_same_fit(a, b):
-    assert a.tree_ == b.tree_
-    np.testing.assert_array_equal(a.labels_, b.labels_)
-    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
-    assert a.inertia_ == b.inertia_
-
 
 # ---------------------------------------------------------------- parameters
 

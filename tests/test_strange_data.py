@@ -5,29 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import small
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear, Newton
-
-
-def small(n_clusters=3, **options):
-    return TAOClustering(n_clusters, **{"lambda_": 1.0, "depth": 3, "random_state": 0, **options})
-
-
-@pytest.fixture
-def X(rng):
-    return rng.normal(size=(200, 5))
-
-
-def assert_same_fit(a, b):
-    assert a.tree_ == b.tree_
-    np.testing.assert_array_equal(a.labels_, b.labels_)
-    np.testing.assert_array_equal(a.cluster_centers_, b.cluster_centers_)
-    assert a.inertia_ == b.inertia_
-
 
 # ---------------------------------------------------------------- weights, embedding
 

@@ -50,6 +50,12 @@ def canonical_csr(X):
     return X
 
 
+def rows_of(X, space, rows):
+    """Some rows of X and of the space where they are clustered, which stays X if it is."""
+    some = X[rows]
+    return some, some if space is X else space[rows]
+
+
 def row_blocks(X):
     """Slices of consecutive rows whose stored values fit into the cache.
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from ..core.matrices import check_rows
+from ..core.matrices import check_rows, rows_of
 from ..core.repeats import distinct_rows
-from .problem import rows_of
 from .reference import nearest_center
 
 # Of all rows together: costs are weights times squares, and must not overflow.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.matrices import rows_of
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
 from .reference import FreeClustering, free_clustering
@@ -97,9 +98,3 @@ def mismatch_prices(distances):
         return np.zeros(len(distances))
     nearest = np.partition(distances, 1, axis=1)[:, :2]
     return nearest[:, 1] - nearest[:, 0]
-
-
-def rows_of(X, space, rows):
-    """Some rows of X and of the space where they are clustered, which stays X if it is."""
-    some = X[rows]
-    return some, some if space is X else space[rows]
