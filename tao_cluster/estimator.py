@@ -26,7 +26,9 @@ def _has_histograms(estimator):
     """Whether the leaves of an estimator's tree have histograms, or will have."""
     if hasattr(estimator, "tree_"):
         return estimator.tree_.leaf_value is not None
-    return not estimator._method().settings.penalty.is_binary
+    penalty = estimator.penalty
+    penalty = PENALTIES.get(penalty) if isinstance(penalty, str) else penalty
+    return penalty is not None and not penalty.is_binary
 
 
 class TAOClustering(TreeClustering):
@@ -72,9 +74,9 @@ class TAOClustering(TreeClustering):
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
         ``cluster_centers_``, or the centres.
     n_init : int, default=4
-        Initial trees. Each gets a few passes, and the one of least cost (penalty method: least
-        objective (4)) is followed. Results depend much on the initial tree. Builders without
-        random numbers build one.
+        Initial trees. Each gets a few passes, and the one of least objective (4), the cost plus
+        lambda sum_i ||w_i||_1, is followed. Results depend much on the initial tree. Builders
+        without random numbers build one.
     max_parameters : int, optional
         Instead of `lambda_`: the least cost with at most so many parameters (non-zero weights,
         thresholds and leaves), searched along lambda.
@@ -83,11 +85,13 @@ class TAOClustering(TreeClustering):
         of the free clustering.
     algorithm : {"auto", "direct", "penalty"}, DirectForm or PenaltyMethod, default="auto"
         "auto" is "direct", or "penalty" where the node solver takes no instance weights or
-        the penalty asks for histogram leaves, which the direct form cannot do with. Settings of
-        the penalty method are those of :class:`tao_cluster.PenaltyMethod`.
+        the penalty asks for histogram leaves, which the direct form cannot do with. The mu
+        schedule and its iterations are settings of :class:`tao_cluster.PenaltyMethod`. Goals and
+        paths are for the direct form.
     refine : bool, default=True
         Whether direct passes, and refits as `relax` says, end the penalty method, where "auto"
-        would not exclude them. The paper's setting is ``algorithm="penalty", refine=False``.
+        would not exclude them. The paper's setting is ``algorithm="penalty", refine=False,
+        init="bisecting", n_init=1, trim=0``.
     relax : bool, default=True
         Whether nodes are refitted on the features they have, with less shrinkage and exact
         thresholds: features that matter little go first (adaptive lasso), then 3 % of
@@ -143,9 +147,11 @@ class TAOClustering(TreeClustering):
     -----
     *Direct form.* It descends on the cost itself. Each initial tree gets 3 passes at lambda/10
     (from 20 000 rows on, over a sample of 10 000), the best goes on at lambda/10 and then at
-    lambda, up to 3 passes each, of which the tree of least cost is kept: clusters that a tree
-    loses at a large lambda do not come back. All updates are accepted, since the cost does not
-    see the scale of w but ||w||_1 does.
+    lambda, up to 3 passes each: clusters that a tree loses at a large lambda do not come back. All
+    updates of nodes are accepted, since the cost does not see the scale of w but ||w||_1 does; of
+    the trees after each pass, the one before the first included, that of least objective (4) is
+    kept. Passes may well raise the cost alone: that is what lambda asks for. Refits are compared
+    by cost.
 
     *Axis-aligned trees* (``split="axis"``). Nodes are solved exactly, so that no pass raises the
     cost plus lambda a test; then leaves are regrown: the tree is expanded by half as many leaves as
@@ -336,7 +342,7 @@ def tao_path(
         As for :meth:`TAOClustering.fit`.
     **parameters
         Further parameters of :class:`TAOClustering`: `n_init`, `reference`, `random_state`, ...
-        The direct form is used whatever `algorithm` is.
+        `algorithm` must stay the direct form.
 
     Returns
     -------

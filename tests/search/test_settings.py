@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from greedy import ExKMC
-from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.problem.objectives import KMedians
 from tao_cluster.search.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES
 from tao_cluster.search.split_kinds import SPLIT_KINDS
@@ -95,11 +95,30 @@ def test_combination(X, objective, penalty, split, node_solver, form):
         ({"node_solver": Axis}, r"Axis is a class"),
         ({"penalty": "squared", "algorithm": "direct"}, "penalty='zero-one'"),
         ({"penalty": "squared", "max_parameters": 9}, "algorithm='penalty'"),
+        ({"algorithm": "penalty", "max_parameters": 80}, "the penalty method would not be used"),
+        ({"algorithm": "penalty", "refine": False, "max_cost_increase": 1}, "would not be used"),
+        ({"refine": False}, "has nothing to leave out"),
     ],
 )
 def test_unsuitable_parts_are_told_at_once(X, options, expected):
     with pytest.raises(ValueError, match=expected):
         TAOClustering(3, **options).fit(X)
+
+
+def test_a_path_refuses_the_penalty_method(X):
+    with pytest.raises(ValueError, match="A path needs the direct form"):
+        tao_path(X, 3, algorithm="penalty")
+
+
+@pytest.mark.parametrize("options", [{"refine": False}, {"penalty": "hinge"}, {"split": "no"}])
+def test_asking_for_a_method_never_fails(options):
+    assert not hasattr(TAOClustering(**options), "predict_proba")
+
+
+@pytest.mark.parametrize("value", [{"mu_factor": 1.0}, {"tao_iter": 0}, {"n_mu_steps": -1}])
+def test_bad_settings_of_the_penalty_method(value):
+    with pytest.raises(ValueError, match=f"'{next(iter(value))}' parameter of PenaltyMethod"):
+        PenaltyMethod(**value)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

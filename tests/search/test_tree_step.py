@@ -142,6 +142,17 @@ def test_a_node_without_rows_is_never_solved_and_keeps_its_parameters():
     np.testing.assert_array_equal(stepped.leaf_label[3:], tree.leaf_label[3:])
 
 
+@pytest.mark.parametrize("strength", [0.0, 0.1])
+def test_a_node_that_no_row_cares_about_has_no_weights(strength):
+    """Then 0 minimises eq. (9), if weights have a price."""
+    X, labels = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), np.array([1, 1, 2])
+    tree = stump_over_stump().with_leaves([-1, -1, 2, 1, 1])
+    step = TreeStep(kernel_view(X), Spy(X))
+    stepped = step.one_pass(tree, criterion(labels, 3), strength, is_judged=False)
+    assert len(stepped.split(1)[0]) == (strength == 0)
+    np.testing.assert_array_equal(stepped.predict(X), labels)
+
+
 @pytest.mark.parametrize("label", [0, 2])
 def test_one_class_gives_a_constant_side_without_a_solver(label):
     X = np.array([[-1.0, -1.0], [-2.0, -1.0], [-1.0, -3.0]])
