@@ -310,9 +310,9 @@ def test_both_forms_of_the_quadratic_problem_have_one_solution(rng, share):
         gram = rows.gram(values, every, curvature, features, reach, 300)
         centred = X[:, features] - curvature @ X[:, features] / curvature.sum()
         np.testing.assert_allclose(gram, centred.T * curvature @ centred, rtol=1e-3, atol=1e-3)
-        changes.append(quadratic.minimise(gram, slope, weights, 1.0)[0])
+        changes.append(quadratic.minimise(gram, slope, weights, np.ones(6))[0])
         columns = rows.columns(values, every, curvature, features, reach, 300)
-        changes.append(quadratic.minimise_columns(columns, slope, weights, 1.0)[0])
+        changes.append(quadratic.minimise_columns(columns, slope, weights, np.ones(6))[0])
 
     def decrease(d):
         penalty = np.abs(weights + d).sum() - np.abs(weights).sum()

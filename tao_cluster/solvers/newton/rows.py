@@ -9,6 +9,8 @@ from ...core.jit import jit
 _BLOCK = 512  # rows of the Gram matrix at a time, so that they stay in the cache
 _LONG_ROW = 8  # values a wanted feature, from which on it is cheaper to search than to read all
 _NEAR = 16  # rows whose mean is near enough to that of all
+# Where all curvature is on one row there is none along a feature, but for other rows.
+_TRACE = 1e-18
 
 
 def _products_dense(X, rows, w, out):
@@ -59,7 +61,7 @@ def products(X, rows, w):
 
     Parameters
     ----------
-    X : float32 array of shape (n, d), or (data, indices, indptr) of a CSR matrix
+    X : float32 or float64 array of shape (n, d), or (data, indices, indptr) of a CSR matrix
     rows : int64 array of shape (m,)
     w : float64 array of shape (d,)
 
@@ -268,6 +270,19 @@ def _choose(curvature, n_sample, features, n_features):
     return picked, share, slot
 
 
+def values_of(X):
+    """Array of the stored values of X, dense or CSR."""
+    return X[0] if isinstance(X, tuple) else X
+
+
+def _ridge(X):
+    """Share of the second derivatives that is added to them, by the precision of X.
+
+    A rounded Gram matrix need not be positive definite.
+    """
+    return 1e-5 if values_of(X).dtype == np.float32 else 1e-12
+
+
 def gram(X, rows, curvature, features, reach, n_sample):
     """Second derivatives of a loss over some features, with the bias eliminated.
 
@@ -286,7 +301,7 @@ def gram(X, rows, curvature, features, reach, n_sample):
     k = len(features)
     picked, share, slot = _choose(curvature, n_sample, features, len(reach))
     some, out, mean, center = rows[picked], np.zeros((k, k)), np.zeros(k), np.zeros(k)
-    room = np.empty((min(_BLOCK, len(some)), k + 1), np.float32)
+    room = np.empty((min(_BLOCK, len(some)), k + 1), values_of(X).dtype)
     # Any value of a column serves as its centre here: it only keeps rounding errors small.
     _fill(
         X,
@@ -306,24 +321,18 @@ def gram(X, rows, curvature, features, reach, n_sample):
         out += part[:, :k].T @ part[:, :k]
     total = curvature.sum()
     unseen = total / n_sample if n_sample < len(rows) else 0.0
-    _finish(out, mean, total, reach[features], unseen)
+    _finish(out, mean, total, reach[features], unseen, _ridge(X))
     return out
 
 
 @jit
-def _finish(gram, mean, total, reach, unseen):
+def _finish(gram, mean, total, reach, unseen, ridge):
     """Centre a Gram matrix and scale it; add what a sample may have missed, and for rounding."""
-    largest = 1e-300
     for i in range(mean.shape[0]):
-        # Where all curvature is on one row there is none along a feature, but for other rows.
-        largest = max(largest, 1e-6 * total * reach[i] * reach[i])
         for j in range(mean.shape[0]):
             gram[i, j] = total * (gram[i, j] - mean[i] * mean[j])
-        gram[i, i] = max(gram[i, i], 0.0) + unseen * reach[i] * reach[i]
-        largest = max(largest, gram[i, i])
-    for i in range(mean.shape[0]):
-        # Single precision is enough for a model, but not to leave it positive definite.
-        gram[i, i] += 1e-5 * gram[i, i] + 1e-12 * largest
+        square = reach[i] * reach[i]
+        gram[i, i] = max(gram[i, i], 0.0) * (1.0 + ridge) + (unseen + _TRACE * total) * square
 
 
 # ---------------------------------------------------------------- columns
@@ -376,7 +385,6 @@ def _overload_transpose(X, rows, features, slot, free, data, index):
     return _transpose_dense if isinstance(X, types.Array) else _transpose_csr
 
 
-@jit
 def columns(X, rows, curvature, features, reach, n_sample):
     """What :func:`gram` sums, as columns of a sample of the rows.
 
@@ -386,14 +394,20 @@ def columns(X, rows, curvature, features, reach, n_sample):
     share : float64 array, what each row of it counts; sums to the curvature's sum
     extra : float64 array of shape (k,), to be added to the second derivatives
     """
+    return _columns(X, values_of(X), rows, curvature, features, reach, n_sample)
+
+
+@jit
+def _columns(X, values, rows, curvature, features, reach, n_sample):
     k = features.shape[0]
     picked, share, slot = _choose(curvature, n_sample, features, reach.shape[0])
     some, counts = rows[picked], np.zeros(k + 1, np.int64)
     _count(X, some, features, slot, counts)
     indptr = np.zeros(k + 1, np.int64)
     indptr[1:] = np.cumsum(counts[:k])
-    data, index = np.empty(indptr[k], np.float32), np.empty(indptr[k], np.uint32)
+    data, index = np.empty(indptr[k], values.dtype), np.empty(indptr[k], np.uint32)
     _transpose(X, some, features, slot, indptr[:k].copy(), data, index)
     total = np.sum(curvature)
-    extra = reach[features] ** 2 * (total / n_sample if n_sample < rows.shape[0] else 0.0)
+    unseen = 1.0 / n_sample if n_sample < rows.shape[0] else 0.0
+    extra = reach[features] ** 2 * (total * (unseen + _TRACE))
     return data, index, indptr, share * total, extra
