@@ -6,15 +6,18 @@ import numpy as np
 
 from ..base import Status
 from . import logistic, quadratic
+from .curvature import columns, gram
 from .logistic import CURVATURE, MARGIN, RESIDUAL
-from .rows import add_rows, columns, gram, products
+from .rows import add_rows, deviations, products
 
-# Least strength, as a share of the one above which the column alone has no weight, since
-# without any, separable rows have no optimum. It is not 0 for other columns either.
+# Without a penalty, separable rows have no optimum. The least strength is a share of the one
+# above which a column has no weight, whatever the sides of the rows: of the median of that over
+# the columns, but within shares of the column's own, as columns may have different units.
 _MIN_STRENGTH = 1e-6
-_TINY_STRENGTH = 1e-12
+_OWN_SHARES = 1e-9, 1e-3
 
 _MAX_STEPS = 200
+_MAX_FAILURES = 5  # steps of no length that are tried with more curvature
 _PATIENCE = 10  # steps within which there is progress, if single precision suffices
 _SHORT = 0.6  # after a shorter step, the next ones are careful
 _FORGET = 0.3  # share of the curvature along too long steps that counts a step later
@@ -83,23 +86,30 @@ class Descent:
         self._weight = np.asarray(weight, dtype=np.float64)
         self._price = factors * self._at_least(strength)
         self._per_feature = _SAMPLE_PER_FEATURE
-        self._least_curvature = None
+        self._least_curvature, self._n_failures = None, 0
         # Rounding errors: of a value, relative to its column's reach, and of a slope from
         # residuals that sum to 1, relative to its price.
         self._value_error = 0.5 * float(np.finfo(storage.dtype).eps)
         self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
 
     def _at_least(self, strength):
-        """Strengths, each raised to a share of the one above which the column has no weight."""
+        """Strengths, each raised to a share of the most that its column could need."""
         right = float(self._weight[self._sign > 0].sum())
         share = right / float(self._weight.sum())
         most = 2 * right * (1 - share) * self._storage.reach
         if np.all(strength >= _MIN_STRENGTH * most) and strength.min(initial=1.0) > 0:
-            return strength  # what follows is no larger, and takes a pass
-        residual = self._weight * (share - (self._sign > 0))
-        gradient = add_rows(self._X, self._rows, residual, len(strength))
-        least = np.maximum(_MIN_STRENGTH * np.abs(gradient), _TINY_STRENGTH * most)
-        return np.maximum(strength, least + 1e-300)
+            return strength  # what follows is no larger, and takes two passes
+        residual = self._weight * np.where(self._sign > 0, 1 - share, share)
+        # Not by the largest value: one row far from all others is not to price out the column.
+        size = deviations(self._X, self._rows, residual, len(strength))
+        unit, filled = self._storage.unit, size > 0
+        if filled.any():
+            typical = np.median((size * unit)[filled]) / unit  # in units of the user
+            lowest, highest = _OWN_SHARES
+            strength = np.maximum(
+                strength, np.clip(_MIN_STRENGTH * typical, lowest * size, highest * size)
+            )
+        return np.maximum(strength, 1e-300)  # of constant columns
 
     def start(self, w, bias):
         """Start from given weights, or from none if that is better."""
@@ -136,11 +146,10 @@ class Descent:
             gradient = self._gradient()
             gap, objective = self._gap(gradient, tol)
             enough = tol * objective
-            if gap <= enough:
-                gap += self._rounding(objective)
-                if gap <= enough:
-                    moved = step > 0 or gap + self._excess > enough
-                    return Status(True, _relative(gap, objective), step), moved
+            sure = gap + self._rounding(objective)
+            if sure <= enough:
+                moved = step > 0 or sure + self._excess > enough
+                return Status(True, _relative(sure, objective), step), moved
             past.append((gap, objective))
             if self._needs_precision(past, enough):
                 return Status(False, np.inf, step), step > 0
@@ -159,7 +168,7 @@ class Descent:
         if not self._storage.is_single:
             return False
         gap, objective = past[-1]
-        if 2 * (gap - self._rounding(objective)) <= enough:
+        if 2 * gap <= enough:
             return True
         if len(past) <= _PATIENCE:
             return False
@@ -226,13 +235,18 @@ class Descent:
             curvature = np.maximum(curvature, self._least_curvature)
         if len(features) == 0 or not curvature.max() > 0:
             return None
-        by_columns = len(features) > max(_ALWAYS_GRAM, _GRAM_PER_DENSITY * self._storage.density)
         n_sample = self._sample_size(len(features))
+        by_columns = self._is_too_wide(len(features), n_sample)
         matrix = (columns if by_columns else gram)(
             self._X, self._rows, curvature, features, self._storage.reach, n_sample
         )
         is_exact, slope = n_sample == len(self._rows), gradient[features]
         return _Model(features, matrix, slope, is_exact, before, careful, curvature)
+
+    def _is_too_wide(self, k, n_sample):
+        """Whether columns serve better than a Gram matrix, whose rank is at most `n_sample`."""
+        most = min(n_sample, _GRAM_PER_DENSITY * self._storage.density)
+        return k > (max(_ALWAYS_GRAM, most) if self._storage.is_single else most)
 
     def _should_be_careful(self, model):
         """Whether the loss is far from its second-order model: after short or big steps."""
@@ -243,10 +257,11 @@ class Descent:
         """Features with a weight, and the worst of those that (nearly) should get one."""
         used = self._w != 0
         size = np.where(used, 0.0, np.abs(gradient) / self._price)
-        most, least = max(_MIN_NEW_FEATURES, np.count_nonzero(used)), _NEARLY
-        if np.count_nonzero(size > least) > most:
-            least = np.partition(size, -most - 1)[-most - 1]
-        return np.flatnonzero(used | (size > least))
+        most, chosen = max(_MIN_NEW_FEATURES, np.count_nonzero(used)), size > _NEARLY
+        if np.count_nonzero(chosen) > most:
+            chosen = used.copy()
+            chosen[np.argpartition(size, -most)[-most:]] = True
+        return np.flatnonzero(used | chosen)
 
     def _sample_size(self, k):
         """Rows whose curvature stands for all, in a model over k features."""
@@ -263,7 +278,8 @@ class Descent:
         change, promised = minimise(model.matrix, model.slope, weights, price)
         if not 0 < promised < np.inf:
             model.size, model.is_fast = 0.0, False
-            return not (model.is_exact and model.careful)
+            self._n_failures += 1
+            return self._n_failures < _MAX_FAILURES and not (model.is_exact and model.careful)
         full = np.zeros_like(self._w)
         full[model.features] = change
         direction = logistic.centred(self._products(full), model.curvature)
@@ -276,7 +292,8 @@ class Descent:
         model.change, model.promised, model.size = change, promised, size
         if not self._storage.is_single:
             self._learn(before, direction, size)
-            return True
+            self._n_failures = 0 if size > 0 else self._n_failures + 1
+            return self._n_failures < _MAX_FAILURES
         return size > 0 or not (model.is_exact and model.careful)
 
     def _learn(self, state, direction, size):

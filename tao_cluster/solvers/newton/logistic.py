@@ -8,6 +8,7 @@ from ...core.jit import jit
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
+_ROUNDING = 1e-14  # of the objective: steps that promise less still improve the slopes
 _TINY_SHIFT = 1e-4  # of the margins: what a series of two terms leaves out is 1e-8 of that
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -203,13 +204,14 @@ def search(state, sign, weight, direction, promised, weights, change, price):
     """
     trial = np.empty_like(state)
     objective = _sum(state[LOSS]) + np.dot(price, np.abs(weights))
+    limit = objective * (1.0 + _ROUNDING)
     size = 1.0
     for _ in range(30):
         for r in range(direction.shape[0]):
             trial[MARGIN, r] = state[MARGIN, r] + size * direction[r]
         _evaluate(trial, sign, weight)
         reached = _sum(trial[LOSS]) + np.dot(price, np.abs(weights + size * change))
-        if reached <= objective - _ARMIJO * size * promised:
+        if reached <= limit - _ARMIJO * size * promised:
             _settle(trial, sign, weight)
             return size, trial
         size /= 2
