@@ -153,8 +153,8 @@ class Descent:
             past.append((gap, objective))
             if self._needs_precision(past, enough):
                 return Status(False, np.inf, step), step > 0
-            if step == 0 and np.count_nonzero(self._w) > len(self._rows):
-                self._start_from_nothing()  # no optimum needs more weights than there are rows
+            if step == 0 and self._is_dense():
+                self._start_from_nothing()
                 gradient = self._gradient()
             model = self._renew(model, gradient)
             if model is None or not self._advance(model):
@@ -162,6 +162,15 @@ class Descent:
         gap, objective = self._gap(self._gradient())
         gap = _relative(gap + self._rounding(objective), objective)
         return Status(bool(gap <= tol), gap, step + 1), True
+
+    def _is_dense(self):
+        """Whether the weights are too many to start from.
+
+        No optimum needs more than there are rows. A hyperplane with weights for most of many
+        features comes from elsewhere: a model over them takes longer than to find the few.
+        """
+        n_used = np.count_nonzero(self._w)
+        return n_used > min(len(self._rows), max(_ALWAYS_GRAM, len(self._w) // 2))
 
     def _needs_precision(self, past, enough):
         """Whether single precision is at its end: by its errors, or because steps are too short."""
