@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear as _library
 
-from ..core.matrices import largest_spread, power_of_two
+from ..core.matrices import power_of_two, variances
 from ..core.split import Split
 from .base import Status, repeats_of
 
@@ -41,8 +41,8 @@ class Liblinear:
 
     Notes
     -----
-    A strength below about 1e-4 times the largest standard deviation of a column, times the
-    mean weight, is raised to that.
+    A strength below about 1e-4 times the median standard deviation of the columns (those that
+    are not constant), times the mean weight, is raised to that.
     Its own form of X takes 16 bytes a non-zero and 32 a row, made once a fit; training on m
     rows takes about twice that of those rows for as long as it runs.
     """
@@ -123,14 +123,17 @@ class _BoundLiblinear:
 
 
 def _origin_and_spread(X):
-    """Shift of each column that keeps X sparse, and the largest standard deviation.
+    """Shift of each column that keeps X sparse, and the median standard deviation.
 
     The threshold is free, so a shift changes nothing but the conditioning: without it,
     coordinate descent does not get anywhere on data far from the origin. Columns with zeros
     in more than a tenth of the rows stay where they are, since a shift would fill them.
+    Not the largest deviation: one column of large units would be the measure of all others.
     """
+    spread = np.sqrt(variances(X))
+    spread = float(np.median(spread[spread > 0])) if spread.any() else 0.0
     if sp.issparse(X):
-        return np.zeros(X.shape[1]), largest_spread(X)
+        return np.zeros(X.shape[1]), spread
     mean = X.mean(axis=0, dtype=np.float64)
     filled = np.count_nonzero(X, axis=0) >= 0.9 * X.shape[0]
-    return np.where(filled, mean, 0.0), largest_spread(X)
+    return np.where(filled, mean, 0.0), spread

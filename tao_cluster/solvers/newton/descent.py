@@ -14,7 +14,7 @@ from .rows import add_rows, deviations, products
 # above which a column has no weight, whatever the sides of the rows: of the median of that over
 # the columns, but within shares of the column's own, as columns may have different units.
 _MIN_STRENGTH = 1e-6
-_OWN_SHARES = 1e-9, 1e-3
+_OWN_SHARES = 1e-7, 1e-3
 
 _MAX_STEPS = 200
 _MAX_FAILURES = 5  # steps of no length that are tried with more curvature

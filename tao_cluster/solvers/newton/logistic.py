@@ -9,7 +9,8 @@ MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
 _ROUNDING = 1e-14  # of the objective: steps that promise less still improve the slopes
-_TINY_SHIFT = 1e-4  # of the margins: what a series of two terms leaves out is 1e-8 of that
+_FLAT = 1e-10  # slope by the bias, as a share of the residuals' sizes
+_TINY_SHIFT = 1e-5  # of the margins: what a series of two terms leaves out is 1e-10 of that
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
@@ -77,11 +78,11 @@ def _evaluate(state, sign, weight):
 @jit
 def _settle(state, sign, weight):
     """Shift the margins to the best bias: safeguarded Newton in one dimension."""
-    flat = 1e-10 * _sum(weight)
     low, high, at = -np.inf, np.inf, 0.0
     for _ in range(50):
         slope = _sum(state[RESIDUAL])
-        if abs(slope) <= flat:
+        # Relative to the residuals, not to the weights: separable rows have small ones.
+        if abs(slope) <= _FLAT * np.sum(np.abs(state[RESIDUAL])):
             break
         if slope < 0:
             low = at
