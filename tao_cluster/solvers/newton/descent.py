@@ -10,10 +10,10 @@ from .curvature import columns, gram
 from .logistic import CURVATURE, MARGIN, RESIDUAL
 from .rows import add_rows, deviations, products
 
-# Without a penalty, separable rows have no optimum. The least strength is a share of the one
-# above which a column has no weight, whatever the sides of the rows: of the median of that over
-# the columns, but within shares of the column's own, as columns may have different units.
-_MIN_STRENGTH = 1e-6
+# Without a penalty, separable rows have no optimum. The least price is a share of the one
+# above which no column has a weight, were all like the median one; and within shares of that
+# for columns like its own, as columns may have different units.
+_MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
 _MAX_STEPS = 200
@@ -75,16 +75,15 @@ class Descent:
     rows : int64 array of shape (m,), rows of it
     goes_right : bool array of shape (m,)
     weight : float64 array of shape (m,), positive
-    strength : float64 array of shape (d,), of each column
-    factors : float64 array of shape (d,) or float, times the strength they are the prices
+    price : float64 array of shape (d,), of each column's absolute weight
     """
 
-    def __init__(self, storage, rows, goes_right, weight, strength, factors):
+    def __init__(self, storage, rows, goes_right, weight, price):
         self._storage = storage
         self._X, self._rows = storage.gather(rows)
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
-        self._price = factors * self._at_least(strength)
+        self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
         # Rounding errors: of a value, relative to its column's reach, and of a slope from
@@ -92,24 +91,25 @@ class Descent:
         self._value_error = 0.5 * float(np.finfo(storage.dtype).eps)
         self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
 
-    def _at_least(self, strength):
-        """Strengths, each raised to a share of the most that its column could need."""
+    def _at_least(self, price):
+        """Prices, each raised to a share of the most that its column could need."""
         right = float(self._weight[self._sign > 0].sum())
         share = right / float(self._weight.sum())
         most = 2 * right * (1 - share) * self._storage.reach
-        if np.all(strength >= _MIN_STRENGTH * most) and strength.min(initial=1.0) > 0:
-            return strength  # what follows is no larger, and takes two passes
+        if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
+            return price  # what follows is no larger, and takes three passes
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
         # Not by the largest value: one row far from all others is not to price out the column.
-        size = deviations(self._X, self._rows, residual, len(strength))
+        size = deviations(self._X, self._rows, residual, len(price))
+        gradient = np.abs(add_rows(self._X, self._rows, -self._sign * residual, len(price)))
         unit, filled = self._storage.unit, size > 0
         if filled.any():
+            size *= np.max(gradient[filled] / size[filled])
             typical = np.median((size * unit)[filled]) / unit  # in units of the user
             lowest, highest = _OWN_SHARES
-            strength = np.maximum(
-                strength, np.clip(_MIN_STRENGTH * typical, lowest * size, highest * size)
-            )
-        return np.maximum(strength, 1e-300)  # of constant columns
+            least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
+            price = np.maximum(price, least)
+        return np.maximum(price, 1e-300)  # of constant columns
 
     def start(self, w, bias):
         """Start from given weights, or from none if that is better."""

@@ -110,6 +110,5 @@ class _BoundNewton:
 
 def _descent(storage, rows, problem):
     factors = 1.0 if problem.factors is None else problem.factors
-    return Descent(
-        storage, rows, problem.goes_right, problem.weight, problem.strength / storage.unit, factors
-    )
+    price = problem.strength * factors / storage.unit
+    return Descent(storage, rows, problem.goes_right, problem.weight, price)
