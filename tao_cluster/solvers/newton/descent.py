@@ -17,6 +17,7 @@ _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
 _MAX_STEPS = 200
+_FAR = 0.6  # relative gap of a start that knows nothing of the sides
 _MAX_FAILURES = 5  # steps of no length that are tried with more curvature
 _PATIENCE = 10  # steps within which there is progress, if single precision suffices
 _SHORT = 0.6  # after a shorter step, the next ones are careful
@@ -153,7 +154,7 @@ class Descent:
             past.append((gap, objective))
             if self._needs_precision(past, enough):
                 return Status(False, np.inf, step), step > 0
-            if step == 0 and self._is_dense():
+            if step == 0 and self._is_too_dense(gap / objective):
                 self._start_from_nothing()
                 gradient = self._gradient()
             model = self._renew(model, gradient)
@@ -163,14 +164,16 @@ class Descent:
         gap = _relative(gap + self._rounding(objective), objective)
         return Status(bool(gap <= tol), gap, step + 1), True
 
-    def _is_dense(self):
-        """Whether the weights are too many to start from.
+    def _is_too_dense(self, gap):
+        """Whether there are too many weights to start from.
 
-        No optimum needs more than there are rows. A hyperplane with weights for most of many
-        features comes from elsewhere: a model over them takes longer than to find the few.
+        No optimum needs more than there are rows. And a hyperplane with weights for most of many
+        features, far from the optimum, comes from elsewhere: models over its features take
+        longer than to find the few that matter.
         """
         n_used = np.count_nonzero(self._w)
-        return n_used > min(len(self._rows), max(_ALWAYS_GRAM, len(self._w) // 2))
+        is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
+        return n_used > len(self._rows) or (is_most and gap > _FAR)
 
     def _needs_precision(self, past, enough):
         """Whether single precision is at its end: by its errors, or because steps are too short."""
