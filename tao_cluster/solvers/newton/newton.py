@@ -31,9 +31,11 @@ class Newton:
 
     Notes
     -----
-    A warm start whose gap is small enough is returned as it is. For each column by itself, a
-    strength below a millionth of that above which the column alone would have no weight is
-    raised to that: without any, separable rows have no optimum.
+    A warm start whose gap is small enough is returned as it is; one with more weights than rows,
+    or with weights for most of many features and far from the optimum, is left for none. Without
+    a penalty separable rows have no optimum: a strength below about a millionth of that above
+    which no feature would have a weight is raised to that, by the median column, within shares of
+    1e-7 and 1e-3 of a column's own. The gap is that of the problem with strengths so raised.
 
     Memory: X by rows in single precision, shifted by about the mean of each column and over a
     power of two near its reach, once a fit (data with more than half zeros as sparse, 6 or 8
