@@ -81,11 +81,6 @@ def variances(X):
     return squares / len(X)
 
 
-def largest_spread(X):
-    """Largest standard deviation of a column."""
-    return float(np.sqrt(variances(X).max()))
-
-
 def power_of_two(size):
     """Power of two near a size, by which one divides without rounding; 1 for 0."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

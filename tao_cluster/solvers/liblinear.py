@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear as _library
 
-from ..core.matrices import largest_spread, power_of_two
+from ..core.matrices import power_of_two, variances
 from ..core.tree import Split
 from .base import Status, repeats_of
 
@@ -21,6 +21,10 @@ _C_RUNTIME = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
 # Separable rows have no optimum without a penalty: the least strength for data of spread 1.
 _MIN_STRENGTH = 1e-4
+
+# The spread of X is that of the widest column, but no more than this times the median column's:
+# a column of large units would be the measure of all others.
+_MOST_MEDIANS = 100.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,8 @@ class Liblinear:
 
     Notes
     -----
-    A strength below about 1e-4 times the largest standard deviation of a column, times the
-    mean weight, is raised to that.
+    A strength below about 1e-4 times the largest standard deviation of a column, or 1e-2 times
+    the median one if that is less, times the mean weight, is raised to that.
     Its own form of X takes 16 bytes a non-zero and 32 a row, made once a fit; training on m
     rows takes about twice that of those rows for as long as it runs.
     """
@@ -66,7 +70,7 @@ class _BoundLiblinear:
     def __init__(self, tol, X):
         self._tol, self._X = tol, X
         self._origin, spread = _origin_and_spread(X)
-        self._unit = power_of_two(spread)  # the library adds 1e-12 to every curvature
+        self._unit = power_of_two(float(spread))  # the library adds 1e-12 to every curvature
         # The library's converter takes csr_matrix only, and a dense array row by row.
         matrix = sp.csr_matrix(X - self._origin if self._origin.any() else X)
         matrix.data = matrix.data / self._unit
@@ -123,14 +127,19 @@ class _BoundLiblinear:
 
 
 def _origin_and_spread(X):
-    """Shift of each column that keeps X sparse, and the largest standard deviation.
+    """Shift of each column that keeps X sparse, and about the largest standard deviation.
 
     The threshold is free, so a shift changes nothing but the conditioning: without it,
     coordinate descent does not get anywhere on data far from the origin. Columns with zeros
     in more than a tenth of the rows stay where they are, since a shift would fill them.
     """
+    spread = np.sqrt(variances(X))
+    if spread.any():
+        spread = min(spread.max(), _MOST_MEDIANS * np.median(spread[spread > 0]))
+    else:
+        spread = 0.0
     if sp.issparse(X):
-        return np.zeros(X.shape[1]), largest_spread(X)
+        return np.zeros(X.shape[1]), spread
     mean = X.mean(axis=0, dtype=np.float64)
     filled = np.count_nonzero(X, axis=0) >= 0.9 * X.shape[0]
-    return np.where(filled, mean, 0.0), largest_spread(X)
+    return np.where(filled, mean, 0.0), spread

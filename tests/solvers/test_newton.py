@@ -12,7 +12,8 @@ from scipy.special import expit
 from tao_cluster import TAOClustering
 from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Liblinear, Newton, NodeSolver
-from tao_cluster.solvers.newton import logistic, quadratic, rows
+from tao_cluster.solvers.newton import curvature as curvatures
+from tao_cluster.solvers.newton import logistic, quadratic
 
 
 def objective(split, X, goes_right, weight, strength):
@@ -307,12 +308,12 @@ def test_both_forms_of_the_quadratic_problem_have_one_solution(rng, share):
     slope, weights = 10 * rng.normal(size=6), rng.normal(size=6)
     changes = []
     for values in (X, parts):
-        gram = rows.gram(values, every, curvature, features, reach, 300)
+        gram = curvatures.gram(values, every, curvature, features, reach, 300)
         centred = X[:, features] - curvature @ X[:, features] / curvature.sum()
         np.testing.assert_allclose(gram, centred.T * curvature @ centred, rtol=1e-3, atol=1e-3)
-        changes.append(quadratic.minimise(gram, slope, weights, 1.0)[0])
-        columns = rows.columns(values, every, curvature, features, reach, 300)
-        changes.append(quadratic.minimise_columns(columns, slope, weights, 1.0)[0])
+        changes.append(quadratic.minimise(gram, slope, weights, np.ones(6))[0])
+        columns = curvatures.columns(values, every, curvature, features, reach, 300)
+        changes.append(quadratic.minimise_columns(columns, slope, weights, np.ones(6))[0])
 
     def decrease(d):
         penalty = np.abs(weights + d).sum() - np.abs(weights).sum()

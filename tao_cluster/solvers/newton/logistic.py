@@ -8,7 +8,9 @@ from ...core.jit import jit
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
-_TINY_SHIFT = 1e-4  # of the margins: what a series of two terms leaves out is 1e-8 of that
+_ROUNDING = 1e-14  # of the objective: steps that promise less still improve the slopes
+_FLAT = 1e-10  # slope by the bias, as a share of the residuals' sizes
+_TINY_SHIFT = 1e-5  # of the margins: what a series of two terms leaves out is 1e-10 of that
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
@@ -76,11 +78,11 @@ def _evaluate(state, sign, weight):
 @jit
 def _settle(state, sign, weight):
     """Shift the margins to the best bias: safeguarded Newton in one dimension."""
-    flat = 1e-10 * _sum(weight)
     low, high, at = -np.inf, np.inf, 0.0
     for _ in range(50):
         slope = _sum(state[RESIDUAL])
-        if abs(slope) <= flat:
+        # Relative to the residuals, not to the weights: separable rows have small ones.
+        if abs(slope) <= _FLAT * np.sum(np.abs(state[RESIDUAL])):
             break
         if slope < 0:
             low = at
@@ -154,16 +156,47 @@ def secant(state, weight):
 
 
 @jit
-def search(state, sign, weight, direction, promised, weights, change, strength):
+def along(state, sign, weight, direction):
+    """Curvature of the parabola that touches each row's loss and meets it again after a step.
+
+    Parameters
+    ----------
+    state, sign, weight : see :func:`start`
+    direction : float64 array of shape (m,), change of the margins
+
+    Returns
+    -------
+    float64 array of shape (m,)
+    """
+    trial = np.empty_like(state)
+    trial[MARGIN] = state[MARGIN] + direction
+    _evaluate(trial, sign, weight)
+    out = state[CURVATURE].copy()
+    for r in range(weight.shape[0]):
+        step = direction[r]
+        if abs(step) > 1e-2:
+            rise = trial[LOSS, r] - state[LOSS, r] - step * state[RESIDUAL, r]
+            out[r] = max(out[r], 2.0 * rise / (step * step))
+    return out
+
+
+@jit
+def centred(direction, curvature):
+    """Change of the margins, the bias included, if their curvature is given."""
+    return direction - np.dot(curvature, direction) / _sum(curvature)
+
+
+@jit
+def search(state, sign, weight, direction, promised, weights, change, price):
     """Go along a direction as far as the objective decreases about as promised.
 
     Parameters
     ----------
     state, sign, weight : see :func:`start`
-    direction : float64 array of shape (m,), change of the margins apart from the bias
+    direction : float64 array of shape (m,), change of the margins
     promised : float, decrease of the objective to first order
     weights, change : float64 arrays of shape (k,), what the direction comes from
-    strength : float, price of the weights' absolute sum
+    price : float64 array of shape (k,), of the weights' absolute values
 
     Returns
     -------
@@ -171,16 +204,15 @@ def search(state, sign, weight, direction, promised, weights, change, strength):
     state : float64 array of shape (4, m), the state there
     """
     trial = np.empty_like(state)
-    curvature = state[CURVATURE]
-    shift = np.dot(curvature, direction) / _sum(curvature)
-    objective = _sum(state[LOSS]) + strength * np.abs(weights).sum()
+    objective = _sum(state[LOSS]) + np.dot(price, np.abs(weights))
+    limit = objective * (1.0 + _ROUNDING)
     size = 1.0
     for _ in range(30):
         for r in range(direction.shape[0]):
-            trial[MARGIN, r] = state[MARGIN, r] + size * (direction[r] - shift)
+            trial[MARGIN, r] = state[MARGIN, r] + size * direction[r]
         _evaluate(trial, sign, weight)
-        reached = _sum(trial[LOSS]) + strength * np.abs(weights + size * change).sum()
-        if reached <= objective - _ARMIJO * size * promised:
+        reached = _sum(trial[LOSS]) + np.dot(price, np.abs(weights + size * change))
+        if reached <= limit - _ARMIJO * size * promised:
             _settle(trial, sign, weight)
             return size, trial
         size /= 2
@@ -189,32 +221,39 @@ def search(state, sign, weight, direction, promised, weights, change, strength):
 
 @jit
 def gap(state, weight, penalty, scale, enough):
-    """Duality gap of a state with the best bias.
+    """Duality gap of a state with the best bias, or a bound that is as good.
 
     Parameters
     ----------
     state, weight : see :func:`start`
     penalty : float, of the weights behind the state
     scale : float, at most 1: makes the residuals a dual point, no gradient of which exceeds the
-        strength
+        price
     enough : float
 
     Returns
     -------
-    float, a bound of the gap where that tells whether it exceeds `enough`: exact values take
-    two logarithms a row
+    float, a bound of the gap where that tells whether it exceeds `enough`: a lower one if it
+    does, an upper one if not. Exact values take two logarithms a row.
     """
     product, first, second = _expansion(state)
-    gap, less = penalty + product, 1.0 - scale  # `gap`: if the residuals were a dual point
-    low = gap - less * product + first * (less + scale * np.log(scale))
-    high = gap - less * product + 0.5 * second * less * less / scale
+    least, less = penalty + product, 1.0 - scale  # `least`: if the residuals were a dual point
+    low = least - less * product + first * (less + scale * np.log(scale))
+    high = least - less * product + 0.5 * second * less * less / scale
     if low > enough or high <= enough:
         return low if low > enough else high
+    return exact_gap(state, weight, penalty, scale)
+
+
+@jit
+def exact_gap(state, weight, penalty, scale):
+    """Duality gap of a state with the best bias; see :func:`gap`."""
     margin, residual = state[MARGIN], state[RESIDUAL]
+    out = penalty + np.dot(residual, margin)
     for r in range(margin.shape[0]):
         share = min(abs(residual[r]) / weight[r], 1.0)
-        gap += weight[r] * (_entropy(share) - _entropy(scale * share))
-    return gap
+        out += weight[r] * (_entropy(share) - _entropy(scale * share))
+    return out
 
 
 @jit(error_model="numpy")

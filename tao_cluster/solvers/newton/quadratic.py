@@ -13,7 +13,7 @@ _ENOUGH_BY_COLUMNS = 1e-2
 
 
 @jit
-def _sweep(gram, slope, weights, strength, change, product, order):
+def _sweep(gram, slope, weights, price, change, product, order):
     """One sweep of coordinate descent; returns by how much the objective decreased at least."""
     decrease = 0.0
     for j in order:
@@ -22,7 +22,7 @@ def _sweep(gram, slope, weights, strength, change, product, order):
             continue
         at = weights[j] + change[j]
         center = at - (slope[j] + product[j]) / a
-        new = np.sign(center) * max(abs(center) - strength / a, 0.0)
+        new = np.sign(center) * max(abs(center) - price[j] / a, 0.0)
         step = new - at
         if step != 0.0:
             change[j] = new - weights[j]
@@ -34,37 +34,81 @@ def _sweep(gram, slope, weights, strength, change, product, order):
 
 
 @jit
-def _leap(gram, slope, weights, strength, change, product, used):
-    """Step to the minimum over features with a weight, cut at the first change of sign."""
+def _length(at, step, price, slope, curvature):
+    """How far to go: the least of slope s + curvature s^2 / 2 + price.|at + s step|, s in [0, 1].
+
+    Returns
+    -------
+    size : float
+    first : int, which value becomes 0 there; -1 if none does
+    decrease : float
+    """
+    n = at.shape[0]
+    ends = np.full(n, np.inf)  # where values change their signs
+    for i in range(n):
+        slope += price[i] * step[i] * np.sign(at[i])
+        if at[i] * (at[i] + step[i]) < 0.0:
+            ends[i] = -at[i] / step[i]
+    if np.all(ends == np.inf):
+        return 1.0, -1, -slope - 0.5 * curvature
+    size, decrease = 0.0, 0.0
+    for i in np.argsort(ends, kind="mergesort"):
+        stop = min(ends[i], 1.0)
+        best = min(stop, size - slope / curvature)  # `slope` is that at `size`
+        if best > size:
+            length = best - size
+            decrease -= slope * length + 0.5 * curvature * length * length
+            slope, size = slope + curvature * length, best
+        if size < stop or ends[i] >= 1.0:
+            return size, -1, decrease
+        slope += 2.0 * price[i] * abs(step[i])
+        if slope >= 0.0:
+            return size, i, decrease
+    return size, -1, decrease
+
+
+@jit
+def _leap(gram, slope, weights, price, change, product, used):
+    """Step towards the minimum over features with a weight if their signs stay; the decrease."""
     n = used.shape[0]
-    system, right = np.empty((n, n)), np.empty(n)
+    system, right, at = np.empty((n, n)), np.empty(n), np.empty(n)
     for i in range(n):
         row = gram[used[i]]
         for j in range(n):
             system[i, j] = row[used[j]]
-        at = weights[used[i]] + change[used[i]]
-        right[i] = -(slope[used[i]] + product[used[i]] + strength * np.sign(at))
+        at[i] = weights[used[i]] + change[used[i]]
+        right[i] = -(slope[used[i]] + product[used[i]] + price[used[i]] * np.sign(at[i]))
         system[i, i] *= 1.0 + 1e-12
     if not (np.all(np.isfinite(system)) and np.all(np.isfinite(right))):
-        return
+        return 0.0
     step = np.linalg.solve(system, right)
-    size, first = 1.0, -1
-    for i in range(n):
-        at = weights[used[i]] + change[used[i]]
-        if at * (at + size * step[i]) < 0.0:
-            size, first = -at / step[i], i
+    curvature = np.dot(step, right)  # that of the system along the step
+    if not 0.0 < curvature < np.inf:
+        return 0.0
+    smooth = np.dot(step, slope[used] + product[used])
+    size, first, decrease = _length(at, step, price[used], smooth, curvature)
     for i in range(n):
         j = used[i]
-        moved = -(weights[j] + change[j]) if i == first else size * step[i]
+        moved = -at[i] if i == first else size * step[i]
         change[j] = -weights[j] if i == first else change[j] + moved
         row = gram[j]
         for f in range(row.shape[0]):
             product[f] += moved * row[f]
+    return decrease
 
 
 @jit
-def minimise(gram, slope, weights, strength):
-    """Nearly the d that minimises slope.d + d.gram.d / 2 + strength |weights + d|_1.
+def _rise(weights, price, change):
+    """Increase of price.|weights| by a change of the weights."""
+    rise = 0.0
+    for j in range(weights.shape[0]):
+        rise += price[j] * (abs(weights[j] + change[j]) - abs(weights[j]))
+    return rise
+
+
+@jit
+def minimise(gram, slope, weights, price):
+    """Nearly the d that minimises slope.d + d.gram.d / 2 + price.|weights + d|.
 
     Returns
     -------
@@ -73,23 +117,24 @@ def minimise(gram, slope, weights, strength):
     """
     k = weights.shape[0]
     change, product = np.zeros(k), np.zeros(k)
-    every, total = np.arange(k), 0.0
+    every, total, leap = np.arange(k), 0.0, 0.0
     for _ in range(_MAX_SWEEPS):
-        decrease = _sweep(gram, slope, weights, strength, change, product, every)
+        decrease = _sweep(gram, slope, weights, price, change, product, every)
         total += decrease
-        if decrease <= _ENOUGH * total:
+        if decrease + leap <= _ENOUGH * total:
             break
         for _ in range(_MAX_SWEEPS):
             used = np.flatnonzero(weights + change)
-            decrease = _sweep(gram, slope, weights, strength, change, product, used)
+            decrease = _sweep(gram, slope, weights, price, change, product, used)
             total += decrease
             if decrease <= _SETTLED * total:
                 break
         used = np.flatnonzero(weights + change)
+        leap = 0.0
         if used.shape[0] > 0:
-            _leap(gram, slope, weights, strength, change, product, used)
-    penalty = np.abs(weights + change).sum() - np.abs(weights).sum()
-    return change, -(np.dot(slope, change) + strength * penalty)
+            leap = _leap(gram, slope, weights, price, change, product, used)
+            total += leap
+    return change, -(np.dot(slope, change) + _rise(weights, price, change))
 
 
 @jit
@@ -116,12 +161,13 @@ def _moments(columns, scaled):
             mean[f] += scaled[s]
             diagonal[f] += scaled[s] * data[s]
         mean[f] /= total
-        diagonal[f] = diagonal[f] * (1 + 1e-5) + extra[f] - total * mean[f] * mean[f]
-    return mean, np.maximum(diagonal, 1e-12 * np.max(diagonal) + 1e-300)
+        least = 1e-12 * diagonal[f] + 1e-300
+        diagonal[f] = max(diagonal[f] + extra[f] - total * mean[f] * mean[f], least)
+    return mean, diagonal
 
 
 @jit
-def _sweep_columns(columns, scaled, moments, slope, weights, strength, change, product, order):
+def _sweep_columns(columns, scaled, moments, slope, weights, price, change, product, order):
     """See :func:`_sweep`; `product` is that of the rows with the change, its mean comes last."""
     data, index, indptr, share, extra = columns
     mean, diagonal = moments
@@ -133,7 +179,7 @@ def _sweep_columns(columns, scaled, moments, slope, weights, strength, change, p
             pull += scaled[s] * product[index[s]]
         at = weights[f] + change[f]
         center = at - pull / diagonal[f]
-        new = np.sign(center) * max(abs(center) - strength / diagonal[f], 0.0)
+        new = np.sign(center) * max(abs(center) - price[f] / diagonal[f], 0.0)
         step = new - at
         if step != 0.0:
             change[f] = new - weights[f]
@@ -145,13 +191,13 @@ def _sweep_columns(columns, scaled, moments, slope, weights, strength, change, p
 
 
 @jit
-def minimise_columns(columns, slope, weights, strength):
+def minimise_columns(columns, slope, weights, price):
     """The same by residuals, for more features than a Gram matrix pays for.
 
     Parameters
     ----------
     columns : result of :func:`.rows.columns`, which stands for the Gram matrix
-    slope, weights, strength : see :func:`minimise`
+    slope, weights, price : see :func:`minimise`
 
     Returns
     -------
@@ -164,7 +210,7 @@ def minimise_columns(columns, slope, weights, strength):
     order, is_full = every, True
     for _ in range(_MAX_SWEEPS):
         decrease = _sweep_columns(
-            columns, scaled, moments, slope, weights, strength, change, product, order
+            columns, scaled, moments, slope, weights, price, change, product, order
         )
         total += decrease
         if decrease > _ENOUGH_BY_COLUMNS * total:
@@ -173,5 +219,4 @@ def minimise_columns(columns, slope, weights, strength):
             break
         else:
             order, is_full = every, True
-    penalty = np.abs(weights + change).sum() - np.abs(weights).sum()
-    return change, -(np.dot(slope, change) + strength * penalty)
+    return change, -(np.dot(slope, change) + _rise(weights, price, change))

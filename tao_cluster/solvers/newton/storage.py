@@ -2,36 +2,41 @@
 
 import threading
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...core.matrices import canonical_csr, power_of_two, variances
-from .rows import column_reach, compress, copy_rows, extract
+from ...core.matrices import canonical_csr, variances
+from .rows import column_reach, compress, copy_rows, extract, values_of
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
 _BLOCK_ROWS = 512
+_UNIT_BITS = 960  # units of at most 2 ** this, so that prices over them are finite
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Rows of X minus an origin, over a unit.
+    """Rows of X minus an origin, each column over its unit.
 
     Parameters
     ----------
-    values : float32 array of shape (n, d), or (data, indices, indptr) of a CSR matrix
+    values : float array of shape (n, d), or (data, indices, indptr) of a CSR matrix
     origin : float64 array of shape (d,)
     reach : float64 array of shape (d,), largest absolute value of each column of `values`
-    unit : float, a power of two that keeps values of any scale in single precision
+    unit : float64 array of shape (d,), powers of two, by which one divides without rounding:
+        columns of any scale fit into single precision, and none is small beside another
     row_size : float, values stored for a row, on average
+    source : array or CSR matrix of shape (n, d), X itself
     """
 
     values: np.ndarray | tuple
     origin: np.ndarray
     reach: np.ndarray
-    unit: float
+    unit: np.ndarray
     row_size: float
+    source: Any
     _room: threading.local
 
     @property
@@ -39,24 +44,59 @@ class Storage:
         """Share of the values that are stored."""
         return self.row_size / len(self.origin)
 
+    @property
+    def dtype(self):
+        """Of the values."""
+        return values_of(self.values).dtype
+
+    @property
+    def is_single(self):
+        """Whether the values are rounded to single precision."""
+        return self.dtype == np.float32
+
     @classmethod
     def of(cls, X):
-        """Storage of an array or a sparse matrix."""
+        """Storage of an array or a sparse matrix, in single precision."""
+        source = X
         if not sp.issparse(X) and np.count_nonzero(X) < _DENSE_SHARE * X.size:
             X = sp.csr_matrix(compress(X), shape=X.shape)
+        elif sp.issparse(X):
+            X = source = canonical_csr(X)
         form = _sparse_form if sp.issparse(X) else _dense_form
-        return cls(*form(X), threading.local())
+        return cls(*form(X), source, threading.local())
 
-    def block(self, rows, features, scale):
-        """Dense storage of some features of some rows, each feature times its scale."""
+    def block(self, rows, features):
+        """Dense storage of some features of some rows."""
         values = extract(self.values, rows, features, len(self.origin))
-        values *= scale.astype(np.float32)
+        return self._part(features, values, self.reach[features], len(features))
+
+    def precise(self, rows, features=None):
+        """Storage of some rows, and of some features if given, in double precision."""
+        part = self.source[rows]
+        if features is None:
+            features = slice(None)
+        else:
+            part = part[:, features]
+        origin, unit = self.origin[features], self.unit[features]
+        if not sp.issparse(part):
+            values = np.subtract(part, origin, dtype=np.float64)
+            values /= unit
+            reach = np.maximum(values.max(axis=0), -values.min(axis=0))
+            return self._part(features, values, reach, values.shape[1])
+        part = part.tocsr()
+        data = (part.data.astype(np.float64) - origin[part.indices]) / unit[part.indices]
+        values = (data, part.indices.astype(np.uint32), part.indptr.astype(np.int64))
+        reach = column_reach(data, part.indices, part.shape[1])
+        return self._part(features, values, reach, len(data) / max(len(rows), 1))
+
+    def _part(self, features, values, reach, row_size):
         return replace(
             self,
             values=values,
             origin=self.origin[features],
-            reach=self.reach[features] * scale,
-            row_size=len(features),
+            reach=reach,
+            unit=self.unit[features],
+            row_size=row_size,
         )
 
     def gather(self, rows):
@@ -82,7 +122,7 @@ class Storage:
         return arrays
 
 
-def _units(mean, spread):
+def _whole_spreads(mean, spread):
     """Mean of each column in whole units of its spread.
 
     Data that are near the origin stay where they are, so that they keep all their digits and a
@@ -93,11 +133,17 @@ def _units(mean, spread):
     return np.round(mean / unit) * unit
 
 
+def _powers_of_two(reach):
+    """Power of two near the reach of each column; 1 for a column without."""
+    bits = np.log2(reach, out=np.zeros_like(reach), where=reach > 0)
+    return np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
+
+
 def _dense_form(X):
-    """Values in single precision, origin, reach of each column, unit, size of a row."""
-    origin = _units(X.mean(axis=0, dtype=np.float64), np.sqrt(variances(X)))
+    """Values in single precision, origin, reach of each column, its unit, size of a row."""
+    origin = _whole_spreads(X.mean(axis=0, dtype=np.float64), np.sqrt(variances(X)))
     reach = np.maximum(X.max(axis=0) - origin, origin - X.min(axis=0)).astype(np.float64)
-    values, unit = np.empty(X.shape, np.float32), power_of_two(reach.max())
+    values, unit = np.empty(X.shape, np.float32), _powers_of_two(reach)
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
         values[part] = (X[part] - origin) / unit
@@ -106,17 +152,16 @@ def _dense_form(X):
 
 def _sparse_form(X):
     """The same of sparse data; a column without zeros can be shifted."""
-    X = canonical_csr(X)
     filled = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     origin, data = np.zeros(X.shape[1]), X.data
     if filled.any():
         part = X[:, filled].toarray()
-        origin[filled] = _units(part.mean(axis=0, dtype=np.float64), part.std(axis=0))
+        origin[filled] = _whole_spreads(part.mean(axis=0, dtype=np.float64), part.std(axis=0))
         data = data - origin[X.indices]
     reach = column_reach(data, X.indices, X.shape[1])
-    unit = power_of_two(reach.max(initial=0.0))
+    unit = _powers_of_two(reach)
     single = np.empty(len(data), np.float32)
-    np.divide(data, unit, out=single, casting="same_kind")
+    np.divide(data, unit[X.indices], out=single, casting="same_kind")
     # Numba asks of every signed index whether it counts from the end.
     index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
     values = (single, X.indices.astype(index), X.indptr.astype(np.int64))
