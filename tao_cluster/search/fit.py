@@ -1,5 +1,7 @@
 """From a problem and settings to a tree: pure functions, which the estimator calls."""
 
+from collections import deque
+
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.telling import tell
@@ -37,7 +39,7 @@ def fit_tree(problem, settings, random_state, on_record=None):
         return _fit_goal(search, random_state)
     trees = initial_trees(problem, settings, random_state)
     states = settings.algorithm.run(search, trees, settings.lambda_, random_state)
-    *_, state = until_interrupted(states)
+    (state,) = deque(until_interrupted(states), maxlen=1)  # the others hold a number a row each
     return _result(search, _final(search, state), settings.lambda_)
 
 
