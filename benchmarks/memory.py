@@ -84,6 +84,7 @@ def main():
     parser.add_argument("--lambda", type=float, dest="lambda_", help="default: rows / 300")
     parser.add_argument("--split", default="oblique", choices=["oblique", "axis"])
     parser.add_argument("--algorithm", default="auto", choices=["auto", "direct", "penalty"])
+    parser.add_argument("--max-rows", type=int, help="of the sample that finds the tree")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--holders", type=int, default=0, help="lines of the largest holders")
     options = parser.parse_args()
@@ -100,8 +101,10 @@ def main():
         "random_state": 0,
     }
     share = min(1.0, _SMALL / options.rows)
-    TAOClustering(options.clusters, lambda_=share * lambda_, **parameters).fit(X[:_SMALL])
+    small = TAOClustering(options.clusters, lambda_=share * lambda_, **parameters)
+    small.set_params(max_rows=options.max_rows and _SMALL // 2).fit(X[:_SMALL])
 
+    parameters["max_rows"] = options.max_rows
     model = TAOClustering(options.clusters, lambda_=lambda_, **parameters)
     print(f"X {X.shape} {X.dtype}, {X.nbytes / 1e6:.0f} MB; lambda {lambda_:g}")
     reset_peak()
