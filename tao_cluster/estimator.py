@@ -106,12 +106,18 @@ class TAOClustering(TreeClustering):
         At the end, weights whose terms w_j x_j vary less than this share of the largest at
         their node are removed where that moves no row; 0 keeps all. The default removes about
         a twelfth of the weights; few new rows change sides.
+    max_rows : int, optional
+        Where X has more distinct rows, a random sample of so many finds the tree, with the free
+        centres of all rows and with `lambda_` in proportion; then one pass over all rows makes
+        thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows.
+        Default: all rows find the tree.
     n_jobs : int, default=None
         Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR
         is called from one thread, since it draws from the generator of the whole process, and so
         is BLAS, whose results depend on the number of its threads.
     random_state : int, RandomState instance or None, default=None
-        Seed of the free clustering and of the initial tree. The same int gives the same tree.
+        Seed of the free clustering, of the initial trees and of samples of the rows. The same int
+        gives the same tree.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -132,10 +138,11 @@ class TAOClustering(TreeClustering):
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict
-        One record a tree that was looked at: stage ("start", "direct", "relax", "regrow" or
-        "penalty"), lambda, mu (inf in the direct form), cost_increase (percent), leaves, non_zeros,
-        mismatch (weight of the rows whose assignment is not the tree's), kept (the best of its
-        stage so far), seconds.
+        One record a tree that was looked at: stage ("start", "direct", "relax", "regrow",
+        "penalty" or "polish"), lambda, mu (inf in the direct form), cost_increase (percent),
+        leaves, non_zeros, mismatch (weight of the rows whose assignment is not the tree's), kept
+        (the best of its stage so far), seconds. Where a sample was looked at, lambda and
+        cost_increase are the sample's.
     n_iter_ : int
         Number of records.
     best_lambda_ : float
@@ -186,8 +193,9 @@ class TAOClustering(TreeClustering):
     bit, and the order of weighted or repeated rows does not matter; X is copied for that.
 
     Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
-    values are non-zero), again for the largest node; some arrays of shape (n, n_clusters);
-    a byte a row and node. LIBLINEAR's rows take 16 bytes a non-zero.
+    values are non-zero), again for the largest node; an array of shape (n, n_clusters) of 8 bytes
+    a value; two bits a row and node; about 150 bytes a row. LIBLINEAR's rows take 16 bytes a
+    non-zero. With `max_rows`, the first two are those of the sample.
 
     References
     ----------
@@ -221,6 +229,7 @@ class TAOClustering(TreeClustering):
         "relax": ["boolean"],
         "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
         "trim": [Interval(Real, 0, 1, closed="both")],
+        "max_rows": [None, Interval(Integral, 1, None, closed="left")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -245,6 +254,7 @@ class TAOClustering(TreeClustering):
         relax=True,
         node_solver="auto",
         trim=0.05,
+        max_rows=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -265,6 +275,7 @@ class TAOClustering(TreeClustering):
         self.relax = relax
         self.node_solver = node_solver
         self.trim = trim
+        self.max_rows = max_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -92,14 +92,20 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, ou
 
 @jit
 def _descend_knowing(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
+    n_kept = 4 * sides.shape[1]
     for r in range(rows.shape[0]):
         row = rows[r]
         i = node
         while left[i] >= 0:
-            if sides[i, row] == 0:
+            byte, shift, side = i >> 2, 2 * (i & 3), 0
+            if i < n_kept:
+                side = (sides[row, byte] >> shift) & 3
+            if side == 0:
                 value = _row_dot(X, row, indices, weights, indptr[i], indptr[i + 1])
-                sides[i, row] = 1 if value <= threshold[i] else 2
-            i = left[i] if sides[i, row] == 1 else right[i]
+                side = 1 if value <= threshold[i] else 2
+                if i < n_kept:
+                    sides[row, byte] |= side << shift
+            i = left[i] if side == 1 else right[i]
         out[r] = i
 
 
@@ -151,9 +157,10 @@ def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
     arrays : tuple (children_left, children_right, split_indptr, split_indices,
         split_weights, threshold) of a tree
     n_jobs : int, threads; the result is the same for any number
-    sides : int8 ndarray of shape (n_nodes, n), optional
-        Sides that rows take at nodes: 1 left, 2 right, 0 not yet known. Known ones are not
-        worked out again, others are entered.
+    sides : uint8 ndarray of shape (n, m), optional
+        Sides that rows take at the first 4 m nodes: two bits of a row's bytes a node, from the
+        lowest on; 1 left, 2 right, 0 not yet known. Known ones are not worked out again, others
+        are entered. Threads do not disturb each other, as a byte belongs to one row.
 
     Returns
     -------

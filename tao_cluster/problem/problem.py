@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.matrices import rows_of
+from ..core.matrices import row_blocks, rows_of
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
 from .reference import FreeClustering, free_clustering
@@ -96,5 +96,8 @@ def mismatch_prices(distances):
     """
     if distances.shape[1] < 2:
         return np.zeros(len(distances))
-    nearest = np.partition(distances, 1, axis=1)[:, :2]
-    return nearest[:, 1] - nearest[:, 0]
+    prices = np.empty(len(distances))
+    for part in row_blocks(distances):  # each is copied
+        nearest = np.partition(distances[part], 1, axis=1)
+        prices[part] = nearest[:, 1] - nearest[:, 0]
+    return prices

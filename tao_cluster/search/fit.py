@@ -1,11 +1,17 @@
 """From a problem and settings to a tree: pure functions, which the estimator calls."""
 
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from ..core.telling import tell
 from ..problem.problem import Result
 from ..problem.reference import cost_increase
 from .descent.penalty_method import with_histograms
+from .descent.polish import polish, polishing_search
 from .path import follow_path, lambda_grid, search_path
 from .starts.named import initial_trees
 from .state import History, Search
@@ -33,14 +39,16 @@ def fit_tree(problem, settings, random_state, on_record=None):
         After a KeyboardInterrupt; the tree is the best so far. If the node solver did not reach
         its accuracy at some nodes when it was last asked for them.
     """
-    search = _search(problem, settings, on_record)
+    rows = _Rows.of(problem, settings, random_state, on_record)
     if settings.goal is not None:
-        return _fit_goal(search, random_state)
-    trees = initial_trees(problem, settings, random_state)
-    states = settings.algorithm.run(search, trees, settings.lambda_, random_state)
-    *_, state = until_interrupted(states)
+        return _fit_goal(rows, random_state)
+    search, lambda_ = rows.search, settings.lambda_
+    trees = initial_trees(search.problem, settings, random_state)
+    states = settings.algorithm.run(search, trees, rows.share * lambda_, random_state)
+    (state,) = deque(until_interrupted(states), maxlen=1)  # the others hold a number a row each
+    tree, _ = rows.outcome(state, lambda_)
     _tell_unsolved(search)
-    return _result(search, _final(search, state), settings.lambda_)
+    return _result(search, tree, lambda_)
 
 
 def fit_path(problem, settings, lambdas, random_state, on_record=None):
@@ -57,11 +65,13 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     lambda : float
     Result
     """
-    search = _search(problem, settings, on_record)
-    lambdas = lambda_grid(problem) if lambdas is None else lambdas
-    for point in follow_path(search, lambdas, random_state):
-        yield point.lambda_, _result(search, _final(search, point.result), point.lambda_)
-    _tell_unsolved(search)
+    rows = _Rows.of(problem, settings, random_state, on_record)
+    lambdas = np.asarray(lambda_grid(problem) if lambdas is None else lambdas)
+    points = follow_path(rows.search, rows.share * lambdas, random_state)
+    for lambda_, point in zip(lambdas.tolist(), points, strict=True):
+        tree, _ = rows.outcome(point.result, lambda_)
+        yield lambda_, _result(rows.search, tree, lambda_)
+    _tell_unsolved(rows.search)
 
 
 def until_interrupted(results):
@@ -83,21 +93,59 @@ def until_interrupted(results):
         tell("Interrupted; the best so far is kept.", ConvergenceWarning)
 
 
-def _search(problem, settings, on_record):
-    return Search.of(problem, settings, History() if on_record is None else History(on_record))
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that find the tree of a fit, and all of them.
+
+    Parameters
+    ----------
+    search : Search, over all rows, or over a sample where there are more than `max_rows`
+    whole : Search over all rows, which polishes what a sample has found; else the same object
+    share : float, of the weight, that the sample has; 1 for all. Lambda goes with the rows
+    """
+
+    search: Search
+    whole: Search
+    share: float
+
+    @classmethod
+    def of(cls, problem, settings, random_state, on_record):
+        """All rows of a problem, or a sample and all."""
+        history = History() if on_record is None else History(on_record)
+        if settings.max_rows is None or problem.n_rows <= settings.max_rows:
+            search = Search.of(problem, settings, history)
+            return cls(search, search, 1)
+        rng = check_random_state(random_state)
+        rows = np.sort(rng.choice(problem.n_rows, settings.max_rows, replace=False))
+        share = float(problem.weight[rows].sum() / problem.weight.sum())
+        search = Search.of(problem.of_rows(rows), settings, history)
+        return cls(search, polishing_search(problem, settings, history), share)
+
+    def outcome(self, state, lambda_):
+        """The tree of a state as users get it, and its cost for all rows, in percent.
+
+        Parameters
+        ----------
+        state : State, of `search`
+        lambda_ : float, for all rows
+        """
+        whole = self.whole
+        if whole is not self.search:
+            state = polish(whole, state.pruned, lambda_)
+        return _final(whole, state), cost_increase(state.inertia, whole.problem.free.inertia)
 
 
-def _fit_goal(search, random_state):
-    goal, free = search.settings.goal, search.problem.free
+def _fit_goal(rows, random_state):
+    goal = rows.search.settings.goal
 
-    def measure(state):
-        return _final(search, state), cost_increase(state.inertia, free.inertia)
+    def measure(point):
+        return rows.outcome(point.result, point.lambda_ / rows.share)
 
-    found = list(until_interrupted(search_path(search, goal, measure, random_state)))
+    found = list(until_interrupted(search_path(rows.search, goal, measure, random_state)))
     _, trees, costs = zip(*found, strict=True)
-    _tell_unsolved(search)
+    _tell_unsolved(rows.search)
     lambda_, tree, _ = found[goal.choose(costs, trees)]
-    return _result(search, tree, lambda_)
+    return _result(rows.search, tree, lambda_ / rows.share)
 
 
 def _final(search, state):
@@ -105,7 +153,7 @@ def _final(search, state):
     settings = search.settings
     tree = settings.split_kind.tidy(state.pruned, search.step, settings.trim)
     if not settings.penalty.is_binary and tree.leaf_value is None:
-        # The initial tree is the result: nobody has filled its leaves.
+        # Nobody has filled its leaves: it is the initial tree, or was polished.
         return with_histograms(search, tree)
     return tree
 

@@ -77,7 +77,7 @@ def search_path(search, goal, measure, random_state):
     ----------
     search : Search
     goal : MaxParameters or MaxCostIncrease
-    measure : callable(State) -> (Tree, float), what the tree and its cost in percent would be
+    measure : callable(Point) -> (Tree, float), what the tree and its cost in percent would be
     random_state : int, RandomState instance or None
 
     Yields
@@ -88,7 +88,7 @@ def search_path(search, goal, measure, random_state):
     """
 
     def look(point):
-        tree, cost = measure(point.result)
+        tree, cost = measure(point)
         is_small = goal.is_small(cost, tree) or tree.n_leaves == 1
         return (point.lambda_, tree, cost), is_small
 

@@ -38,6 +38,7 @@ class Settings:
     algorithm: DirectForm | PenaltyMethod
     start: InitialTree
     n_init: int
+    max_rows: int | None
     lambda_: float
     goal: MaxParameters | MaxCostIncrease | None
     refine: bool
@@ -76,6 +77,7 @@ class Settings:
             algorithm=resolve(parameters["algorithm"], {"auto": automatic, **ALGORITHMS}),
             start=_start(parameters, kind),
             n_init=parameters["n_init"],
+            max_rows=parameters["max_rows"],
             lambda_=parameters["lambda_"],
             goal=goal_of(parameters["max_parameters"], parameters["max_cost_increase"]),
             refine=parameters["refine"] and can_be_direct,
@@ -85,6 +87,7 @@ class Settings:
         )
         _check_parts(settings)
         _check_nothing_is_ignored(settings, parameters)
+        _check_sample(settings.max_rows, parameters["n_clusters"])
         return settings
 
     @property
@@ -148,6 +151,15 @@ def _check_nothing_is_ignored(settings, parameters):
         raise ValueError(
             "refine=False leaves out what ends the penalty method; the direct form has nothing to "
             "leave out. Use algorithm='penalty', or relax=False to leave out the refits."
+        )
+
+
+def _check_sample(max_rows, n_clusters):
+    """ValueError if a sample would be too small for the clusters."""
+    if max_rows is not None and max_rows < n_clusters:
+        raise ValueError(
+            f"max_rows={max_rows} should be >= n_clusters={n_clusters}: a sample of so few rows "
+            "has none of some clusters. Some thousand rows a leaf lose little."
         )
 
 

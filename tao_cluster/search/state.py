@@ -109,6 +109,11 @@ class Search:
             self._centers = centers
         return self._distances
 
+    def take_distances(self, centers):
+        """The same array for the caller to change: it is no longer kept."""
+        distances, self._distances, self._centers = self.distances(centers), None, None
+        return distances
+
     def cost(self, state):
         """What the tree step minimises in the direct form, at the centres of a state (eq. 4)."""
         return CostCriterion(self.distances(state.centers), self.problem.weight)

@@ -33,10 +33,14 @@ def test_routing_through_changes_of_a_tree(seed):
     np.testing.assert_array_equal(kept.leaves_of(other), other.route(view))
 
 
-def test_too_many_decisions_are_not_kept(rng, monkeypatch):
+def test_of_too_many_decisions_those_near_the_root_are_kept(rng, monkeypatch):
     monkeypatch.setattr(decisions, "_MOST_BYTES", 100)
-    tree = random_tree(rng)
+    monkeypatch.setattr(decisions, "_BYTES_A_ROW", 2)
+    tree = random_tree(rng, n_nodes=31)
     X = rng.normal(size=(60, tree.n_features))
     kept = Decisions(kernel_view(X))
-    np.testing.assert_array_equal(kept.leaves_of(tree), tree.apply(X))
-    assert kept._sides is None
+    for _ in range(3):
+        np.testing.assert_array_equal(kept.leaves_of(tree), tree.apply(X))
+        assert kept._sides.shape == (60, 2)
+        split = (np.arange(tree.n_features), rng.normal(size=tree.n_features))
+        tree = tree.with_splits(dict.fromkeys(rng.choice(tree.decision_nodes, 4), (split, 0.0)))

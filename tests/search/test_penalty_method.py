@@ -39,12 +39,13 @@ def penalised_value(X, labels, centers, penalty_matrix, mu):
 @pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 100.0])
 def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
     rng = np.random.default_rng(0)
-    problem = make_search(digits, 10).problem
+    search, every = make_search(digits, 10), np.arange(len(digits))
+    problem = search.problem
     penalty_matrix = np.ones((len(digits), 10))
     penalty_matrix[np.arange(len(digits)), rng.integers(0, 10, len(digits))] = 0  # as if a tree's
     free = problem.free
     labels, centers, values = clustering_step(
-        problem, free.labels, free.centers, penalty_matrix, mu, max_iter=200, tol=0.0
+        search, free.labels, free.centers, penalty_matrix, every, mu, max_iter=200, tol=0.0
     )
     assert np.all(np.diff(values) <= 1e-9 * values[0])
     assert values[-1] == pytest.approx(
@@ -52,7 +53,7 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
     )
     assert values[-1] <= penalised_value(digits, free.labels, free.centers, penalty_matrix, mu)
     again, same_centers, _ = clustering_step(
-        problem, labels, centers, penalty_matrix, mu, max_iter=1, tol=0.0
+        search, labels, centers, penalty_matrix, every, mu, max_iter=1, tol=0.0
     )
     np.testing.assert_array_equal(again, labels)
     np.testing.assert_allclose(same_centers, centers)
@@ -61,11 +62,9 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
 def test_at_large_mu_the_assignment_is_the_trees(digits):
     search, tree = start_of(digits, 10, 4)
     state = search.evaluate(tree)
-    penalty_matrix = search.settings.penalty.table(tree, 10)[state.leaf_of_row]
-    problem = search.problem
-    free = problem.free
+    table, free = search.settings.penalty.table(tree, 10), search.problem.free
     labels, centers, _ = clustering_step(
-        problem, free.labels, free.centers, penalty_matrix, 1e6, max_iter=100, tol=0.0
+        search, free.labels, free.centers, table, state.leaf_of_row, 1e6, max_iter=100, tol=0.0
     )
     np.testing.assert_array_equal(labels, state.labels)
     np.testing.assert_allclose(centers, state.centers)
@@ -77,7 +76,7 @@ def test_smallest_effective_mu_is_the_first_that_changes_an_assignment(rng):
     output = rng.integers(0, 4, 50)
     penalty_matrix = np.ones((50, 4))
     penalty_matrix[np.arange(50), output] = 0
-    mu = smallest_effective_mu(distances, labels, penalty_matrix)
+    mu = smallest_effective_mu(distances, labels, penalty_matrix, np.arange(50))
 
     def changed(mu):
         return np.sum((distances + mu * penalty_matrix).argmin(axis=1) != labels)
@@ -90,8 +89,9 @@ def test_smallest_effective_mu_of_a_tree_that_already_agrees():
     distances = np.array([[0.0, 3.0], [2.5, 0.5]])
     labels = np.array([0, 1])
     agreeing = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert smallest_effective_mu(distances, labels, agreeing) == 2.0
-    assert smallest_effective_mu(np.ones((3, 1)), np.zeros(3, int), np.zeros((3, 1))) is None
+    assert smallest_effective_mu(distances, labels, agreeing, np.arange(2)) == 2.0
+    alone = (np.ones((3, 1)), np.zeros(3, int), np.zeros((3, 1)), np.arange(3))
+    assert smallest_effective_mu(*alone) is None
 
 
 def test_schedule():

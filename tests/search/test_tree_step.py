@@ -12,7 +12,8 @@ from tao_cluster.core.tree import Split
 from tao_cluster.problem.criteria import LabelCriterion
 from tao_cluster.problem.penalties import ZeroOne
 from tao_cluster.search.starts.initial import Bisecting
-from tao_cluster.search.step.tree_step import TreeStep, reduced_sets
+from tao_cluster.search.step.reduced_sets import ReducedSets
+from tao_cluster.search.step.tree_step import TreeStep
 from tao_cluster.solvers import Liblinear
 
 
@@ -38,7 +39,11 @@ def test_reduced_sets_partition_the_rows_at_each_depth(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_nodes=21)
     X = rng.normal(size=(80, tree.n_features))
-    sets = reduced_sets(tree, tree.apply(X))
+    made = ReducedSets(tree, tree.apply(X))
+    sets = [made[node].copy() for node in range(tree.n_nodes)]  # right for leaves
+    for nodes in made.levels():
+        for node in nodes:
+            sets[node] = made[node].copy()
     visited = tree.decision_path(X).toarray().astype(bool)
     for node in range(tree.n_nodes):
         np.testing.assert_array_equal(sets[node], np.flatnonzero(visited[:, node]))

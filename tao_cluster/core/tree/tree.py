@@ -192,7 +192,7 @@ class Tree(Shape, Readable):
         rows : int64 array of shape (m,), default all
         node : int, where the rows start
         n_jobs : int, threads; the result is the same for any number
-        sides : int8 array of shape (n_nodes, n), optional
+        sides : uint8 array of shape (n, m), optional
             Known decisions; see :func:`tao_cluster.core.routing.find_leaves`.
 
         Returns

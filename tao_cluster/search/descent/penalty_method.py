@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
+from ...core.matrices import row_blocks
+from ...problem.problem import mismatch_prices
 from .passes import descend, finish
 
 
@@ -107,7 +109,8 @@ class PenaltyMethod:
         State
         """
         problem, step = search.problem, search.step
-        price = problem.weight @ problem.mismatch_prices() / problem.weight.sum()
+        prices = mismatch_prices(search.distances(problem.free.centers))
+        price = problem.weight @ prices / problem.weight.sum()
         strength = lambda_ / (price or np.inf)
         criterion = search.agreement(problem.free.labels)
         n_free = min(self.tao_iter, self.init_tao_iter)
@@ -138,12 +141,18 @@ class PenaltyMethod:
         problem, step, best = search.problem, search.step, state
         labels, centers = problem.free.labels, problem.free.centers
         mu_start = smallest_effective_mu(
-            search.distances(centers), labels, _penalty_matrix(search, state)
+            search.distances(centers), labels, _table(search, state), state.leaf_of_row
         )
         for mu in self.mu_values(mu_start) if mu_start else ():
-            matrix = _penalty_matrix(search, state)
             labels, centers, _ = clustering_step(
-                problem, labels, centers, matrix, mu, self.max_iter, self.tol
+                search,
+                labels,
+                centers,
+                _table(search, state),
+                state.leaf_of_row,
+                mu,
+                self.max_iter,
+                self.tol,
             )
             tree = step.run(state.tree, search.agreement(labels), lambda_ / mu, self.tao_iter)
             unchanged = tree is state.tree
@@ -163,13 +172,15 @@ def best_as_it_is(search, state, trees, lambda_):
     return min(states, key=lambda state: state.objective(lambda_))
 
 
-def clustering_step(problem, labels, centers, penalty_matrix, mu, max_iter=100, tol=0.0):
+def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=100, tol=0.0):
     """Minimise E(Z, psi) + mu P(Z, T(X)) over Z and psi at fixed mu and tree (eq. 7).
 
     Parameters
     ----------
+    search : Search
     labels, centers : arrays of shape (n,) and (k, m), where to start
-    penalty_matrix : float array of shape (n, k), P(e_k, T(x_n))
+    table : float array of shape (n_nodes, k), P(e_k, output of node i); see Penalty
+    leaf_of_row : int array of shape (n,), so that P(e_k, T(x_n)) is table[leaf_of_row[n], k]
     mu : float
     max_iter : int
     tol : float
@@ -179,13 +190,15 @@ def clustering_step(problem, labels, centers, penalty_matrix, mu, max_iter=100, 
     labels, centers : arrays of shape (n,) and (k, m)
     values : list of float, the objective after each assignment; it never rises
     """
+    problem, values, table = search.problem, [], mu * table
     objective, data, weight = problem.objective, problem.data, problem.weight
-    values = []
     for _ in range(max_iter):
-        total = objective.distances(data, centers)
-        total += mu * penalty_matrix
+        total = search.take_distances(centers)
+        for part in row_blocks(total):
+            total[part] += table[leaf_of_row[part]]
         assigned = total.argmin(axis=1)
         values.append(float(weight @ total[np.arange(len(total)), assigned]))
+        del total  # there is room for one such array only
         unchanged = np.array_equal(assigned, labels)
         small = len(values) > 1 and values[-2] - values[-1] <= tol * abs(values[-2])
         labels = assigned
@@ -197,12 +210,11 @@ def clustering_step(problem, labels, centers, penalty_matrix, mu, max_iter=100, 
     return labels, centers, values
 
 
-def _penalty_matrix(search, state):
-    table = search.settings.penalty.table(state.tree, search.problem.n_clusters)
-    return table[state.leaf_of_row]
+def _table(search, state):
+    return search.settings.penalty.table(state.tree, search.problem.n_clusters)
 
 
-def smallest_effective_mu(distances, labels, penalty_matrix):
+def smallest_effective_mu(distances, labels, table, leaf_of_row):
     """The smallest mu that changes an assignment (mu_0; KDD'22 paper, appendix A.2).
 
     Row n leaves cluster z_n for cluster k once mu (p_zn - p_kn) > d_kn - d_zn, so mu_0 is the
@@ -214,19 +226,23 @@ def smallest_effective_mu(distances, labels, penalty_matrix):
     ----------
     distances : float array of shape (n, k), d(x_n, psi_k)
     labels : int array of shape (n,), the free assignment z
-    penalty_matrix : float array of shape (n, k), P(e_k, T(x_n))
+    table, leaf_of_row
+        As for :func:`clustering_step`.
 
     Returns
     -------
     float, or None if all dissimilarities of each row are equal (one cluster, say)
     """
-    own = labels[:, None]
-    needed = distances - np.take_along_axis(distances, own, axis=1)
-    relief = np.take_along_axis(penalty_matrix, own, axis=1) - penalty_matrix
-    effective = (relief > 0) & (needed > 0)
-    if effective.any():
-        return float((needed[effective] / relief[effective]).min())
-    return float(needed[needed > 0].min()) if np.any(needed > 0) else None
+    least, cheapest = np.inf, np.inf
+    for part in row_blocks(distances):
+        own, penalty = labels[part, None], table[leaf_of_row[part]]
+        needed = distances[part] - np.take_along_axis(distances[part], own, axis=1)
+        relief = np.take_along_axis(penalty, own, axis=1) - penalty
+        effective = (relief > 0) & (needed > 0)
+        least = (needed[effective] / relief[effective]).min(initial=least)
+        cheapest = needed[needed > 0].min(initial=cheapest)
+    found = least if np.isfinite(least) else cheapest
+    return float(found) if np.isfinite(found) else None
 
 
 def with_histograms(search, tree):

@@ -5,9 +5,11 @@ make them, optimised, and rid of the tests that save least. That moves leaves to
 more, which passes over a fixed structure cannot. Regrowth is ours, not the paper's.
 """
 
+import itertools
+
 from ...core.tree import Split
 from ...solvers import upright
-from ..step.tree_step import reduced_sets
+from ..step.reduced_sets import ReducedSets
 from .passes import descend
 
 _MOST_ROUNDS = 50
@@ -100,9 +102,9 @@ def least_useful(step, tree, leaf_of_row, loss, n_tests):
     -------
     dict of node to ((indices, weights), threshold)
     """
-    rows_of = reduced_sets(tree, leaf_of_row)
+    rows_of = ReducedSets(tree, leaf_of_row)
     savings = []
-    for node in tree.decision_nodes:
+    for node in itertools.chain.from_iterable(rows_of.levels()):
         rows = rows_of[node]
         now = loss(rows, leaf_of_row[rows]).sum()
         left, right = (

@@ -5,8 +5,11 @@ import numpy as np
 from ...core.routing import n_rows
 from ...core.tree import Split
 
-# Decisions take a byte a row and node; beyond this many bytes they are not kept.
-_MOST_BYTES = 2**28
+# Decisions take two bits a row and node. Of trees with more than 256 nodes only the first ones,
+# those near the root, are kept where that would be much: a bound on the bytes of a row alone
+# would slow down the deep trees of small data, and one on all bytes every tree of large data.
+_BYTES_A_ROW = 64
+_MOST_BYTES = 2**26  # unless the bytes of a row ask for more
 
 
 class Decisions:
@@ -36,16 +39,34 @@ class Decisions:
         """Forget the decisions at nodes whose test is another than in the last tree."""
         if tree is self._tree:
             return
-        shape = (tree.n_nodes, n_rows(self._view))
-        if shape[0] * shape[1] > _MOST_BYTES:
-            self._sides = None
-        elif self._sides is None or self._sides.shape != shape:
-            self._sides = np.zeros(shape, np.int8)
+        if self._tree is None or tree.n_nodes != self._tree.n_nodes:
+            self._sides = None  # before there are new ones
+            self._sides = np.zeros(_shape(tree.n_nodes, n_rows(self._view)), np.uint8)
         else:
-            for node in tree.decision_nodes:
-                if not _test(tree, node).same_as(_test(self._tree, node)):
-                    self._sides[node] = 0
+            self._forget(
+                node
+                for node in tree.decision_nodes
+                if not _test(tree, node).same_as(_test(self._tree, node))
+            )
         self._tree = tree
+
+    def _forget(self, nodes):
+        """Clear the decisions at some nodes, in one pass over the rows."""
+        kept = np.full(self._sides.shape[1], 255, np.uint8)
+        for node in nodes:
+            byte, place = divmod(node, 4)
+            if byte < len(kept):
+                kept[byte] &= 255 ^ (3 << 2 * place)
+        changed = np.flatnonzero(kept != 255)
+        if len(changed):
+            part = slice(changed[0], changed[-1] + 1)
+            self._sides[:, part] &= kept[part]
+
+
+def _shape(n_nodes, n_rows):
+    """Rows, and bytes a row of decisions to be kept."""
+    affordable = max(_BYTES_A_ROW, _MOST_BYTES // max(n_rows, 1))
+    return n_rows, min(-(-n_nodes // 4), affordable)
 
 
 def _test(tree, node):

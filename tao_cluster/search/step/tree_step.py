@@ -6,6 +6,7 @@ pseudo-label for a row is the child whose subtree gives the row the lower loss; 
 both children give the same loss are "don't care" and are dropped.
 """
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,25 +18,7 @@ from ...core.tree import Split, same_array
 from ...problem.penalties import leaf_histograms
 from ...solvers import BoundSolver, NodeProblem, Status
 from .decisions import Decisions
-
-
-def reduced_sets(tree, leaf_of_row):
-    """Rows that reach each node, increasing: list of int64 arrays, one a node.
-
-    Parameters
-    ----------
-    tree : Tree
-    leaf_of_row : int array of shape (n,), the leaf of each row
-    """
-    # One stable sort by leaf; a node's rows are those of the leaves below it.
-    order = np.argsort(leaf_of_row, kind="stable")
-    bounds = np.searchsorted(leaf_of_row[order], np.arange(tree.n_nodes + 1))
-    sets = [order[bounds[i] : bounds[i + 1]] for i in range(tree.n_nodes)]
-    for node in tree.decision_nodes[::-1]:
-        both = np.concatenate([sets[tree.children_left[node]], sets[tree.children_right[node]]])
-        both.sort()
-        sets[node] = both
-    return sets
+from .reduced_sets import ReducedSets
 
 
 @dataclass
@@ -61,8 +44,9 @@ class TreeStep:
     decisions: Decisions | None = None
     # By node: how the solver ended where it did not converge in the last pass that asked it.
     unsolved: dict[int, Status] = field(default_factory=dict)
-    # Last problem tried at each node and the split it left: nothing new can come of the same.
-    _settled: dict[int, tuple[NodeProblem, Split]] = field(default_factory=dict, init=False)
+    # Digest of the last problem tried at each node and the split it left: nothing new can come
+    # of the same. The problems themselves would take 17 bytes a row and level.
+    _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
 
     def __post_init__(self):
         if self.decisions is None:
@@ -142,14 +126,12 @@ class TreeStep:
             Whether an update of a node is accepted only if it lowers the node's loss plus
             strength * ||w||_1; else all are.
         """
-        rows_of = reduced_sets(tree, self.leaves_of(tree))
+        rows_of = ReducedSets(tree, self.leaves_of(tree))
         tree = _fit_leaves(tree, criterion, rows_of)
-        for depth in range(tree.max_depth - 1, -1, -1):
+        for nodes in rows_of.levels():
             # The subtrees below this depth are final for this pass, so is each row's loss there.
             loss = criterion.loss_at(tree)
             self.decisions.follow(tree)  # before threads ask
-            nodes = tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]
-            nodes = [node for node in nodes if len(rows_of[node])]
 
             def update(node, tree=tree, loss=loss):
                 return self._update(tree, node, rows_of[node], loss, strength, is_judged)
@@ -173,14 +155,15 @@ class TreeStep:
         problem = self._reduce(tree, node, rows, loss, strength)
         if len(problem.rows) == 0:
             return _indifferent(old, strength)
-        if self._is_settled(node, problem, old):
+        asked = _digest(problem)
+        if self._is_settled(node, asked, old):
             return None
         new = self._solve(node, problem, old)
-        self._settled[node] = (problem, new)
+        self._settled[node] = (asked, new)
         if new.same_as(old):
             return None
         if is_judged and self._cost(problem, new) >= self._cost(problem, old):
-            self._settled[node] = (problem, old)
+            self._settled[node] = (asked, old)
             return None
         return new
 
@@ -189,15 +172,15 @@ class TreeStep:
 
         Their weight is the loss of the wrong child minus that of the right one.
         """
-        left = self.decisions.leaves_of(tree, rows, tree.children_left[node])
-        right = self.decisions.leaves_of(tree, rows, tree.children_right[node])
-        gain = loss(rows, left) - loss(rows, right)
+        gain = loss(rows, self.decisions.leaves_of(tree, rows, tree.children_left[node]))
+        gain -= loss(rows, self.decisions.leaves_of(tree, rows, tree.children_right[node]))
         care = gain != 0
-        return NodeProblem(rows[care], gain[care] > 0, np.abs(gain[care]), strength)
+        rows, gain = rows[care], gain[care]
+        return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength)
 
-    def _is_settled(self, node, problem, split):
+    def _is_settled(self, node, asked, split):
         tried, kept = self._settled.get(node, (None, None))
-        return problem.same_as(tried) and split.same_as(kept)
+        return asked == tried and split.same_as(kept)
 
     def _solve(self, node, problem, warm_start):
         if problem.goes_right.all() or not problem.goes_right.any():
@@ -221,6 +204,14 @@ def _indifferent(split, strength):
     return Split.constant(goes_left=True) if has_price else None
 
 
+def _digest(problem):
+    """What tells a node problem from any other: its rows, their sides and weights, its strength."""
+    digest = hashlib.blake2b(np.float64(problem.strength).tobytes(), digest_size=16)
+    for part in (problem.rows, problem.goes_right, problem.weight):
+        digest.update(part)
+    return digest.digest()
+
+
 def _fit_leaves(tree, criterion, rows_of):
     """Optimal outputs of the leaves that rows reach; the others keep theirs.
 
@@ -228,7 +219,7 @@ def _fit_leaves(tree, criterion, rows_of):
     with, or gets them, a leaf without rows the one that is certain of its label.
     """
     outputs = {
-        leaf: criterion.best_output(rows_of[leaf]) for leaf in tree.leaves if len(rows_of[leaf])
+        leaf: criterion.best_output(rows_of[leaf]) for leaf in tree.leaves if rows_of.size(leaf)
     }
     label, value = tree.leaf_label.copy(), None
     for leaf, (best, histogram) in outputs.items():

@@ -1,9 +1,11 @@
 """Trimming: what decides no row of a fitted tree is removed, and thresholds become values."""
 
+import itertools
+
 import numpy as np
 
 from ...core.routing import project
-from .tree_step import reduced_sets
+from .reduced_sets import ReducedSets
 
 
 def trim(tree, view, share, n_jobs=1):
@@ -27,9 +29,9 @@ def trim(tree, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    rows_of = reduced_sets(tree, tree.route(view, n_jobs=n_jobs))
+    rows_of = ReducedSets(tree, tree.route(view, n_jobs=n_jobs))
     updates = {}
-    for node in tree.decision_nodes:
+    for node in itertools.chain.from_iterable(rows_of.levels()):
         split, threshold = tree.split(node), tree.threshold[node]
         kept = _needed(view, rows_of[node], split, threshold, share, n_jobs)
         if not kept.all():
@@ -41,7 +43,7 @@ def _needed(view, rows, split, threshold, share, n_jobs):
     """Mask of the weights of a node to keep."""
     indices, weights = split
     everything = np.ones(len(indices), dtype=bool)
-    if len(rows) == 0 or len(indices) == 0:
+    if len(indices) == 0:
         return everything
 
     def goes_left(kept):
@@ -80,10 +82,12 @@ def at_values(tree, view, n_jobs=1):
     -------
     Tree; these rows take the same paths
     """
-    rows_of = reduced_sets(tree, tree.route(view, n_jobs=n_jobs))
+    rows_of = ReducedSets(tree, tree.route(view, n_jobs=n_jobs))
     updates = {}
-    for node in tree.decision_nodes:
-        split, rows = tree.split(node), rows_of[tree.children_left[node]]
-        if len(rows):
-            updates[node] = (split, project(view, rows, *split, n_jobs).max())
+    for node in itertools.chain.from_iterable(rows_of.levels()):
+        split = tree.split(node)
+        values = project(view, rows_of[node], *split, n_jobs)
+        goes_left = values <= tree.threshold[node]
+        if goes_left.any():
+            updates[node] = (split, values[goes_left].max())
     return tree.with_splits(updates)

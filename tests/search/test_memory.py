@@ -1,0 +1,42 @@
+"""Memory of a fit: bytes a row of narrow data, as numpy reports them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from tao_cluster import PenaltyMethod, TAOClustering
+
+# Of which 64 are the distances to 8 centres, 40 the solver's rows and about 100 its scratch.
+BYTES_A_ROW = 330
+SHORT = PenaltyMethod(n_mu_steps=6, tao_iter=2, init_tao_iter=2)
+
+
+@pytest.fixture(scope="module")
+def narrow():
+    """Rows of 24 blobs, three a cluster, and centres of the clusters."""
+    rng = np.random.default_rng(0)
+    centers = 2 * rng.normal(size=(24, 10)).astype(np.float32)
+    X = centers[rng.integers(24, size=60_000)]
+    X += rng.standard_normal(X.shape, dtype=np.float32)
+    return X, centers.reshape(8, 3, 10).mean(axis=1)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"n_jobs": 2}, {"algorithm": SHORT}],
+    ids=["direct", "two threads", "penalty method"],
+)
+def test_bytes_a_row(narrow, parameters):
+    X, reference = narrow
+    model = TAOClustering(
+        8, depth=6, n_init=2, lambda_=200.0, reference=reference, random_state=0, **parameters
+    )
+    model.fit(X[:3000])  # compiles
+    tracemalloc.start()
+    try:
+        model.fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < BYTES_A_ROW * len(X)
