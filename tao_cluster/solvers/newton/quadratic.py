@@ -81,7 +81,10 @@ def _leap(gram, slope, weights, price, change, product, used):
         system[i, i] *= 1.0 + 1e-12
     if not (np.all(np.isfinite(system)) and np.all(np.isfinite(right))):
         return 0.0
-    step = np.linalg.solve(system, right)
+    try:
+        step = np.linalg.solve(system, right)
+    except Exception:
+        return 0.0
     curvature = np.dot(step, right)  # that of the system along the step
     if not 0.0 < curvature < np.inf:
         return 0.0
