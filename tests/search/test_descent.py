@@ -165,7 +165,9 @@ def test_initial_trees_are_compared_by_objective_4(X):
 
 def test_direct_form_comes_from_a_tenth_of_lambda(X):
     search, again = make_search(X, 5, relax=False), make_search(X, 5, relax=False)
-    _, start, first, second, last = DirectForm().run(search, iter(trees_of(search, Bisecting(3))), 2)
+    _, start, first, second, last = DirectForm().run(
+        search, iter(trees_of(search, Bisecting(3))), 2
+    )
     strengths = [r["lambda"] for r in search.history.records if r["stage"] == "direct"]
     assert sorted(set(strengths)) == pytest.approx([0.2, 2.0])
     assert strengths == sorted(strengths)

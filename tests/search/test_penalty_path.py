@@ -52,14 +52,14 @@ def smallest_mu(distances, labels, penalty):
 
 def clustering_step(X, weight, labels, centers, penalty, mu):
     """Eq. 7 by alternation; clusters without rows keep their centroids."""
-    for t in itertools.count():
-        assigned = (cdist(X, centers, "sqeuclidean") + mu * penalty).argmin(axis=1)
-        if t and np.array_equal(assigned, labels):
-            return labels, centers
-        labels, centers = assigned, centers.copy()
+    before = None
+    while not np.array_equal(labels, before):
+        before, centers = labels, centers.copy()
+        labels = (cdist(X, centers, "sqeuclidean") + mu * penalty).argmin(axis=1)
         for k in np.unique(labels):
             rows = labels == k
             centers[k] = np.average(X[rows], axis=0, weights=weight[rows])
+    return labels, centers
 
 
 def by_the_book(search, tree, lambda_, method):

@@ -36,7 +36,9 @@ def at(threshold, weight=1.0):
 
 def stump(split):
     splits = [(split.indices, split.weights), None, None]
-    return Tree.from_splits([1, -1, -1], [2, -1, -1], splits, [split.threshold, 0, 0], [-1, 0, 1], 1)
+    return Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], splits, [split.threshold, 0, 0], [-1, 0, 1], 1
+    )
 
 
 def criterion(labels, weight=None):
