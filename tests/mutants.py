@@ -108,19 +108,19 @@ def outcome(mutant, folder):
         shutil.copytree(folder / "kernels", kernels, dirs_exist_ok=True)
     try:
         path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
-        return verdict(*run(mutant.tests, folder, kernels))
+        return verdict(*run(mutant.tests, folder, kernels, _SECONDS))
     finally:
         os.replace(original, path)
 
 
-def run(tests, folder, kernels):
+def run(tests, folder, kernels, seconds=None):
     """Code and output of pytest in a copy of the code."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(kernels), "PYTHONHASHSEED": "0"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a file may change twice within a second
     options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
     try:
-        done = subprocess.run(command, check=False, timeout=_SECONDS, **options)  # noqa: S603
+        done = subprocess.run(command, check=False, timeout=seconds, **options)  # noqa: S603
     except subprocess.TimeoutExpired:
         return _FAILED, "FAILED none in time"
     return done.returncode, done.stdout

@@ -39,15 +39,27 @@ def initial_tree(search, builder, seed=0):
     return builder.build(problem.X, free.labels, free.centers, problem.weight, rng)
 
 
+def scaled(tree, factor):
+    """The same tests in other numbers."""
+    tests = {i: (tree.split(i), tree.threshold[i]) for i in tree.decision_nodes}
+    return tree.with_splits(
+        {i: ((used, factor * w), factor * t) for i, ((used, w), t) in tests.items()}
+    )
+
+
 def smallest_mu(distances, labels, penalty):
-    """Over rows and clusters: what a row pays for another cluster, over what it relieves."""
+    """Over rows and clusters: what a row pays for another cluster, over what it relieves.
+
+    Where the tree agrees already, the least that any row pays.
+    """
+    paid = [d[k] - d[z] for d, z in zip(distances, labels, strict=True) for k in range(len(d))]
     ratios = [
         (d[k] - d[z]) / (p[z] - p[k])
         for d, z, p in zip(distances, labels, penalty, strict=True)
         for k in range(len(d))
         if p[z] > p[k] and d[k] > d[z]
     ]
-    return min(ratios)
+    return min(ratios or [price for price in paid if price > 0])
 
 
 def clustering_step(X, weight, labels, centers, penalty, mu):
@@ -180,41 +192,42 @@ def test_direct_fit_does_not_see_the_scale_of_an_initial_tree(X):
     method = PenaltyMethod(tao_iter=2, init_tao_iter=2)
     tree = initial_tree(search, Random(3))
     for factor in (2.0**-30, 2.0**30):
-        splits = {
-            i: ((tree.split(i)[0], factor * tree.split(i)[1]), factor * tree.threshold[i])
-            for i in tree.decision_nodes
-        }
-        scaled = method.direct_fit(search, [tree.with_splits(splits)], 1.0)
-        assert scaled.tree == method.direct_fit(search, [tree], 1.0).tree
+        other = method.direct_fit(search, [scaled(tree, factor)], 1.0)
+        assert other.tree == method.direct_fit(search, [tree], 1.0).tree
 
 
-def test_clustering_step_ends_early_if_tol_says_so(X, monkeypatch):
-    counts, plain = [0], KMeans.update_centers
-
-    def update_centers(*args):
-        counts[-1] += 1
-        return plain(*args)
-
-    monkeypatch.setattr(KMeans, "update_centers", update_centers)
-    for tol in (0.0, 1.0):
+def test_clustering_step_ends_early_if_tol_says_so(monkeypatch):
+    """With tol=1 after the second assignment; the centroids then follow once more."""
+    counts, plain = {0.0: 0, 1.0: 0}, KMeans.update_centers
+    X, n_rounds = np.random.default_rng(1).normal(size=(300, 4)), 0
+    for tol, factor in itertools.product(counts, (3.0, 30.0)):
         search = search_of(X)
-        start = search.evaluate(initial_tree(search, Bisecting(2)))
-        counts.append(0)
-        list(PenaltyMethod(3.0, 8, tol=tol).alternate(search, start, 0.1))
-        n_rounds = len(search.history.records)
-    _, exact, rough = counts
-    assert rough < exact
-    assert rough <= 3 * n_rounds  # two of the clustering step, one of the tree
+        start = search.evaluate(initial_tree(search, Random(2)))
+
+        def update_centers(*args, tol=tol):
+            counts[tol] += 1
+            return plain(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(KMeans, "update_centers", update_centers)
+            list(PenaltyMethod(factor, 8, tol=tol).alternate(search, start, 0.1))
+        n_rounds += len(search.history.records) if tol else 0
+    assert counts[1.0] < counts[0.0]
+    assert counts[1.0] <= 3 * n_rounds  # two of the clustering step, one of the tree
 
 
-def test_the_cheapest_mismatch_is_mu_0_where_the_tree_agrees(blobs):
-    search = search_of(blobs)
-    free = search.problem.free
-    start = PenaltyMethod().direct_fit(search, [initial_tree(search, Bisecting(2))], 0.1)
-    np.testing.assert_array_equal(start.labels, free.labels)
-    first, second = np.sort(cdist(blobs, free.centers, "sqeuclidean"), axis=1)[:, :2].T
-    list(PenaltyMethod(n_mu_steps=0).alternate(search, start, 0.1))
-    assert search.history.records[0]["mu"] == pytest.approx((second - first).min())
+def test_a_tree_that_agrees_may_still_become_sparser(blobs):
+    """mu_0 is the cheapest mismatch; the path ends when nothing changes, not when Z = T(X)."""
+    search, method = search_of(blobs), PenaltyMethod(2.0, 9)
+    start = search.evaluate(scaled(initial_tree(search, Bisecting(2)), 1e3))
+    np.testing.assert_array_equal(start.labels, search.problem.free.labels)
+    expected = list(by_the_book(search, start.tree, 100.0, method))
+    *_, last = method.alternate(search, start, 100.0)
+    history = search.history.records
+    np.testing.assert_allclose([r["mu"] for r in history], [mu for mu, _ in expected])
+    assert last.pruned.n_nonzero < start.pruned.n_nonzero
+    assert [r["mismatch"] for r in history] == [0.0] * len(history)
+    assert len(history) > 1
 
 
 @pytest.mark.parametrize("refine", [False, True])
