@@ -39,6 +39,7 @@ def test_ties_of_a_goal():
     assert knee(models[::-1], max_parameters=40) is models[3]
     assert knee(models[:4], max_cost_increase=2.5) is models[1]
     assert knee(models[3::-1], max_cost_increase=2.5) is models[3]
+    assert knee(models[2::-1], max_cost_increase=2.5) is models[1]
     with pytest.warns(UserWarning, match="smallest has 20"):
         assert knee([models[2], *models[:2]], max_parameters=10) is models[1]
     with pytest.warns(UserWarning, match="best costs 1 %"):

@@ -53,10 +53,12 @@ def test_centroids_of_too_few_levels_keep_the_largest_clusters():
     assert build(Centroids(0), PAIRS[labels], PAIRS, labels) == Tree.single_leaf(1, 1)
 
 
-def test_clusters_without_rows_get_no_leaf():
-    labels = np.array([0, 0, 2, 3])
-    tree = build(Centroids(5), PAIRS[labels], PAIRS, labels)
-    assert sorted(tree.leaf_label[tree.leaves]) == [0, 2, 3]
+def test_clusters_without_rows_get_no_leaf(rng):
+    centers = rng.normal(size=(9, 2))
+    for seed in range(5):
+        filled = np.sort(rng.choice(9, 4, replace=False))
+        tree = build(Centroids(5), centers[filled], centers, filled, seed=seed)
+        assert sorted(tree.leaf_label[tree.leaves]) == list(filled)
 
 
 def test_centres_weigh_as_much_as_their_clusters():
