@@ -74,6 +74,7 @@ def _parser():
         help="tests of weighted sums or of single features (default %(default)s)",
     )
     fit.add_argument("--depth", type=int, default=5, help="of the tree (default %(default)s)")
+    fit.add_argument("--max-rows", type=int, help="a sample of so many rows finds the tree")
     fit.add_argument("--reference-seed", type=int, default=0, help="default %(default)s")
     fit.add_argument(
         "--out", help="prefix of OUT_labels.csv and OUT_tree.json (default: DATA's name)"
@@ -104,6 +105,7 @@ def _fit(options):
         depth=options.depth,
         objective=options.objective,
         split=options.split,
+        max_rows=options.max_rows,
         random_state=options.reference_seed,
         verbose=int(sys.stderr.isatty()),
     ).fit(X)

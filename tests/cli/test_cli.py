@@ -71,6 +71,13 @@ def test_fit_by_a_goal(iris, capsys):
     assert "not both" in capsys.readouterr().err
 
 
+def test_fit_on_a_sample(iris):
+    options = ["--n-clusters", "3", "--lambda", "0.5", "--max-rows", "60"]
+    assert main(["fit", "iris.npy", *options]) == 0
+    expected = TAOClustering(3, lambda_=0.5, max_rows=60, random_state=0).fit(iris)
+    assert Tree.from_json(Path("iris_tree.json").read_text()) == expected.tree_
+
+
 def test_fit_out(iris, tmp_path):
     (tmp_path / "results").mkdir()
     assert main(["fit", "iris.npy", *OPTIONS, "--out", "results/run"]) == 0

@@ -74,6 +74,7 @@ def test_history_by_stage_and_along_mu(path):
     penalty = TAOClustering(4, lambda_=1, algorithm="penalty", refine=False, random_state=0).fit(X)
     assert plot_history(penalty).get_xscale() == "log"
     still = TAOClustering(1, random_state=0).fit(X)
+    still.history_.clear()
     with pytest.raises(ValueError, match="no records"):
         plot_history(still)
 

@@ -9,7 +9,7 @@ from scipy.special import expit, xlogy
 from tao_cluster import TAOClustering
 from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Liblinear, Newton, NodeProblem
-from tao_cluster.solvers.newton import descent
+from tao_cluster.solvers.newton import descent, quadratic
 
 
 def problem(X, goes_right, strength, **options):
