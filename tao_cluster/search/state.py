@@ -114,7 +114,7 @@ class Search:
         distances, self._distances, self._centers = self.distances(centers), None, None
         return distances
 
-    def cost(self, state):
+    def criterion(self, state):
         """What the tree step minimises in the direct form, at the centres of a state (eq. 4)."""
         return CostCriterion(self.distances(state.centers), self.problem.weight)
 

@@ -39,7 +39,7 @@ def cost_of(search, state):
 
 def test_cost_criterion_is_the_clustering_cost(search, start, digits):
     rows = np.arange(len(digits))
-    loss = search.cost(start).loss_at(start.tree)(rows, start.leaf_of_row)
+    loss = search.criterion(start).loss_at(start.tree)(rows, start.leaf_of_row)
     difference = digits - start.centers[start.labels]
     np.testing.assert_allclose(loss, (difference**2).sum(axis=1), atol=1e-10)
     assert loss.sum() == pytest.approx(start.inertia)

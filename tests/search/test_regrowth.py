@@ -77,7 +77,7 @@ def test_a_smaller_price_comes_first():
 
 def test_least_useful_tests_save_least_and_are_not_related():
     search, state = start_of(2)
-    tree, criterion = state.pruned, search.cost(state)
+    tree, criterion = state.pruned, search.criterion(state)
     everything = np.arange(search.problem.n_rows)
 
     def cost(tree):

@@ -52,7 +52,7 @@ def descend(
     is_judged = settings.solver.is_exact
     best, waited = state if keeps_start or is_judged else None, 0
     for _ in range(n_passes or settings.split_kind.n_passes):
-        tree = step.one_pass(state.tree, search.cost(state), lambda_, is_judged)
+        tree = step.one_pass(state.tree, search.criterion(state), lambda_, is_judged)
         if tree is state.tree:
             break
         state = search.evaluate(tree)

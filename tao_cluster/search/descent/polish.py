@@ -52,7 +52,7 @@ def polish(search, tree, lambda_):
     State
     """
     before = search.evaluate(tree)
-    tree = search.step.one_pass(before.tree, search.cost(before), 0.0, is_judged=True)
+    tree = search.step.one_pass(before.tree, search.criterion(before), 0.0, is_judged=True)
     after = before if tree is before.tree else search.evaluate(tree)
     is_better = after.inertia <= before.inertia  # but for the rounding of sums it always is
     search.record("polish", after, lambda_, kept=is_better)

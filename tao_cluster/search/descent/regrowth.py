@@ -75,7 +75,7 @@ def _regrown(search, state, lambda_, most_leaves, n_more):
 
 def _without_surplus(search, state, most_leaves):
     """The tree with no more leaves than allowed; tests go in order of what they save."""
-    tree, criterion = state.pruned, search.cost(state)
+    tree, criterion = state.pruned, search.criterion(state)
     while tree.n_leaves > most_leaves:
         n_tests = max(1, int(_REMOVED_SHARE * (tree.n_leaves - most_leaves)))
         leaf_of_row, loss = search.step.leaves_of(tree), criterion.loss_at(tree)
