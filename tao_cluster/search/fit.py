@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from ..core.telling import tell
 from ..problem.problem import Result
@@ -115,10 +114,9 @@ class _Rows:
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
             search = Search.of(problem, settings, history)
             return cls(search, search, 1)
-        rng = check_random_state(random_state)
-        rows = np.sort(rng.choice(problem.n_rows, settings.max_rows, replace=False))
-        share = float(problem.weight[rows].sum() / problem.weight.sum())
-        search = Search.of(problem.of_rows(rows), settings, history)
+        search, share = Search.of_sample(
+            problem, settings, history, settings.max_rows, random_state
+        )
         return cls(search, polishing_search(problem, settings, history), share)
 
     def outcome(self, state, lambda_):

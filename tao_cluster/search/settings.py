@@ -28,7 +28,8 @@ ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}
 class Settings:
     """How a tree is searched for. `start` builds the initial trees; see TAOClustering for the rest.
 
-    `refine` and `relax` are whether the parts can do what the parameters of these names ask for.
+    `can_be_direct` is whether the parts can do what the direct form asks of them; `refine` and
+    `relax` are what the parameters of these names ask for and the parts can do.
     """
 
     objective: Objective
@@ -40,6 +41,7 @@ class Settings:
     n_init: int
     max_rows: int | None
     lambda_: float
+    can_be_direct: bool
     goal: MaxParameters | MaxCostIncrease | None
     refine: bool
     relax: bool
@@ -67,6 +69,7 @@ class Settings:
         solver = resolve(
             parameters["node_solver"], {"auto": kind.solver, **NODE_SOLVERS}, NodeSolver
         )
+        # What the direct form asks of the parts.
         can_be_direct = solver.supports_weights and penalty.is_binary
         automatic = ALGORITHMS["direct" if can_be_direct else "penalty"]
         settings = cls(
@@ -79,6 +82,7 @@ class Settings:
             n_init=parameters["n_init"],
             max_rows=parameters["max_rows"],
             lambda_=parameters["lambda_"],
+            can_be_direct=can_be_direct,
             goal=goal_of(parameters["max_parameters"], parameters["max_cost_increase"]),
             refine=parameters["refine"] and can_be_direct,
             relax=parameters["relax"] and can_be_direct,
@@ -89,11 +93,6 @@ class Settings:
         _check_nothing_is_ignored(settings, parameters)
         _check_sample(settings.max_rows, parameters["n_clusters"])
         return settings
-
-    @property
-    def can_be_direct(self):
-        """Whether the parts can do what the direct form asks of them."""
-        return self.solver.supports_weights and self.penalty.is_binary
 
     @property
     def needs_direct(self):

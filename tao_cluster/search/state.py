@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ..core.routing import kernel_view
 from ..core.tree import Tree
@@ -89,6 +90,17 @@ class Search:
         solver = settings.solver.bind(problem.X)
         step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history)
+
+    @classmethod
+    def of_sample(cls, problem, settings, history, n_rows, random_state):
+        """The search over a random sample of the rows, and the share of the weight that it has.
+
+        Lambda goes with the rows: over the sample it is that share of what it is over all.
+        """
+        rng = check_random_state(random_state)
+        rows = np.sort(rng.choice(problem.n_rows, n_rows, replace=False))
+        share = float(problem.weight[rows].sum() / problem.weight.sum())
+        return cls.of(problem.of_rows(rows), settings, history), share
 
     def evaluate(self, tree):
         """State of a tree; clusters without rows keep their free centres."""

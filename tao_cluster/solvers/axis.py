@@ -7,11 +7,11 @@ import numpy as np
 from greedy.cutting import Cutter
 
 from ..core.tree import Split
-from .base import Status
+from .base import NodeSolver, Status
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(NodeSolver):
     """The best test of one feature, or none (KDD'22 paper, section 8).
 
     Over all features, thresholds and the two ways round, the loss of a node plus the strength,

@@ -45,16 +45,6 @@ class NodeProblem:
         """Weight of the rows that a decision for each sends to the wrong side (0/1 loss)."""
         return float(self.weight[goes_left == self.goes_right].sum())
 
-    def same_as(self, other):
-        """Whether the rows, their sides and weights, and the strength are exactly the same."""
-        return (
-            other is not None
-            and self.strength == other.strength
-            and np.array_equal(self.rows, other.rows)
-            and np.array_equal(self.goes_right, other.goes_right)
-            and np.array_equal(self.weight, other.weight)
-        )
-
 
 @dataclass(frozen=True)
 class Status:

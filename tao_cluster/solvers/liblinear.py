@@ -12,7 +12,7 @@ from liblinear import liblinear as _library
 
 from ..core.matrices import power_of_two, variances
 from ..core.tree import Split
-from .base import Status, repeats_of
+from .base import NodeSolver, Status, repeats_of
 
 # The library draws from the C library's rand(), which all threads of a process share:
 # only one training at a time, each from the same seed, gives the same result twice.
@@ -28,7 +28,7 @@ _MOST_MEDIANS = 100.0
 
 
 @dataclass(frozen=True)
-class Liblinear:
+class Liblinear(NodeSolver):
     """L1-regularised logistic regression by liblinear-official (`-s 6 -B 1 -R`).
 
     The threshold is not penalised. The library knows no instance weights and no warm start;
@@ -55,9 +55,6 @@ class Liblinear:
     supports_weights = False
     supports_sparse = True
     deterministic = True
-    split = "oblique"
-    is_exact = False
-    can_expand = False
 
     def bind(self, X):
         """Convert X (dense or CSR, without NaN) once; see :class:`BoundSolver`."""

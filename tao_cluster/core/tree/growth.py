@@ -27,7 +27,7 @@ class Growth:
         """The growth of a tree that is there: its nodes as they are numbered."""
         splits = [None] * tree.n_nodes
         for node in tree.decision_nodes:
-            splits[node] = Split(*tree.split(node), float(tree.threshold[node]))
+            splits[node] = Split.at(tree, node)
         arrays = (tree.children_left, tree.children_right, tree.leaf_label)
         left, right, label = (array.tolist() for array in arrays)
         return cls(left, right, splits, label)

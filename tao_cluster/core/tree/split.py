@@ -31,6 +31,11 @@ class Split:
         return cls(np.array([feature], np.int32), np.ones(1), float(threshold))
 
     @classmethod
+    def at(cls, tree, node):
+        """The test of a node of a tree."""
+        return cls(*tree.split(node), float(tree.threshold[node]))
+
+    @classmethod
     def from_dense(cls, weights, threshold):
         """Split of a weight vector of shape (d,); exact zeros are dropped."""
         indices = np.flatnonzero(weights).astype(np.int32)

@@ -1,8 +1,5 @@
 """Passes over a tree at one lambda: the one descent loop of oblique and axis-aligned trees."""
 
-import numpy as np
-from sklearn.utils import check_random_state
-
 # Of each initial tree.
 _START_PASSES = 3
 _PATIENCE = 2  # passes without a better tree
@@ -80,28 +77,21 @@ def best_start(search, trees, lambda_, random_state):
     -------
     State
     """
-    pilot = _pilot(search, random_state)
-    if pilot is None:
+    problem, settings = search.problem, search.settings
+    if problem.n_rows < 2 * _PILOT_ROWS or not settings.split_kind.samples_rows:
         return _best_start(search, trees, lambda_)
-    share = pilot.problem.weight.sum() / search.problem.weight.sum()
-    # Lambda goes with the rows.
-    return search.evaluate(_best_start(pilot, trees, share * lambda_).tree)
+    pilot, share = type(search).of_sample(
+        problem, settings, search.history, _PILOT_ROWS, random_state
+    )
+    tree = _best_start(pilot, trees, share * lambda_).tree
+    del pilot  # its rows in the solver's form, before all rows are looked at
+    return search.evaluate(tree)
 
 
 def _best_start(search, trees, lambda_):
     options = {"stage": "start", "n_passes": _START_PASSES, "keeps_start": False}
     starts = (descend(search, search.evaluate(tree), lambda_, **options) for tree in trees)
     return min(starts, key=lambda state: state.objective(lambda_))
-
-
-def _pilot(search, random_state):
-    """The search over a random sample of the rows, None if all can be looked at."""
-    n_rows = search.problem.n_rows
-    if n_rows < 2 * _PILOT_ROWS or not search.settings.split_kind.samples_rows:
-        return None
-    rng = check_random_state(random_state)
-    rows = np.sort(rng.choice(n_rows, _PILOT_ROWS, replace=False))
-    return type(search).of(search.problem.of_rows(rows), search.settings, search.history)
 
 
 def finish(search, state, lambda_):

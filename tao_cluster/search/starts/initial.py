@@ -44,7 +44,7 @@ _N_DRAWS = 20
 
 
 @dataclass(frozen=True)
-class Bisecting:
+class Bisecting(InitialTree):
     """Complete tree by recursive 2-means bipartitioning of the rows (KDD'22 paper, section 9).
 
     A node's test is the bisector of the two centres. A node whose rows are all equal is not
@@ -65,8 +65,6 @@ class Bisecting:
     depth: int = 5
     n_init: int = 1
     max_rows: int = 10_000
-    deterministic: ClassVar[bool] = False
-    uses_distances: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`InitialTree`."""
@@ -93,7 +91,7 @@ class Bisecting:
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(InitialTree):
     """Complete tree of random tests, the other start that the KDD'22 paper uses (section 9).
 
     A node's test is the bisector of two of its rows, drawn by weight; of several draws, the first
@@ -106,8 +104,6 @@ class Random:
     """
 
     depth: int = 5
-    deterministic: ClassVar[bool] = False
-    uses_distances: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`InitialTree`."""
@@ -127,7 +123,7 @@ class Random:
 
 
 @dataclass(frozen=True)
-class Centroids:
+class Centroids(InitialTree):
     """Tree with one leaf a cluster, by recursive 2-means over the centres of the clusters.
 
     Centres weigh as much as their clusters. A side gets no more clusters than leaves fit below
@@ -140,8 +136,6 @@ class Centroids:
     """
 
     depth: int = 5
-    deterministic: ClassVar[bool] = False
-    uses_distances: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`InitialTree`."""
@@ -250,7 +244,7 @@ def _balanced(split, points, most):
 
 
 @dataclass
-class InTurn:
+class InTurn(InitialTree):
     """Trees of several builders in turn.
 
     Parameters
@@ -259,8 +253,6 @@ class InTurn:
     """
 
     builders: list
-    deterministic: ClassVar[bool] = False
-    uses_distances: ClassVar[bool] = False
     _n_built: int = 0
 
     def build(self, X, labels, centers, sample_weight, rng):
@@ -271,7 +263,7 @@ class InTurn:
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(InitialTree):
     """A tree of the user's, as it is.
 
     Parameters
@@ -281,7 +273,6 @@ class Given:
 
     tree: Tree
     deterministic: ClassVar[bool] = True
-    uses_distances: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng):
         """The given tree.

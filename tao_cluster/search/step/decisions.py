@@ -46,7 +46,7 @@ class Decisions:
             self._forget(
                 node
                 for node in tree.decision_nodes
-                if not _test(tree, node).same_as(_test(self._tree, node))
+                if not Split.at(tree, node).same_as(Split.at(self._tree, node))
             )
         self._tree = tree
 
@@ -67,7 +67,3 @@ def _shape(n_nodes, n_rows):
     """Rows, and bytes a row of decisions to be kept."""
     affordable = max(_BYTES_A_ROW, _MOST_BYTES // max(n_rows, 1))
     return n_rows, min(-(-n_nodes // 4), affordable)
-
-
-def _test(tree, node):
-    return Split(*tree.split(node), tree.threshold[node])

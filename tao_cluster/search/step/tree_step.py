@@ -151,7 +151,7 @@ class TreeStep:
 
     def _update(self, tree, node, rows, loss, strength, is_judged):
         """New split of a node, or None to keep the old one."""
-        old = Split(*tree.split(node), tree.threshold[node])
+        old = Split.at(tree, node)
         problem = self._reduce(tree, node, rows, loss, strength)
         if len(problem.rows) == 0:
             return _indifferent(old, strength)

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core.tree import Split
+from ..base import NodeSolver
 from .descent import Descent
 from .storage import Storage
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(NodeSolver):
     """Proximal Newton with working sets, warm starts and instance weights.
 
     newGLMNET (Yuan, Ho & Lin 2012) on the features that matter. At every step all features are
@@ -49,9 +50,6 @@ class Newton:
     supports_weights = True
     supports_sparse = True
     deterministic = True
-    split = "oblique"
-    is_exact = False
-    can_expand = False
 
     def bind(self, X):
         """Store X by rows; see :class:`BoundSolver`."""
