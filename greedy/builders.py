@@ -23,7 +23,7 @@ _SHARED = {"midpoints": ["boolean"], "n_jobs": [None, Integral]}
 
 @validate_params(_SHARED, prefer_skip_nested_validation=True)
 def build_imm(
-    X, centers, *, sample_weight=None, embedding=None, labels=None, midpoints=False, n_jobs=None
+    X, centers, *, sample_weight=None, embedding=None, labels=None, midpoints=True, n_jobs=None
 ):
     """Iterative Mistake Minimization: the tree with one leaf a centre and few mistakes.
 
@@ -51,9 +51,9 @@ def build_imm(
         at the mean of its rows.
     labels : int array-like of shape (n,), optional
         Cluster of each row in the free clustering, by default that of its nearest centre.
-    midpoints : bool, default=False
-        Put thresholds halfway between the values on their two sides. By default they are
-        values of the data or of the centres.
+    midpoints : bool, default=True
+        Put thresholds halfway between the values on their two sides. Else they are values of
+        the data or of the centres, as in the published programs.
     n_jobs : int, optional
         Threads that share the features; the tree is the same for any number.
 
@@ -71,14 +71,14 @@ def build_imm(
     --------
     >>> from greedy import build_imm
     >>> build_imm([[0.0], [1.0], [8.0], [9.0]], centers=[[0.5], [8.5]]).to_rules()
-    ['if x0 <= 1 then cluster 0', 'if x0 > 1 then cluster 1']
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
     return finish(part_centers(points, keep_labels=True), points, midpoints)
 
 
 @validate_params(_SHARED, prefer_skip_nested_validation=True)
-def build_exgreedy(X, centers, *, sample_weight=None, embedding=None, midpoints=False, n_jobs=None):
+def build_exgreedy(X, centers, *, sample_weight=None, embedding=None, midpoints=True, n_jobs=None):
     """ExGreedy: every cut has the least cost when rows go to the nearest centre of their side.
 
     Laber & Murtinho (2021), section 4.2. One centre a leaf; centres that coincide share one.
@@ -100,7 +100,7 @@ def build_exshallow(
     depth_factor=0.03,
     sample_weight=None,
     embedding=None,
-    midpoints=False,
+    midpoints=True,
     n_jobs=None,
 ):
     """ExShallow: ExGreedy's cost over the node's cost, plus a price of the expected depth.
@@ -137,7 +137,7 @@ def build_exkmc(
     sample_weight=None,
     embedding=None,
     labels=None,
-    midpoints=False,
+    midpoints=True,
     n_jobs=None,
 ):
     """ExKMC: expand a tree where a cut saves most of the surrogate cost.
@@ -233,12 +233,9 @@ def expand_base(points, max_leaves, base):
 
 
 def finish(growth, points, midpoints):
-    """Tree of a growth. With midpoints, the growth's thresholds are replaced by them."""
+    """Tree of a growth, with its thresholds or with midpoints instead of them."""
     tree = growth.to_tree(points.n_features)
-    if midpoints:
-        tree = with_midpoints(tree, points.X, points.positions)
-        growth.splits = Growth.of(tree).splits
-    return tree
+    return with_midpoints(tree, points) if midpoints else tree
 
 
 @dataclass(frozen=True)
@@ -253,10 +250,11 @@ class GreedyStart:
     """
 
     grow: Callable
-    midpoints: bool = False
+    midpoints: bool = True
     n_jobs: int | None = None
     deterministic: ClassVar[bool] = True
     uses_distances: ClassVar[bool] = True
+    in_raw_units: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
         """Tree for a free clustering.

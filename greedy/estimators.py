@@ -22,20 +22,30 @@ class GreedyTree(TreeClustering):
 
     deterministic = True  # as an initial tree: the same every time
     uses_distances = True
+    in_raw_units = False
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "reference": [None, "array-like", HasMethods("fit")],
+        "standardize": ["boolean"],
         "midpoints": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self, n_clusters=8, *, reference=None, midpoints=False, n_jobs=None, random_state=None
+        self,
+        n_clusters=8,
+        *,
+        reference=None,
+        standardize=False,
+        midpoints=True,
+        n_jobs=None,
+        random_state=None,
     ):
         self.n_clusters = n_clusters
         self.reference = reference
+        self.standardize = standardize
         self.midpoints = midpoints
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -55,10 +65,16 @@ class GreedyTree(TreeClustering):
         Parameters and return value as in `score`.
         """
         check_is_fitted(self)
-        return -self._cost(X, sample_weight, embedding, self.free_centers_)
+        return -self._cost(X, None, sample_weight, embedding, self.free_centers_)
 
     def _method(self):
         return GreedyMethod(self._grow, self.midpoints, self.n_jobs)
+
+    def _store(self, given, inputs, rows, problem, result):
+        super()._store(given, inputs, rows, problem, result)
+        for record in self.history_:  # found on standardised columns, perhaps
+            if "threshold" in record:
+                record["threshold"] = float(self.tree_.threshold[record["node"]])
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,7 @@ class GreedyMethod:
     midpoints: bool
     n_jobs: int | None
     objective: ClassVar[KMeans] = KMeans()
+    validation: ClassVar[None] = None
 
     def check_data(self, X, weight):
         """Any data will do."""
@@ -106,10 +123,15 @@ class IMM(GreedyTree):
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering that the tree explains: None is scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`, a fitted or unfitted estimator with
-        ``cluster_centers_``, or the centres.
-    midpoints : bool, default=False
-        Put thresholds halfway between the values on their two sides. By default they are
-        values of the data or of the centres.
+        ``cluster_centers_`` or ``means_``, or the centres. Of an estimator with ``labels_`` alone
+        (-1 for noise) the means of their rows are the centres.
+    standardize : bool, default=False
+        Whether distances are measured between columns that are centred and of unit spread (sparse
+        ones of unit spread alone). Cuts are in the units of X anyway, like all that is shown.
+        With an embedding it changes nothing.
+    midpoints : bool, default=True
+        Put thresholds halfway between the values on their two sides. Else they are values of
+        the data or of the centres, as in the published programs.
     n_jobs : int, default=None
         Threads that share the features; the tree is the same for any number.
     random_state : int, RandomState instance or None, default=None
@@ -128,6 +150,9 @@ class IMM(GreedyTree):
         Percent by which `inertia_` exceeds `free_inertia_`.
     node_counts_ : float64 array of shape (n_nodes,)
         Rows, or their weight, that reach each node of `tree_`.
+    split_spreads_ : float64 array of shape (n_nonzero,)
+        Standard deviation of each feature of each test over the rows of its node, beside
+        ``tree_.split_weights``: |weight| times spread ranks features wherever trees are shown.
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict
@@ -181,7 +206,7 @@ class ExShallow(GreedyTree):
     ----------
     depth_factor : float >= 0, default=0.03
         Price of the expected depth, the paper's lambda: larger values give shallower trees.
-    n_clusters, reference, midpoints, n_jobs, random_state
+    n_clusters, reference, standardize, midpoints, n_jobs, random_state
         As in :class:`IMM`, like the attributes.
 
     Examples
@@ -203,13 +228,15 @@ class ExShallow(GreedyTree):
         *,
         depth_factor=0.03,
         reference=None,
-        midpoints=False,
+        standardize=False,
+        midpoints=True,
         n_jobs=None,
         random_state=None,
     ):
         super().__init__(
             n_clusters,
             reference=reference,
+            standardize=standardize,
             midpoints=midpoints,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import cost_increase
 
@@ -30,7 +31,7 @@ class ExKMC(GreedyTree):
         that there may be fewer.
     base : {"imm", "none"}, default="imm"
         Tree to start from; "none" is a single leaf.
-    n_clusters, reference, midpoints, n_jobs, random_state
+    n_clusters, reference, standardize, midpoints, n_jobs, random_state
         As in :class:`IMM`, like the attributes.
 
     Attributes
@@ -62,13 +63,15 @@ class ExKMC(GreedyTree):
         max_leaves=None,
         base="imm",
         reference=None,
-        midpoints=False,
+        standardize=False,
+        midpoints=True,
         n_jobs=None,
         random_state=None,
     ):
         super().__init__(
             n_clusters,
             reference=reference,
+            standardize=standardize,
             midpoints=midpoints,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -100,6 +103,10 @@ class ExKMC(GreedyTree):
         if not first <= n_leaves <= most:
             raise ValueError(f"n_leaves={n_leaves} must lie in {first}..{most}.")
         return self._growth.to_tree(self.n_features_in_, 2 * min(n_leaves, last) - 1)
+
+    def _store(self, given, inputs, rows, problem, result):
+        super()._store(given, inputs, rows, problem, result)
+        self._growth.splits = Growth.of(self.tree_).splits
 
     def _grow(self, points):
         return expand(points, self.max_leaves, self.base)

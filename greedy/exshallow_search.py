@@ -33,7 +33,7 @@ class ExShallowSearch(GreedyTree):
         for the cost lets it be; without any goal this is ExShallow.
     max_iter : int, default=12
         Most trees that are built. A KeyboardInterrupt ends the search with the best so far.
-    n_clusters, reference, midpoints, n_jobs, random_state
+    n_clusters, reference, standardize, midpoints, n_jobs, random_state
         As in :class:`IMM`, like the attributes but for those below.
 
     Attributes
@@ -71,13 +71,15 @@ class ExShallowSearch(GreedyTree):
         max_explanation_size=None,
         max_iter=12,
         reference=None,
-        midpoints=False,
+        standardize=False,
+        midpoints=True,
         n_jobs=None,
         random_state=None,
     ):
         super().__init__(
             n_clusters,
             reference=reference,
+            standardize=standardize,
             midpoints=midpoints,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -8,6 +8,7 @@ import numpy as np
 
 from tao_cluster.core.routing import kernel_view, project
 from tao_cluster.core.tree import Split
+from tao_cluster.core.tree.split import halfway
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def grow(growth, leaves, rule, max_leaves=None):
             enqueue(child)
 
 
-def with_midpoints(tree, X, positions):
+def with_midpoints(tree, points):
     """The same tree with thresholds halfway between the values on their two sides.
 
     The values are those of the rows that reach a node and of the reference centres that do.
@@ -92,15 +93,14 @@ def with_midpoints(tree, X, positions):
     Parameters
     ----------
     tree : Tree, axis-aligned
-    X : array or CSR matrix of shape (n, d)
-    positions : float64 array of shape (k, d), coordinates of the centres
+    points : Points
 
     Returns
     -------
-    Tree; rows of X and centres take the same paths
+    Tree; rows and centres take the same paths
     """
-    view = kernel_view(X)
-    rows_of = {0: (np.arange(X.shape[0]), np.arange(len(positions)))}
+    view, positions = kernel_view(points.X), points.positions
+    rows_of = {0: (points.rows, np.arange(len(positions)))}
     updates = {}
     for node in tree.decision_nodes:
         rows, centers = rows_of.pop(node)
@@ -110,9 +110,7 @@ def with_midpoints(tree, X, positions):
         everything = np.concatenate([values, places])
         below, above = everything <= threshold, everything > threshold
         if below.any() and above.any():
-            low, high = everything[below].max(), everything[above].min()
-            middle = low + (high - low) / 2
-            updates[node] = (split, middle if middle < high else low)
+            updates[node] = (split, halfway(everything[below].max(), everything[above].min()))
         for child, rows_below, centers_below in (
             (tree.children_left[node], values <= threshold, places <= threshold),
             (tree.children_right[node], values > threshold, places > threshold),

@@ -1,5 +1,8 @@
 from .core.tree import Tree
-from .estimator import TAOClustering, tao_path
+from .estimator import TAOClustering
+from .inspection.stability import stability
+from .inspection.study import compare
+from .paths import tao_path
 from .search.descent.direct_form import DirectForm
 from .search.descent.penalty_method import PenaltyMethod
 from .search.goals import knee
@@ -13,7 +16,9 @@ __all__ = [
     "Tree",
     "__version__",
     "bisector_tree",
+    "compare",
     "knee",
+    "stability",
     "tao_path",
     "voronoi_tree",
 ]

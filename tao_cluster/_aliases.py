@@ -9,7 +9,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
 ALIASES = {
-    "cart": "inspection.cart",
+    "cart": "search.starts.cart",
+    "columns": "inspection.columns",
     "comparison": "inspection.comparison",
     "explanations": "inspection.explanations",
     "export": "inspection.export",
@@ -22,6 +23,7 @@ ALIASES = {
     "plot": "inspection.plot",
     "reference": "problem.reference",
     "report": "inspection.report",
+    "split_kinds": "search.split_kinds",
 }
 
 

@@ -13,10 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.matrices import FLOATS, canonical
 from .core.routing import kernel_view
+from .core.scaling import Scaling
 from .core.tree.readable import Readable
+from .core.tree.spreads import split_gaps, split_spreads
 from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
 from .problem.problem import Problem
-from .problem.reference import cost_increase, optimal_centers
+from .problem.reference import given_centers, optimal_centers
+from .problem.space import Space
+from .search.step.units import in_units_of
 
 
 class TreeClustering(
@@ -38,7 +42,9 @@ class TreeClustering(
         X : array-like or CSR matrix of shape (n, d)
             What the tree tests. Sparse input is not made dense, float32 is not converted; X is
             copied only if rows repeat or weigh other than 1.
-        y : ignored
+        y : array-like of shape (n,), optional
+            Labels to explain, for ``objective="labels"``: numbers, strings, ...; -1, None and NaN
+            mark rows without one, which do not count. Ignored otherwise.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, at least 0; a row of weight 0 is an absent row.
         embedding : array-like or CSR matrix of shape (n, m), default X
@@ -56,59 +62,90 @@ class TreeClustering(
             fit.
         """
         method = self._method()
-        inputs, rows, problem = self._freeze(method, X, sample_weight, embedding)
+        inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
         result = method.fit_tree(problem)
         # Only now, so that a fit that fails leaves an earlier one as it was.
         self._store(X, inputs, rows, problem, result)
         return self
 
-    def _freeze(self, method, X, sample_weight, embedding):
+    def _freeze(self, method, X, y, sample_weight, embedding):
         """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
-        inputs = Inputs.of(X, sample_weight, embedding, self.n_clusters, self)
+        objective = method.objective
+        inputs = self._inputs(objective, X, y, sample_weight, embedding)
         method.check_data(inputs.X, inputs.weight[inputs.present])
-        rows = inputs.merge(effective_n_jobs(self.n_jobs))
+        reference = given_centers(self.reference, inputs.space, inputs.weight, objective)
+        rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
+        tested, space, scaling = rows.X, rows.space, None
+        if self.standardize:
+            scaling = Scaling.of(tested, rows.weight)
+            tested = scaling.apply(rows.X)
+            if space is rows.X:
+                space, reference = tested, scaling.of_centers(reference)
         problem = Problem.of(
-            rows.X,
-            rows.space,
+            tested,
+            space,
             rows.weight,
-            method.objective,
-            self.reference,
-            self.n_clusters,
+            objective,
+            reference,
+            inputs.n_clusters,
             self.random_state,
+            held_out=rows.held_out(method.validation, inputs.n_clusters, self.random_state),
+            scaling=scaling,
         )
         return inputs, rows, problem
+
+    def _inputs(self, objective, X, y, sample_weight, embedding):
+        """The arguments of a fit, checked."""
+        if not objective.explains_labels:
+            return Inputs.of(X, sample_weight, embedding, self.n_clusters, self)
+        if embedding is not None or self.reference is not None:
+            raise ValueError(
+                'objective="labels" explains the labels y; embedding and reference belong to '
+                "objectives that look for clusters."
+            )
+        return Inputs.of_labels(X, y, sample_weight, self)
 
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes, all or none."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
-        leaves = tree.route(kernel_view(problem.X), n_jobs=n_jobs)
+        if problem.scaling is not None:
+            tree = in_units_of(tree, problem.scaling, problem.X, rows.X, n_jobs)
+        view = kernel_view(rows.X)
+        leaves = tree.route(view, n_jobs=n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
-        absent = np.flatnonzero(~inputs.present)
+        space, absent = Space.of(problem, inputs), np.flatnonzero(~inputs.present)
+        labels_ = rows.expand(
+            labels,
+            absent,
+            lambda absent: tree.leaf_label[
+                tree.route(kernel_view(inputs.X), absent, n_jobs=n_jobs)
+            ],
+        )
+        free_labels = rows.expand(
+            free.labels, absent, lambda absent: free_labels_of(problem, inputs.space[absent])
+        )
         fitted = {
             "tree_": tree,
-            "labels_": rows.expand(
-                labels,
-                absent,
-                lambda absent: tree.leaf_label[
-                    tree.route(kernel_view(inputs.X), absent, n_jobs=n_jobs)
-                ],
-            ),
+            "labels_": space.named(labels_),
             "node_counts_": counts,
-            "cluster_centers_": centers,
+            "split_spreads_": split_spreads(tree, view, leaves, problem.weight, n_jobs),
+            "split_gaps_": split_gaps(tree, view, leaves, problem.weight, n_jobs),
+            "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
-            "free_labels_": rows.expand(
-                free.labels, absent, lambda absent: free_labels_of(problem, inputs.space[absent])
-            ).astype(np.int32),
-            "free_centers_": free.centers.copy(),
+            "free_labels_": space.named(free_labels.astype(np.int32)),
+            "free_centers_": space.shown(free.centers, rows.X, free.labels, rows.weight),
             "free_inertia_": free.inertia,
-            "cost_increase_": cost_increase(inertia, free.inertia),
-            "_has_embedding": inputs.has_embedding,
+            "cost_increase_": problem.cost_increase(inertia),
+            "_space": space,
+            **({} if space.classes is None else {"classes_": space.classes}),
             **result.attributes,
         }
         validate_data(self, given, skip_check_array=True)
+        for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
+            vars(self).pop(name, None)
         vars(self).update(fitted)
 
     # ------------------------------------------------------------------ after fit
@@ -125,7 +162,7 @@ class TreeClustering(
         int32 array of shape (n,)
         """
         leaves = self.apply(X)
-        return self.tree_.leaf_label[leaves]
+        return self._space.named(self.tree_.leaf_label[leaves])
 
     def apply(self, X):
         """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
@@ -139,6 +176,8 @@ class TreeClustering(
     def transform(self, X):
         """Distances to `cluster_centers_`: Euclidean for k-means.
 
+        They are those of standardised columns with ``standardize=True``, like all costs.
+
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, m)
@@ -149,13 +188,22 @@ class TreeClustering(
         float64 array of shape (n, n_clusters)
         """
         check_is_fitted(self)
-        rows = check_embedding(X) if self._has_embedding else self._check_new(X)
-        objective, data = self._clustered(rows)
-        return objective.as_distance(objective.distances(data, self.cluster_centers_))
+        rows = check_embedding(X) if self._space.has_embedding else self._check_new(X)
+        expected = self.cluster_centers_.shape[1]
+        if rows.shape[1] != expected:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{expected} features as input: its centres live there."
+            )
+        return self._space.distances(rows, self.cluster_centers_)
+
+    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
+        """Fit, and return `labels_`. See `fit`."""
+        return self.fit(X, y, sample_weight, embedding).labels_
 
     def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
         """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
-        self.fit(X, sample_weight=sample_weight, embedding=embedding)
+        self.fit(X, y, sample_weight, embedding)
         return self.transform(X if embedding is None else embedding)
 
     def score(self, X, y=None, sample_weight=None, embedding=None):
@@ -164,7 +212,8 @@ class TreeClustering(
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, d)
-        y : ignored
+        y : array-like of shape (n,)
+            Labels of these rows, for ``objective="labels"``; ignored otherwise.
         sample_weight : array-like of shape (n,), optional
         embedding : array-like or CSR matrix of shape (n, m)
             The same rows where they are clustered; needed if `fit` was given one.
@@ -174,21 +223,49 @@ class TreeClustering(
         float
         """
         check_is_fitted(self)
-        return -self._cost(X, sample_weight, embedding, self.cluster_centers_)
+        return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
 
-    def _cost(self, X, sample_weight, embedding, centers):
-        """Objective of the tree's assignment with some centres."""
-        labels = self.predict(X)
-        if self._has_embedding == (embedding is None):
-            raise ValueError(
-                "score needs the embedding of the rows, since fit was given one."
-                if self._has_embedding
-                else "score takes an embedding only if fit was given one."
-            )
-        rows = self._check_new(X) if embedding is None else check_embedding(embedding, len(labels))
-        objective, data = self._clustered(rows)
-        weight = check_sample_weight(sample_weight, labels[:, None])
-        return objective.value(data, labels, weight, centers)
+    def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
+        """Percent by which the tree costs more than the free clustering on some rows.
+
+        New rows have their cluster from the tree and cost what they cost at `cluster_centers_`;
+        the free clustering puts each to the nearest of `free_centers_`. For the rows of the fit
+        that is about `cost_increase_`; for others it says what the tree is worth out of sample.
+
+        Parameters
+        ----------
+        X_new : array-like or CSR matrix of shape (n, d)
+        sample_weight : array-like of shape (n,), optional
+        embedding : array-like or CSR matrix of shape (n, m)
+            The same rows where they are clustered; needed if `fit` was given one.
+        y : array-like of shape (n,)
+            Labels of these rows, for ``objective="labels"``: then it is the percentage of their
+            weight whose label is not the tree's.
+
+        Returns
+        -------
+        float; below 0 where the free centres, found on other rows, serve these worse
+        """
+        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
+        space = self._space
+        free = space.scaled_centers(self.free_centers_)
+        problem = Problem.beside(free, X, rows, weight, space.objective)
+        centers = space.scaled_centers(self.cluster_centers_)
+        cost = problem.objective.value(problem.data, labels, weight, centers)
+        return problem.cost_increase(cost)
+
+    def _cost(self, X, y, sample_weight, embedding, centers):
+        """Objective of the tree's clusters of some rows, with centres in the user's units."""
+        _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
+        objective, centers = self._space.objective, self._space.scaled_centers(centers)
+        return objective.value(objective.prepare(rows), labels, weight, centers)
+
+    def _new_rows(self, X, y, sample_weight, embedding):
+        """New rows, as the objective takes them, their weights and the tree's clusters."""
+        X = self._check_new(X)
+        rows = self._space.clustered(X, y, embedding)
+        weight = check_sample_weight(sample_weight, X)
+        return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
 
     def _leaves(self, X):
         return self.tree_.route(kernel_view(X), n_jobs=effective_n_jobs(self.n_jobs))
@@ -196,17 +273,6 @@ class TreeClustering(
     def _check_new(self, X):
         check_is_fitted(self)
         return canonical(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False))
-
-    def _clustered(self, rows):
-        """The objective, and rows prepared for it."""
-        expected = self.cluster_centers_.shape[1]
-        if rows.shape[1] != expected:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{expected} features as input: its centres live there."
-            )
-        objective = self._method().objective
-        return objective, objective.prepare(rows)
 
     # ------------------------------------------------------------------ scikit-learn
 

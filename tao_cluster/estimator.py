@@ -8,7 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from .base import TreeClustering
@@ -20,6 +20,32 @@ from .search.split_kinds import SPLIT_KINDS
 from .search.starts.named import NAMES
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
+
+_CONSTRAINTS = {
+    "n_clusters": [Interval(Integral, 1, None, closed="left")],
+    "lambda_": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    "depth": [Interval(Integral, 0, None, closed="left")],
+    "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
+    "split": [StrOptions(set(SPLIT_KINDS)), HasMethods("tidy")],
+    "standardize": ["boolean"],
+    "penalty": [StrOptions(set(PENALTIES)), HasMethods(["leaf", "table"])],
+    "init": [StrOptions(set(NAMES)), Tree, HasMethods("build")],
+    "reference": [None, "array-like", HasMethods("fit")],
+    "n_init": [Interval(Integral, 1, None, closed="left")],
+    "max_parameters": [None, Interval(Integral, 1, None, closed="left")],
+    "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
+    "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
+    "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
+    "algorithm": [StrOptions({"auto", *ALGORITHMS}), HasMethods("run")],
+    "refine": ["boolean"],
+    "relax": ["boolean"],
+    "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
+    "trim": [Interval(Real, 0, 1, closed="both")],
+    "max_rows": [None, Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [None, Integral],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
 
 
 def _has_histograms(estimator):
@@ -44,20 +70,34 @@ class TAOClustering(TreeClustering):
     Parameters
     ----------
     n_clusters : int, default=8
-    lambda_ : float >= 0, default=10
+        Clusters; not used with ``objective="labels"``, which has as many as there are labels.
+    lambda_ : "auto" or float >= 0, default="auto"
         Price of sum_i ||w_i||_1 over the tree's nodes, in the units of the objective: larger
-        values give fewer features and leaves and a higher cost. It scales with the number of
-        rows and with the scale of the data; try powers of ten, or :func:`tao_path`. With
-        ``split="axis"`` it is the price of a test.
+        values give fewer features and leaves and a higher cost. "auto" follows a path of ten
+        values and takes the knee of cost and size, as ``knee(tao_path(X))`` does, in the time of
+        two or three single fits. A number is the paper's lambda, which scales with the number of
+        rows and with the scale of the data. With ``split="axis"`` it is the price of a test, and
+        "auto" is none; in the penalty method "auto" is where knees mostly are.
     depth : int >= 0, default=5
         Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it. Axis-aligned
         trees may be deeper, with as many leaves.
-    objective : {"kmeans", "spherical", "kmedians", "kmedoids"} or Objective, default="kmeans"
+    objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
+            default="kmeans"
         Cost of a clustering: squared Euclidean, cosine or L1 distance to the centre, or Euclidean
         distance to a row (:class:`tao_cluster.objectives.KMedoids` takes other metrics).
-    split : {"oblique", "axis"}, default="oblique"
+        "labels": ``fit(X, y)`` explains labels y of any kind; the cost is the weight of the rows
+        that the tree puts elsewhere.
+    split : {"oblique", "axis"} or SplitKind, default="oblique"
         Tests of weighted sums, or of single features, which are solved exactly and start from
-        ExKMC.
+        ExKMC. Thresholds of single features lie halfway between the rows on their two sides;
+        :class:`AxisAligned(midpoints=False) <tao_cluster.split_kinds.AxisAligned>` has values of
+        rows instead.
+    standardize : bool, default=False
+        Whether columns of X are centred and brought to unit spread (sparse ones to unit spread
+        alone) before anything else, for distances between rows, unless there is an embedding, and
+        for lambda alike. Recommended where columns have units. The tree, its centres and all that
+        is shown stay in the units of X, as does a `reference` or `init` that is given; costs and
+        lambda are those of the standardised columns. X is copied once.
     penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
         What disagreement of a row with the tree costs. "squared" gives leaves with a histogram
         over the clusters, shown by `predict_proba`, and is for the penalty method.
@@ -72,7 +112,8 @@ class TAOClustering(TreeClustering):
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
-        ``cluster_centers_``, or the centres.
+        ``cluster_centers_`` or ``means_``, or the centres. Of an estimator with ``labels_`` alone
+        (-1 for noise) the objective makes centres.
     n_init : int, default=4
         Initial trees. Each gets a few passes, and the one of least objective (4), the cost plus
         lambda sum_i ||w_i||_1, is followed. Results depend much on the initial tree. Builders
@@ -83,6 +124,14 @@ class TAOClustering(TreeClustering):
     max_cost_increase : float, optional
         Instead of `lambda_`: the fewest parameters with at most so many percent above the cost
         of the free clustering.
+    validation : float in (0, 1) or array of rows, optional
+        Rows on which a goal, or the knee, is judged: a share of the rows drawn at random, or
+        numbers or a mask of rows of X. A path over the others is followed to choose lambda, then
+        one over all rows. Default: trees are judged by the rows that they were fitted to.
+    max_leaves : int, optional
+        Most leaves. Oblique trees start with no more; axis-aligned ones grow to so many, where
+        that pays, whatever they start from. Default: 2 ** depth, or those of the tree that `init`
+        gives; of axis-aligned trees at least n_clusters.
     algorithm : {"auto", "direct", "penalty"}, DirectForm or PenaltyMethod, default="auto"
         "auto" is "direct", or "penalty" where the node solver takes no instance weights or
         the penalty asks for histogram leaves, which the direct form cannot do with. The mu
@@ -116,7 +165,7 @@ class TAOClustering(TreeClustering):
         is called from one thread, since it draws from the generator of the whole process, and so
         is BLAS, whose results depend on the number of its threads.
     random_state : int, RandomState instance or None, default=None
-        Seed of the free clustering, of the initial trees and of samples of the rows. The same int
+        Seed of the free clustering, of initial trees and of samples of the rows. The same int
         gives the same tree.
     verbose : int, default=0
         1 shows a progress bar.
@@ -135,6 +184,11 @@ class TAOClustering(TreeClustering):
         Percent by which `inertia_` exceeds `free_inertia_`.
     node_counts_ : float64 array of shape (n_nodes,)
         Rows, or their weight, that reach each node of `tree_`.
+    split_spreads_ : float64 array of shape (n_nonzero,)
+        Standard deviation of each feature of each test over the rows of its node, beside
+        ``tree_.split_weights``: |weight| times spread ranks features wherever trees are shown.
+    split_gaps_ : float64 array of shape (n_nodes,)
+        How far above the threshold of a test of one feature the next row lies, NaN elsewhere.
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict
@@ -146,7 +200,14 @@ class TAOClustering(TreeClustering):
     n_iter_ : int
         Number of records.
     best_lambda_ : float
-        The lambda of `tree_`: `lambda_`, or what the search for a goal ended with.
+        The lambda of `tree_`: `lambda_`, or what was chosen.
+    validation_cost_increase_ : float
+        With `validation` alone: percent on the rows held out, of the tree by which lambda was
+        chosen, which had not seen them.
+    classes_ : array of shape (n_clusters,)
+        With ``objective="labels"`` alone: the labels that there are, sorted, which `labels_` and
+        `predict` give and the leaves of `tree_` number. `cluster_centers_` and `free_centers_`
+        are then means of the rows of X.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -165,25 +226,8 @@ class TAOClustering(TreeClustering):
     it may have, optimised, and rid of the tests that save least, as long as that helps. This
     regrowth is ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way.
 
-    *Lambda* has the units of the cost, on unscaled sums over rows. In the direct form 10 suits
-    some thousand rows of unit spread; `max_cost_increase` or :func:`tao_path` spare the search.
-
-    *Penalty method.* Where the paper leaves something open:
-
-    - It defines the 0/1 penalty and the squared error with histogram leaves, and does not say
-      which its tables use. Here: 0/1. Its grid of lambda is {100, 10, 5, 1, 0.5, 0.1}.
-    - For lambda > 0 its figure 2 starts from a tree without weights, its section 9.1 from a
-      direct fit to the free assignment. Here: the direct fit, with strength lambda over the
-      mean price of a mismatch: by how much a row's second nearest free centre is farther away
-      than its nearest.
-    - An update of a node is kept only if 0/1 loss + strength ||w||_1 falls, so no tree step
-      raises eq. (8). The first `tao_iter` passes of the direct fit keep every update, since
-      the initial weights have a scale of their own, and the best of these trees goes on.
-    - With lambda > 0 the tree collapses while mu is small. Nodes that no row reaches, and those
-      with zero weights, keep their parameters until the end, so that they return as mu grows.
-    - The result is the tree with the least objective (4) on the path; the paper takes the last.
-      The two are mostly the same, but mu_0 is a least value over all rows: one row near the
-      border of two clusters makes it tiny, and the tree can collapse for good.
+    *Penalty method.* What the paper leaves open, and what was chosen, is said in the notes of
+    :class:`tao_cluster.PenaltyMethod`.
 
     *Trimming* (`trim`) is ours; 0 turns it off. `history_` is before trimming.
 
@@ -207,48 +251,30 @@ class TAOClustering(TreeClustering):
     >>> from sklearn.datasets import load_iris
     >>> from tao_cluster import TAOClustering
     >>> X = load_iris().data
-    >>> model = TAOClustering(n_clusters=3, lambda_=0.5, depth=2, random_state=0).fit(X)
+    >>> model = TAOClustering(n_clusters=3, depth=2, random_state=0).fit(X)
     >>> model.tree_.n_leaves
     3
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "lambda_": [Interval(Real, 0, None, closed="left")],
-        "depth": [Interval(Integral, 0, None, closed="left")],
-        "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
-        "split": [StrOptions(set(SPLIT_KINDS))],
-        "penalty": [StrOptions(set(PENALTIES)), HasMethods(["leaf", "table"])],
-        "init": [StrOptions(set(NAMES)), Tree, HasMethods("build")],
-        "reference": [None, "array-like", HasMethods("fit")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_parameters": [None, Interval(Integral, 1, None, closed="left")],
-        "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
-        "algorithm": [StrOptions({"auto", *ALGORITHMS}), HasMethods("run")],
-        "refine": ["boolean"],
-        "relax": ["boolean"],
-        "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
-        "trim": [Interval(Real, 0, 1, closed="both")],
-        "max_rows": [None, Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar[dict] = _CONSTRAINTS
 
     def __init__(
         self,
         n_clusters=8,
         *,
-        lambda_=10.0,
+        lambda_="auto",
         depth=5,
         objective="kmeans",
         split="oblique",
+        standardize=False,
         penalty="zero-one",
         init="auto",
         reference=None,
         n_init=4,
         max_parameters=None,
         max_cost_increase=None,
+        validation=None,
+        max_leaves=None,
         algorithm="auto",
         refine=True,
         relax=True,
@@ -264,12 +290,15 @@ class TAOClustering(TreeClustering):
         self.depth = depth
         self.objective = objective
         self.split = split
+        self.standardize = standardize
         self.penalty = penalty
         self.init = init
         self.reference = reference
         self.n_init = n_init
         self.max_parameters = max_parameters
         self.max_cost_increase = max_cost_increase
+        self.validation = validation
+        self.max_leaves = max_leaves
         self.algorithm = algorithm
         self.refine = refine
         self.relax = relax
@@ -281,7 +310,7 @@ class TAOClustering(TreeClustering):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None):
+    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
         method = self._method()
         method.check_path()
@@ -292,11 +321,12 @@ class TAOClustering(TreeClustering):
             )
             if not lambdas[0] > 0:
                 raise ValueError("lambdas must be positive.")
-        return list(until_interrupted(self._models(method, lambdas, X, sample_weight, embedding)))
+        arguments = (X, y, sample_weight, embedding)
+        return list(until_interrupted(self._models(method, lambdas, *arguments)))
 
-    def _models(self, method, lambdas, X, sample_weight, embedding):
+    def _models(self, method, lambdas, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""
-        inputs, rows, problem = self._freeze(method, X, sample_weight, embedding)
+        inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
         for lambda_, result in method.fit_path(problem, lambdas):
             model = copy.copy(self).set_params(lambda_=lambda_)
             model._store(X, inputs, rows, problem, result)
@@ -324,57 +354,3 @@ class TAOClustering(TreeClustering):
         """
         leaves = self.apply(X)
         return self.tree_.leaf_value[leaves]
-
-
-def tao_path(
-    X,
-    n_clusters=8,
-    lambdas=None,
-    depth=5,
-    *,
-    sample_weight=None,
-    embedding=None,
-    **parameters,
-):
-    """Fit trees along growing lambda, each from the tree before.
-
-    The initial trees, the conversion of X and the reference are shared, and a warm start needs
-    few steps, so that ten trees cost about as much as two or three fits.
-
-    Parameters
-    ----------
-    X : array-like or CSR matrix of shape (n, d)
-    n_clusters : int, default=8
-    lambdas : array-like of positive floats, default None
-        They are sorted. None chooses ten from the data, from a nearly free tree to one with
-        about a leaf a cluster and a feature or two a node.
-    depth : int, default=5
-    sample_weight, embedding
-        As for :meth:`TAOClustering.fit`.
-    **parameters
-        Further parameters of :class:`TAOClustering`: `n_init`, `reference`, `random_state`, ...
-        `algorithm` must stay the direct form.
-
-    Returns
-    -------
-    list of TAOClustering
-        Fitted, in order of `lambda_`. Their `history_` goes from the start of the path to them.
-
-    Raises
-    ------
-    ValueError
-        If `lambdas` are not positive and finite, if a goal is given (choose by :func:`knee`), or
-        for the reasons of `TAOClustering.fit`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tao_cluster import tao_path
-    >>> models = tao_path(load_iris().data, 3, depth=2, random_state=0)
-    >>> sizes = [model.tree_.n_parameters for model in models]
-    >>> sizes[0] > sizes[-1]
-    True
-    """
-    return TAOClustering(n_clusters, depth=depth, **parameters).fit_path(
-        X, lambdas, sample_weight, embedding
-    )

@@ -8,6 +8,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster import TAOClustering, Tree
+from tao_cluster.core.tree import tree_of as fitted_tree_of
+from tao_cluster.inspection.columns import shown
 from tao_cluster.problem.problem import Problem
 from tao_cluster.search.state import History, Search
 from tao_cluster.solvers import NodeProblem
@@ -35,6 +37,11 @@ def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
         threshold.append(float(rng.integers(-2, 3)))
         label.append(-1)
     return Tree.from_splits(left, right, splits, threshold, label, n_features)
+
+
+def tree_of(model):
+    """The tree that exports show of a Tree, an estimator or a pipeline."""
+    return fitted_tree_of(shown(model)[0])
 
 
 def solve(bound, *terms, **options):

@@ -17,6 +17,8 @@ ROOMS = ("core", "problem", "greedy", "solvers", "search", "estimators", "inspec
 ESTIMATORS = {
     "tao_cluster.base",
     "tao_cluster.estimator",
+    "tao_cluster.paths",
+    "greedy.cart",
     "greedy.estimators",
     "greedy.exkmc",
     "greedy.exshallow_search",

@@ -16,6 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from tao_cluster import TAOClustering
 from tao_cluster.inspection.measures import cost_increase
 
+# scikit-learn's checks and small() have trees of few leaves and one lambda for all data.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{sentence}")
+    for sentence in ("The tree has lost", "A tree of at most", "lambda_=")
+]
+
 
 @parametrize_with_checks(
     [TAOClustering(), TAOClustering(n_clusters=3, lambda_=0.1, depth=2, n_init=2)],

@@ -2,7 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_array
 
 FLOATS = [np.float64, np.float32]
@@ -79,6 +79,12 @@ def variances(X):
     for start in range(0, len(X), _MOMENT_ROWS):  # X.var() would take a copy of X
         squares += ((X[start : start + _MOMENT_ROWS] - mean) ** 2).sum(axis=0)
     return squares / len(X)
+
+
+def ranges(X):
+    """Least and largest value of each column, zeros of sparse X included: two float arrays."""
+    low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    return low.astype(np.float64), high.astype(np.float64)
 
 
 def power_of_two(size):

@@ -9,13 +9,14 @@ rows are put into one order.
 import numpy as np
 import scipy.sparse as sp
 
+from .matrices import ranges
 from .routing import kernel_view, project
 
 _BLOCK_ROWS = 1024
 _LARGEST_WHOLE = 2**53
 
 
-def distinct_rows(X, space, weight, n_jobs=1):
+def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
     """Rows that stand for all rows equal to them, and the weights of these together.
 
     Parameters
@@ -24,6 +25,8 @@ def distinct_rows(X, space, weight, n_jobs=1):
         Rows are equal if they are in both; `space` may be X itself.
     weight : float64 array of shape (n,), positive
     n_jobs : int, threads
+    in_spreads : bool, default=False
+        Whether the order of the rows is to be the same in all units of the columns of X.
 
     Returns
     -------
@@ -32,7 +35,7 @@ def distinct_rows(X, space, weight, n_jobs=1):
     group : int array of shape (n,), which of `rows` each row is equal to; None with them
     """
     parts = [X] if space is X else [X, space]
-    keys = [_keys(part, n_jobs) for part in parts]
+    keys = [_keys(part, n_jobs, in_spreads and part is X) for part in parts]
     order = np.lexsort(keys[::-1])
     is_new = _is_new(parts, keys, order)
     if is_new.all() and np.all(weight == 1):
@@ -59,13 +62,30 @@ def _is_new(parts, keys, order):
     return is_new
 
 
-def _keys(X, n_jobs):
+def _keys(X, n_jobs, in_spreads=False):
     """A number a row, the same for equal rows wherever they are: a random projection."""
     direction = np.random.RandomState(0).uniform(0.5, 1.0, X.shape[1])
+    if in_spreads:
+        return _keys_in_spreads(X, direction)
     if sp.issparse(X):
         return X @ direction  # one sum a row, in the order of its columns
     every_column = np.arange(X.shape[1], dtype=np.int32)
     return project(kernel_view(X), np.arange(X.shape[0]), every_column, direction, n_jobs)
+
+
+def _keys_in_spreads(X, direction):
+    """The projection of columns that are brought to the range 0..1 (sparse: of that length)."""
+    low, high = ranges(X)
+    span = high - low
+    factors = direction / np.where(span > 0, span, 1.0)
+    if sp.issparse(X):
+        return X @ factors
+    keys = np.empty(len(X))
+    for start in range(0, len(X), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        # Row by row in memory, so that equal rows have equal sums.
+        keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
+    return keys
 
 
 def _are_equal(X, a, b):

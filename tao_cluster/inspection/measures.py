@@ -1,6 +1,7 @@
 """Measures of a clustering tree: what it costs and how much there is to read."""
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from scipy.stats import entropy
 
@@ -9,6 +10,7 @@ from ..problem.reference import cost_increase
 from .report import check_weight
 
 __all__ = [
+    "adjusted_rand_index",
     "cost_increase",
     "feature_usage",
     "normalized_mutual_information",
@@ -65,16 +67,60 @@ def normalized_mutual_information(labels, reference_labels, sample_weight=None):
     >>> normalized_mutual_information([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
-    weight = check_weight(sample_weight, len(labels))
-    rows = np.unique(labels, return_inverse=True)[1]
-    columns = np.unique(reference_labels, return_inverse=True)[1]
-    joint = sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of a pair
+    joint = _joint_weights(labels, reference_labels, sample_weight)
     of_labels, of_reference = (entropy(np.asarray(joint.sum(axis=a)).ravel()) for a in (1, 0))
     mean = (of_labels + of_reference) / 2
     if mean == 0:
         return 1.0
     shared = of_labels + of_reference - entropy(joint.data)
     return float(np.clip(shared / mean, 0.0, 1.0))
+
+
+def adjusted_rand_index(labels, reference_labels, sample_weight=None):
+    """Agreement of two clusterings: pairs of rows on which they agree, beyond chance.
+
+    The index of Hubert & Arabie (1985), as in scikit-learn, with weights: weight 2 is the row
+    twice.
+
+    Parameters
+    ----------
+    labels, reference_labels : int arrays of shape (n,)
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    float; 1 for the same partition, about 0 for independent ones
+
+    Examples
+    --------
+    >>> adjusted_rand_index([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    >>> adjusted_rand_index([0, 0, 1, 1], [0, 0, 0, 1])
+    0.0
+    """
+    joint = _joint_weights(labels, reference_labels, sample_weight)
+    both = _pairs(joint.data)
+    of_labels, of_reference = (_pairs(np.asarray(joint.sum(axis=a))) for a in (1, 0))
+    expected = of_labels * of_reference / _pairs(joint.sum()) if joint.sum() > 1 else 0.0
+    most = (of_labels + of_reference) / 2
+    if most == expected:
+        return 1.0
+    return float((both - expected) / (most - expected))
+
+
+def _joint_weights(labels, reference_labels, sample_weight):
+    """Weight of the rows of every pair of clusters: CSR, without the pairs that have none."""
+    weight = check_weight(sample_weight, len(labels))
+    rows, columns = (
+        pd.factorize(np.asarray(each), use_na_sentinel=False)[0]
+        for each in (labels, reference_labels)
+    )
+    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of a pair
+
+
+def _pairs(weights):
+    """Number of pairs within groups of rows of these weights."""
+    return float(np.sum(weights * (np.asarray(weights) - 1)) / 2)
 
 
 def feature_usage(tree, X, sample_weight=None):

@@ -4,24 +4,32 @@ import math
 
 import numpy as np
 
+from ..core.matrices import check_rows
+from ..core.routing import kernel_view
 from ..core.tree import tree_of
+from ..core.tree.spreads import split_gaps, split_spreads
+from .columns import numbers_of, shown
+from .tolerances import tolerances
 
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
 
-def report(model, X=None, *, feature_names=None, sample_weight=None):
+def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
     """What there is to show of a tree, as lists, dicts, numbers and strings.
 
     Parameters
     ----------
-    model : Tree, or fitted estimator with `tree_`
+    model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     X : array-like or sparse matrix of shape (n, n_features), optional
         Rows to count. Default: the rows an estimator was fitted to; a Tree has none.
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     sample_weight : array-like of shape (n,), optional
         Weights of the rows of X; weight 2 is the row twice.
+    scaled : bool, default=False
+        Whether weights are shown times the spread of their feature, as `shown` holds them; then
+        they can be compared where features have different units.
 
     Returns
     -------
@@ -32,17 +40,28 @@ def report(model, X=None, *, feature_names=None, sample_weight=None):
         - `summary`: n_features, n_clusters, n_nodes, n_leaves, depth, n_parameters, n_nonzero,
           features_per_split, used_features (list of `feature`, `name`), count (rows, or their
           weight), and of an estimator cost_increase (percent; None where it is infinite),
-          inertia, free_inertia and lambda.
+          inertia, free_inertia and lambda;
+          explains_labels (whether labels were given: cost_increase is then the percentage of rows
+          that have another one).
         - `nodes`: one dict a node, in the order of their numbers: id, parent, depth, children
           ([left, right]; empty at a leaf), is_leaf, terms (list of `feature`, `name`,
-          `weight`, largest weights first), threshold, cluster and histogram of a leaf, count and
-          share of the rows that reach it.
-        - `clusters`: one dict a cluster: cluster, leaves, size (rows, or their weight), share.
+          `weight`, `spread`, `shown`, largest effects first), threshold, tolerance (how far what
+          texts show of it may be from it, in units of the feature or sum), cluster, its name and
+          the histogram of a leaf, count and share of the rows that reach it, counted
+          ("rows"; "labelled rows" where the fit left out rows without a label).
+        - `clusters`: one dict a cluster: cluster, name, leaves, size (rows, or their weight),
+          share.
+
+        The *spread* of a feature at a node is its standard deviation over the node's rows, its
+        *effect* |weight| times spread. Where no rows are known (a Tree without X, a node that no
+        row reaches) spread is None and the effect |weight|. `shown` is the weight as texts and
+        pictures give it: itself, or with `scaled` times the spread where that is known.
 
     Raises
     ------
     ValueError
-        If X, `feature_names` or `sample_weight` do not fit.
+        If X, `feature_names` or `sample_weight` do not fit, or if `scaled` meets a tree without
+        rows.
     TypeError
         If `model` is neither a Tree nor an estimator with one.
 
@@ -54,45 +73,29 @@ def report(model, X=None, *, feature_names=None, sample_weight=None):
     ...                         [0.5, 0, 0], [-1, 0, 1], n_features=1)
     >>> facts = report(tree, [[0.0], [1.0], [2.0], [3.0]], feature_names=["width"])
     >>> facts["nodes"][0]["terms"], facts["nodes"][0]["threshold"]
-    ([{'feature': 0, 'name': 'width', 'weight': 1.0}], 0.5)
+    ([{'feature': 0, 'name': 'width', 'weight': 1.0, 'spread': 1.11803399, 'shown': 1.0}], 0.5)
     >>> [(part["cluster"], part["size"], part["share"]) for part in facts["clusters"]]
     [(0, 1.0, 0.25), (1, 3.0, 0.75)]
     """
+    model, names = shown(model, feature_names)
     tree = tree_of(model)
-    names = names_of(model, feature_names)
-    counts = _node_counts(model, tree, X, sample_weight)
-    nodes = [_node(tree, i, names, counts) for i in range(tree.n_nodes)]
+    counts, spreads, gaps = _of_rows(model, tree, X, sample_weight)
     n_clusters = _n_clusters(model, tree)
+    labels = cluster_names(model, n_clusters)
+    nodes = [
+        _node(tree, i, counts, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
+        for i in range(tree.n_nodes)
+    ]
+    allowed = tolerances(tree, nodes, gaps)
+    counted = _counted(model) if X is None else "rows"
+    nodes = [n | {"tolerance": allowed.get(n["id"]), "counted": counted} for n in nodes]
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "summary": _summary(model, tree, names, n_clusters, nodes[0]["count"]),
         "nodes": nodes,
-        "clusters": _clusters(nodes, n_clusters),
+        "clusters": _clusters(nodes, labels),
     }
-
-
-def names_of(model, feature_names=None):
-    """Feature names as given, else those seen in fit, else x0, x1, ...: list of str."""
-    if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
-    return check_feature_names(feature_names, tree_of(model).n_features)
-
-
-def check_feature_names(feature_names, n_features):
-    """List of names; x0, x1, ... by default.
-
-    Raises
-    ------
-    ValueError
-        If the number of names is not `n_features`.
-    """
-    if feature_names is None:
-        return [f"x{j}" for j in range(n_features)]
-    names = [str(name) for name in feature_names]
-    if len(names) != n_features:
-        raise ValueError(f"Got {len(names)} feature names for {n_features} features.")
-    return names
 
 
 def check_weight(sample_weight, n_rows):
@@ -111,26 +114,109 @@ def check_weight(sample_weight, n_rows):
     return weight
 
 
-def sorted_terms(indices, weights, names):
-    """Terms of a weighted sum, largest weights first: list of {feature, name, weight}."""
-    order = np.lexsort((indices, -np.abs(weights)))
+def cluster_names(model, n_clusters):
+    """Names of the clusters: "cluster 0", ..., or the labels that the model explains.
+
+    Parameters
+    ----------
+    model : Tree, or fitted estimator; one with `classes_` has labels of its own
+    n_clusters : int
+
+    Returns
+    -------
+    list of str
+    """
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return [f"cluster {k}" for k in range(n_clusters)]
+    return [label if isinstance(label, str) else f"class {label}" for label in classes]
+
+
+def spreads_of(model):
+    """Spreads of the rows that an estimator was fitted to; None if it has none."""
+    return getattr(model, "split_spreads_", None)
+
+
+def gaps_of(model):
+    """Gaps to the next rows of those that an estimator was fitted to; None if it has none."""
+    return getattr(model, "split_gaps_", None)
+
+
+def terms_at(tree, node, names, spreads=None, scaled=False):
+    """Terms of the sum that a node tests, largest effects first; see :func:`report`.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    names : list of str
+    spreads : float64 array of shape (n_nonzero,), optional
+    scaled : bool
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    ValueError
+        If terms are to be scaled by spreads that are not known.
+    """
+    if spreads is not None:
+        spreads = spreads[tree.split_indptr[node] : tree.split_indptr[node + 1]]
+    elif scaled:
+        raise ValueError(
+            "scaled=True multiplies weights by the spread of their feature over rows: give X, or a "
+            "fitted estimator."
+        )
+    return sorted_terms(*tree.split(node), names, spreads, scaled)
+
+
+def sorted_terms(indices, weights, names, spreads=None, scaled=False):
+    """Terms of one weighted sum, largest effects first, ties to the lowest feature."""
+    weights = np.asarray(weights, dtype=np.float64)
+    spreads = np.full(len(weights), np.nan) if spreads is None else spreads
+    factors = np.where(np.isnan(spreads), 1.0, spreads)
+    shown = weights * factors if scaled else weights
     return [
-        {"feature": int(indices[s]), "name": names[indices[s]], "weight": float(weights[s])}
-        for s in order
+        {
+            "feature": int(indices[s]),
+            "name": names[indices[s]],
+            "weight": float(weights[s]),
+            "spread": None if np.isnan(spreads[s]) else float(spreads[s]),
+            "shown": float(shown[s]),
+        }
+        for s in np.lexsort((indices, -np.abs(weights) * factors))
     ]
 
 
-def _node_counts(model, tree, X, sample_weight):
-    """Rows, or their weight, that reach each node; None if no rows are known."""
+def effect(term):
+    """Weight times spread of a term, where that is known, with the sign of the weight."""
+    return term["weight"] * (1.0 if term["spread"] is None else term["spread"])
+
+
+def _counted(model):
+    """What the counts of a fit are of: rows, or only those with a label."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return "rows"
+    given = getattr(model, "free_labels_", classes)
+    return "labelled rows" if {*given.tolist()} - {*classes.tolist()} else "rows"
+
+
+def _of_rows(model, tree, X, sample_weight):
+    """Rows, or their weight, that reach each node, spreads and gaps; None without rows."""
     if X is None:
         if sample_weight is not None:
             raise ValueError("sample_weight needs the rows X that it weighs.")
-        return getattr(model, "node_counts_", None)
+        return getattr(model, "node_counts_", None), spreads_of(model), gaps_of(model)
     leaves = model.apply(X)
-    return tree.node_counts(leaves, check_weight(sample_weight, len(leaves)))
+    weight = check_weight(sample_weight, len(leaves))
+    rows = tree, kernel_view(check_rows(numbers_of(model, X))), leaves, weight
+    return tree.node_counts(leaves, weight), split_spreads(*rows), split_gaps(*rows)
 
 
-def _node(tree, i, names, counts):
+def _node(tree, i, counts, labels):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
     value = tree.leaf_value
@@ -140,9 +226,9 @@ def _node(tree, i, names, counts):
         "depth": int(tree.depth[i]),
         "children": [] if is_leaf else children,
         "is_leaf": is_leaf,
-        "terms": sorted_terms(*tree.split(i), names),
         "threshold": None if is_leaf else float(tree.threshold[i]),
         "cluster": int(tree.leaf_label[i]) if is_leaf else None,
+        "name": labels[tree.leaf_label[i]] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
         "count": None if counts is None else float(counts[i]),
         "share": None if counts is None else float(counts[i] / counts[0]),
@@ -151,8 +237,10 @@ def _node(tree, i, names, counts):
 
 def _n_clusters(model, tree):
     """Clusters there are, also those that no leaf has."""
-    value, centers = tree.leaf_value, getattr(model, "cluster_centers_", ())
-    return max(int(tree.leaf_label.max()) + 1, len(centers), 0 if value is None else len(value[0]))
+    sets = (getattr(model, name, None) for name in ("cluster_centers_", "classes_"))
+    sets = [*sets, None if tree.leaf_value is None else tree.leaf_value[0]]
+    sizes = [len(values) for values in sets if values is not None]
+    return max(int(tree.leaf_label.max()) + 1, *sizes, 0)
 
 
 def _summary(model, tree, names, n_clusters, count):
@@ -171,6 +259,7 @@ def _summary(model, tree, names, n_clusters, count):
         "inertia": _number(model, "inertia_"),
         "free_inertia": _number(model, "free_inertia_"),
         "lambda": _number(model, "best_lambda_"),
+        "explains_labels": getattr(model, "classes_", None) is not None,
     }
 
 
@@ -180,14 +269,15 @@ def _number(model, attribute):
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _clusters(nodes, n_clusters):
+def _clusters(nodes, labels):
     parts = []
-    for k in range(n_clusters):
+    for k, name in enumerate(labels):
         leaves = [node for node in nodes if node["cluster"] == k]
         is_counted = nodes[0]["count"] is not None
         parts.append(
             {
                 "cluster": k,
+                "name": name,
                 "leaves": [leaf["id"] for leaf in leaves],
                 "size": math.fsum(leaf["count"] for leaf in leaves) if is_counted else None,
                 "share": math.fsum(leaf["share"] for leaf in leaves) if is_counted else None,

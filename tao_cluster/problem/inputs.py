@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from ..core.matrices import check_rows, rows_of
 from ..core.repeats import distinct_rows
+from .objectives.labels import encode
 from .reference import nearest_center
 
 # Of all rows together: costs are weights times squares, and must not overflow.
@@ -33,6 +35,37 @@ def check_sample_weight(sample_weight, X):
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
+def label_column(y, n_rows, classes=None):
+    """Numbers of labels as a column; see :func:`.objectives.labels.encode`.
+
+    Returns
+    -------
+    float64 array of shape (n_rows, 1), -1 without a label
+    array of shape (k,), the labels that there are, or the given ones
+
+    Raises
+    ------
+    ValueError
+        If y is missing or has another number of rows.
+    """
+    if y is None:
+        raise ValueError('objective="labels" explains labels: give them as y, one a row.')
+    codes, classes = encode(y, classes)
+    if len(codes) != n_rows:
+        raise ValueError(f"y has {len(codes)} labels, X has {n_rows} rows.")
+    return codes[:, None].astype(np.float64), classes
+
+
+def _fitting_weight(sample_weight, X):
+    """Weights of the rows of a fit, of which some are positive."""
+    weight = check_sample_weight(sample_weight, X)
+    if not weight.any():
+        raise ValueError("sample_weight must have at least one positive entry.")
+    if not weight.sum() < _LARGEST_WEIGHT:
+        raise ValueError(f"sample_weight must sum to less than {_LARGEST_WEIGHT:g}.")
+    return weight
+
+
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What `fit` was given, checked.
@@ -43,14 +76,19 @@ class Inputs:
     space : array or CSR matrix of shape (n, m), the embedding, or X, the same object
     weight : float64 array of shape (n,)
     present : bool array of shape (n,), the rows of positive weight
+    n_clusters : int
     has_embedding : bool, whether one was given
+    classes : array of shape (n_clusters,), optional
+        The labels that are to be explained; then the space is the column of their numbers.
     """
 
     X: Any
     space: Any
     weight: np.ndarray
     present: np.ndarray
-    has_embedding: bool
+    n_clusters: int
+    has_embedding: bool = False
+    classes: np.ndarray | None = None
 
     @classmethod
     def of(cls, X, sample_weight, embedding, n_clusters, estimator):
@@ -64,26 +102,45 @@ class Inputs:
         """
         X = check_rows(X, "X", estimator)
         space = X if embedding is None else check_embedding(embedding, X.shape[0])
-        weight = check_sample_weight(sample_weight, X)
-        if not weight.any():
-            raise ValueError("sample_weight must have at least one positive entry.")
-        if not weight.sum() < _LARGEST_WEIGHT:
-            raise ValueError(f"sample_weight must sum to less than {_LARGEST_WEIGHT:g}.")
+        weight = _fitting_weight(sample_weight, X)
         present = weight > 0
         if present.sum() < n_clusters:
             raise ValueError(
                 f"n_samples={present.sum()} should be >= n_clusters={n_clusters}"
                 f"{'' if present.all() else ' (rows of weight 0 are not counted)'}."
             )
-        return cls(X, space, weight, present, embedding is not None)
+        return cls(X, space, weight, present, n_clusters, embedding is not None)
 
-    def merge(self, n_jobs):
-        """The distinct rows of positive weight; those given where they are all that."""
+    @classmethod
+    def of_labels(cls, X, y, sample_weight, estimator):
+        """Check the arguments of a fit to labels; rows without a label count as absent.
+
+        Raises
+        ------
+        ValueError
+            As `of`, or if y is missing, has another number of rows or no label at all.
+        """
+        X = check_rows(X, "X", estimator)
+        weight = _fitting_weight(sample_weight, X)
+        column, classes = label_column(y, X.shape[0])
+        present = (weight > 0) & (column[:, 0] >= 0)
+        if not present.any():
+            raise ValueError("y has no labels: every row of positive weight is noise.")
+        used = np.unique(column[present, 0].astype(np.intp))
+        if len(used) < len(classes):  # others are of rows of weight 0
+            column, classes = label_column(y, X.shape[0], classes[used])
+        return cls(X, column, weight, present, len(classes), classes=classes)
+
+    def merge(self, n_jobs, in_spreads=False):
+        """The distinct rows of positive weight; those given where they are all that.
+
+        With `in_spreads`, in an order that is the same in all units of the columns of X.
+        """
         X, space, weight = self.X, self.space, self.weight
         if not self.present.all():
             X, space = rows_of(X, space, self.present)
             weight = weight[self.present]
-        rows, weight, group = distinct_rows(X, space, weight, n_jobs)
+        rows, weight, group = distinct_rows(X, space, weight, n_jobs, in_spreads)
         if rows is not None:
             X, space = rows_of(X, space, rows)
         row_of_input = None
@@ -111,6 +168,46 @@ class MergedRows:
     weight: np.ndarray
     row_of_input: np.ndarray | None
 
+    def held_out(self, validation, n_clusters, random_state):
+        """The distinct rows on which a choice between trees is made.
+
+        Parameters
+        ----------
+        validation : None, float or array
+            A share of the distinct rows, drawn at random; or rows of the input, by number or as
+            a mask: all that are equal to one of them are held out.
+        n_clusters : int
+        random_state : int, RandomState instance or None
+
+        Returns
+        -------
+        bool array, or None
+
+        Raises
+        ------
+        ValueError
+            If no row would be held out, or fewer left than clusters.
+        """
+        if validation is None:
+            return None
+        n_rows = len(self.weight)
+        mask = np.zeros(n_rows, dtype=bool)
+        if np.ndim(validation) == 0:
+            n_held_out = round(validation * n_rows)
+            rng = check_random_state(random_state)
+            mask[rng.choice(n_rows, n_held_out, replace=False)] = True
+        else:
+            n_input = n_rows if self.row_of_input is None else len(self.row_of_input)
+            rows = _row_numbers(validation, n_input)
+            rows = rows if self.row_of_input is None else self.row_of_input[rows]
+            mask[rows[rows >= 0]] = True
+        if not mask.any() or n_rows - mask.sum() < n_clusters:
+            raise ValueError(
+                f"validation holds out {mask.sum()} of {n_rows} distinct rows; some must be held "
+                f"out and at least {n_clusters} be left, one a cluster."
+            )
+        return mask
+
     def expand(self, values, absent, of_absent):
         """Values of the rows of the input, from those of the distinct rows.
 
@@ -128,8 +225,28 @@ class MergedRows:
         return expanded
 
 
+def _row_numbers(rows, n_rows):
+    """Numbers of rows, of numbers or a mask."""
+    rows = np.asarray(rows)
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        return np.flatnonzero(rows)
+    is_number = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not is_number or not np.all((rows >= -n_rows) & (rows < n_rows)):
+        raise ValueError(
+            f"validation must be a share, numbers of rows in 0..{n_rows - 1}, or a mask of "
+            f"{n_rows} truth values."
+        )
+    return rows % n_rows
+
+
 def free_labels_of(problem, rows):
-    """Nearest free centre of some further rows; -1 for all if the objective refuses them."""
+    """Nearest free centre of some further rows; -1 for all if the objective refuses them.
+
+    Labels are what they are, -1 where the tree explains none such.
+    """
+    if problem.objective.explains_labels:
+        labels = rows[:, 0].astype(np.intp)
+        return np.where(labels < problem.n_clusters, labels, -1)
     try:
         data = problem.objective.prepare(rows)
     except ValueError:

@@ -1,6 +1,7 @@
 """The problem of a fit: what a tree is to explain. It stays as it is from input to result."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ import numpy as np
 from ..core.matrices import row_blocks, rows_of
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
-from .reference import FreeClustering, free_clustering
+from .reference import FreeClustering, cost_increase, free_clustering, nearest_center
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +28,12 @@ class Problem:
     data : result of ``objective.prepare(space)``
     weight : float64 array of shape (n,), positive
     free : FreeClustering
+    reference, random_state
+        What `free` was found by; see :func:`.reference.free_clustering`.
+    held_out : bool array of shape (n,), optional
+        Rows on which a choice between trees is to be made, which the trees have not seen.
+    scaling : Scaling, optional
+        What has made X of the user's columns.
     """
 
     X: Any
@@ -33,13 +42,17 @@ class Problem:
     data: Any
     weight: np.ndarray
     free: FreeClustering
+    reference: Any = None
+    random_state: Any = None
+    held_out: np.ndarray | None = None
+    scaling: Any = None
 
     @classmethod
-    def of(cls, X, space, weight, objective, reference, n_clusters, random_state):
+    def of(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
         """The problem of some rows and a reference; see :func:`.reference.free_clustering`."""
         data = objective.prepare(space)
         free = free_clustering(reference, objective, space, data, n_clusters, weight, random_state)
-        return cls(X, space, objective, data, weight, free)
+        return cls(X, space, objective, data, weight, free, reference, random_state, **further)
 
     def of_rows(self, rows):
         """The problem of some of the rows, with the centres of all."""
@@ -47,9 +60,53 @@ class Problem:
         data, weight = self.objective.prepare(space), self.weight[rows]
         labels, centers = self.free.labels[rows], self.free.centers
         inertia = self.objective.value(data, labels, weight, centers)
-        return Problem(
-            X, space, self.objective, data, weight, FreeClustering(labels, centers, inertia)
+        free = FreeClustering(labels, centers, inertia)
+        return replace(self, X=X, space=space, data=data, weight=weight, free=free, held_out=None)
+
+    def seen(self):
+        """The problem of the rows that are not held out, with a free clustering of their own."""
+        rows = np.flatnonzero(~self.held_out)
+        X, space = rows_of(self.X, self.space, rows)
+        return Problem.of(
+            X,
+            space,
+            self.weight[rows],
+            self.objective,
+            self.reference,
+            self.n_clusters,
+            self.random_state,
+            scaling=self.scaling,
         )
+
+    def unseen(self, centers):
+        """The problem of the rows that are held out, beside free centres of others."""
+        rows = np.flatnonzero(self.held_out)
+        X, space = rows_of(self.X, self.space, rows)
+        return Problem.beside(centers, X, space, self.weight[rows], self.objective)
+
+    @classmethod
+    def beside(cls, centers, X, space, weight, objective):
+        """The problem of rows whose free clustering is that of the nearest of given centres."""
+        data = objective.prepare(space)
+        labels = nearest_center(objective, data, centers)
+        free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
+        return cls(X, space, objective, data, weight, free)
+
+    def cost_increase(self, inertia):
+        """Percent by which a cost exceeds the free one; of all weight, for given labels."""
+        if self.objective.explains_labels:
+            weight = float(self.weight[self.data >= 0].sum())
+            if weight == 0:
+                raise ValueError("None of the rows has a label, so that nothing can be wrong.")
+            return 100 * inertia / weight
+        if self.free.inertia == 0 and inertia <= _ROUNDING * self._savings:
+            return 0.0
+        return cost_increase(inertia, self.free.inertia)
+
+    @cached_property
+    def _savings(self):
+        """What a mismatch costs, summed: the size of costs where the free ones are 0."""
+        return float(self.weight @ self.mismatch_prices())
 
     @property
     def n_rows(self):

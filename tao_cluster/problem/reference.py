@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_array, has_fit_parameter
 from ..core.repeats import as_repeats
 from ..core.telling import tell
 from ..core.threads import one_thread
+from .objectives.labels import encode
 
 _ROUNDING = 1e-12
+_CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +36,8 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     Parameters
     ----------
     reference : None, estimator or array-like of shape (n_clusters, m)
-        None is the objective's own estimator with `random_state`. A fitted estimator is used
-        as it is, an unfitted one is cloned and fitted. An array gives the centres.
+        None is the objective's own estimator with `random_state`. An unfitted estimator is
+        cloned and fitted. An array gives the centres, as :func:`centers_of` those of a fitted one.
     objective : Objective
     rows : array or CSR matrix of shape (n, m), what is clustered
     data : result of ``objective.prepare(rows)``
@@ -57,18 +59,18 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     ConvergenceWarning
         If some clusters have no rows, as when X has fewer distinct rows than clusters.
     """
-    is_ours = _is_fitted_here(reference)
+    is_ours = is_to_be_fitted(reference) and not objective.explains_labels
     if is_ours and rows.shape[0] < n_clusters:
         centers = _one_row_each(objective, data, n_clusters, rows.shape)
     elif is_ours:
-        reference = (
+        estimator = (
             objective.reference(n_clusters, random_state) if reference is None else clone(reference)
         )
-        centers = _centers_of(_fit(reference, rows, sample_weight, random_state))
-    elif hasattr(reference, "fit"):
-        centers = _centers_of(reference)
+        centers = centers_of(*_fit(estimator, rows, sample_weight, random_state), objective)
+    elif objective.explains_labels:
+        centers = objective.reference(n_clusters, random_state)
     else:
-        centers = check_array(reference, dtype=np.float64, input_name="reference")
+        centers = given_centers(reference, rows, sample_weight, objective)
     expected = (n_clusters, rows.shape[1])
     if centers.shape != expected:
         raise ValueError(
@@ -142,20 +144,65 @@ def nearest_center(objective, data, centers):
         return objective.distances(data, centers).argmin(axis=1)
 
 
-def _is_fitted_here(reference):
+def is_to_be_fitted(reference):
     """Whether the centres, and with them their numbers, are left to us."""
     return reference is None or (
-        hasattr(reference, "fit") and not hasattr(reference, "cluster_centers_")
+        hasattr(reference, "fit")
+        and not any(hasattr(reference, name) for name in (*_CENTERS, "labels_"))
     )
 
 
-def _centers_of(reference):
-    if not hasattr(reference, "cluster_centers_"):
+def given_centers(reference, rows, sample_weight, objective):
+    """The centres that a reference gives; the reference itself where it is to be fitted.
+
+    Parameters as for :func:`centers_of`; the rows are those of the input, in their order.
+    """
+    if is_to_be_fitted(reference):
+        return reference
+    if hasattr(reference, "fit"):
+        return centers_of(reference, rows, sample_weight, objective)
+    return check_array(reference, dtype=np.float64, input_name="reference")
+
+
+def centers_of(estimator, rows, sample_weight, objective):
+    """The centres of a fitted estimator: its own, or what the objective makes of its labels.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        With `cluster_centers_`, as k-means has, `means_`, as mixtures have, or `labels_` of the
+        rows, -1 for noise, which belongs to no cluster.
+    rows : array or CSR matrix of shape (n, m)
+    sample_weight : float64 array of shape (n,)
+    objective : Objective
+
+    Returns
+    -------
+    float64 array of shape (k, m)
+
+    Raises
+    ------
+    ValueError
+        If it has none of these, or labels of other rows.
+    """
+    for name in _CENTERS:
+        if hasattr(estimator, name):
+            return np.asarray(getattr(estimator, name), dtype=np.float64)
+    name = type(estimator).__name__
+    if not hasattr(estimator, "labels_"):
         raise ValueError(
-            f"{type(reference).__name__} has no cluster_centers_ after fit; give a reference "
-            "with centres or an array of centres."
+            f"{name} has no cluster_centers_, means_ or labels_ after fit; give a reference with "
+            "centres or labels, or an array of centres."
         )
-    return np.asarray(reference.cluster_centers_, dtype=np.float64)
+    labels, classes = encode(estimator.labels_)
+    if len(labels) != rows.shape[0]:
+        raise ValueError(
+            f"{name} has labels of {len(labels)} rows, X has {rows.shape[0]}: without centres it "
+            "must have been fitted to the rows of X, or be left unfitted."
+        )
+    weight = np.where(labels < 0, 0.0, sample_weight)
+    blank = np.zeros((len(classes), rows.shape[1]))
+    return objective.update_centers(objective.prepare(rows), np.maximum(labels, 0), weight, blank)
 
 
 def _one_row_each(objective, data, n_clusters, shape):
@@ -167,6 +214,7 @@ def _one_row_each(objective, data, n_clusters, shape):
 
 
 def _fit(estimator, rows, sample_weight, random_state):
+    """A fitted estimator, the rows that it has seen and their weights."""
     if "random_state" in estimator.get_params() and estimator.random_state is None:
         estimator.set_params(random_state=check_random_state(random_state))
     options = {"sample_weight": sample_weight}
@@ -180,8 +228,9 @@ def _fit(estimator, rows, sample_weight, random_state):
         repeats, _ = found
         if not np.all(repeats == 1):
             rows = rows[np.repeat(np.arange(len(repeats)), repeats)]
+        sample_weight = np.ones(rows.shape[0])
     # scikit-learn's k-means adds up the sums of its threads in the order in which they end.
     with one_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: told by the caller.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(rows, **options)
+        return estimator.fit(rows, **options), rows, sample_weight

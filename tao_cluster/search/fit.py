@@ -8,12 +8,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..core.telling import tell
 from ..problem.problem import Result
-from ..problem.reference import cost_increase
+from .advice import range_of_lambda, tell_choice, tell_unsolved
 from .descent.penalty_method import with_histograms
 from .descent.polish import polish, polishing_search
-from .path import follow_path, lambda_grid, search_path
-from .starts.named import initial_trees
+from .path import follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .state import History, Search
+from .unseen import Unseen
+
+# After a choice on rows held out, the tree of all rows may be too large for the goal: lambda grows.
+_MORE, _MOST_MORE = 1.15, 20
 
 
 def fit_tree(problem, settings, random_state, on_record=None):
@@ -38,16 +41,16 @@ def fit_tree(problem, settings, random_state, on_record=None):
         After a KeyboardInterrupt; the tree is the best so far. If the node solver did not reach
         its accuracy at some nodes when it was last asked for them.
     """
+    limits = range_of_lambda(problem, settings)  # before anything else takes memory
     rows = _Rows.of(problem, settings, random_state, on_record)
-    if settings.goal is not None:
-        return _fit_goal(rows, random_state)
-    search, lambda_ = rows.search, settings.lambda_
-    trees = initial_trees(search.problem, settings, random_state)
-    states = settings.algorithm.run(search, trees, rows.share * lambda_, random_state)
-    (state,) = deque(until_interrupted(states), maxlen=1)  # the others hold a number a row each
-    tree, _ = rows.outcome(state, lambda_)
-    _tell_unsolved(search)
-    return _result(search, tree, lambda_)
+    if settings.goal is None:
+        fit = _fit_once
+    else:
+        fit = _fit_goal if problem.held_out is None else _fit_unseen
+    tree, lambda_, costs, attributes = fit(rows, random_state)
+    tell_unsolved(rows.search)
+    tell_choice(problem, settings, tree, lambda_, costs, limits)
+    return _result(rows.search, tree, lambda_, **attributes)
 
 
 def fit_path(problem, settings, lambdas, random_state, on_record=None):
@@ -68,9 +71,9 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     lambdas = np.asarray(lambda_grid(problem) if lambdas is None else lambdas)
     points = follow_path(rows.search, rows.share * lambdas, random_state)
     for lambda_, point in zip(lambdas.tolist(), points, strict=True):
-        tree, _ = rows.outcome(point.result, lambda_)
+        tree = rows.outcome(point.result, lambda_)
         yield lambda_, _result(rows.search, tree, lambda_)
-    _tell_unsolved(rows.search)
+    tell_unsolved(rows.search)
 
 
 def until_interrupted(results):
@@ -120,30 +123,80 @@ class _Rows:
         return cls(search, polishing_search(problem, settings, history), share)
 
     def outcome(self, state, lambda_):
-        """The tree of a state as users get it, and its cost for all rows, in percent.
+        """The tree of a state as users get it.
 
         Parameters
         ----------
         state : State, of `search`
         lambda_ : float, for all rows
         """
+        return self.priced(state, lambda_)[0]
+
+    def priced(self, state, lambda_):
+        """The same, and its cost for all rows in percent."""
         whole = self.whole
         if whole is not self.search:
             state = polish(whole, state.pruned, lambda_)
-        return _final(whole, state), cost_increase(state.inertia, whole.problem.free.inertia)
+        return _final(whole, state), whole.problem.cost_increase(state.inertia)
+
+
+def _fit_once(rows, random_state):
+    """The tree at the lambda of the settings, that lambda, no costs and no more attributes."""
+    search, settings = rows.search, rows.search.settings
+    lambda_ = typical_lambda(rows.whole.problem) if settings.lambda_ is None else settings.lambda_
+    trees = starting_trees(search, random_state)
+    states = settings.algorithm.run(search, trees, rows.share * lambda_, random_state)
+    (state,) = deque(until_interrupted(states), maxlen=1)  # the others hold a number a row each
+    return rows.outcome(state, lambda_), lambda_, [], {}
 
 
 def _fit_goal(rows, random_state):
-    goal = rows.search.settings.goal
+    """The tree of a path that suits the goal, its lambda, all costs, and no more attributes."""
+    search, goal = rows.search, rows.search.settings.goal
 
     def measure(point):
-        return rows.outcome(point.result, point.lambda_ / rows.share)
+        return rows.priced(point.result, point.lambda_ / rows.share)
 
-    found = list(until_interrupted(search_path(rows.search, goal, measure, random_state)))
+    found = list(until_interrupted(search_path(search, goal, measure, random_state)))
     _, trees, costs = zip(*found, strict=True)
-    _tell_unsolved(rows.search)
-    lambda_, tree, _ = found[goal.choose(costs, trees)]
-    return _result(rows.search, tree, lambda_ / rows.share)
+    lambda_, tree, cost = found[goal.choose(costs, trees)]
+    return tree, lambda_ / rows.share, [cost, *costs], {}
+
+
+def _fit_unseen(rows, random_state):
+    """The tree at the lambda that suits the goal on rows which a path has not seen, and the rest.
+
+    The path is followed twice: for the choice without the rows that are held out, and then over
+    all rows up to the lambda that was chosen.
+    """
+    problem, settings = rows.whole.problem, rows.search.settings
+    goal, history = settings.goal, rows.search.history
+    seen = problem.seen()
+    share = float(seen.weight.sum() / problem.weight.sum())
+    part = _Rows.of(seen, settings, random_state, history.on_record)
+    unseen = Unseen.of(problem, seen)
+
+    def measure(point):
+        tree = part.outcome(point.result, point.lambda_ / part.share)
+        return tree, unseen.cost_increase(tree)
+
+    found = list(until_interrupted(search_path(part.search, goal, measure, random_state)))
+    lambdas, trees, costs = zip(*found, strict=True)
+    position = goal.choose(costs, trees, " on the rows held out")
+    chosen = lambdas[position] / part.share / share
+    tried = np.array([value / part.share / share for value in lambdas])
+    grid = np.unique(np.append(tried[tried <= chosen], chosen))
+    grid = np.append(grid, chosen * _MORE ** np.arange(1, _MOST_MORE))
+    for lambda_, point in zip(
+        grid, follow_path(rows.search, rows.share * grid, random_state), strict=True
+    ):
+        if lambda_ < chosen:
+            continue
+        tree, cost = rows.priced(point.result, float(lambda_))
+        if goal.has_room_for(tree):
+            break
+    attributes = {"validation_cost_increase_": float(costs[position])}
+    return tree, float(lambda_), [cost], attributes
 
 
 def _final(search, state):
@@ -156,20 +209,7 @@ def _final(search, state):
     return tree
 
 
-def _tell_unsolved(search):
-    """One warning for all nodes at which the solver gave up."""
-    unsolved = search.step.unsolved
-    if unsolved:
-        gap = max(status.gap for status in unsolved.values())
-        tell(
-            f"The node solver did not reach its accuracy at {len(unsolved)} node(s): its objective "
-            f"may be up to {gap:.2g} of itself above the least. Columns on a common scale, or "
-            "without extreme values, make it easier.",
-            ConvergenceWarning,
-        )
-
-
-def _result(search, tree, lambda_):
+def _result(search, tree, lambda_, **further):
     history = [dict(record) for record in search.history.records]
     attributes = {"history_": history, "n_iter_": len(history), "best_lambda_": lambda_}
-    return Result(tree, attributes)
+    return Result(tree, attributes | further)

@@ -33,6 +33,11 @@ class Method:
         """Objective of the problems."""
         return self.settings.objective
 
+    @property
+    def validation(self):
+        """Rows to hold out, as a share or by number, or None."""
+        return self.settings.validation
+
     def check_data(self, X, weight):
         """Fail early if the settings do not go with the data; see Settings."""
         self.settings.check_data(X, weight)

@@ -6,11 +6,15 @@ import numpy as np
 
 from ..core.matrices import variances
 from .descent.passes import best_start, descend, finish
+from .descent.surplus import fitting
 from .starts.named import initial_trees
 from .state import State
 
-# The ends of the grid of lambda, in its unit.
+# The ends of the grid of lambda, in its unit, and where knees mostly are.
 _GRID = (5e-5, 0.03)
+_TYPICAL = 1.7e-3
+# Rows that are so many times dearer than the median one do not count for the unit.
+_FAR_AWAY = 100.0
 # To meet a goal: steps beyond the ends of the grid, and between two values.
 _STRIDE, _MOST_STRIDES, _MOST_STRIDES_DOWN = 3.0, 12, 3
 _N_BISECTIONS = 3
@@ -41,9 +45,28 @@ def lambda_grid(problem, n_lambdas=10):
     -------
     float64 array of shape (n_lambdas,), increasing, a geometric row
     """
-    prices = float(problem.weight @ problem.mismatch_prices())
-    unit = prices * np.sqrt(variances(problem.X).mean())
-    return np.geomspace(*_GRID, n_lambdas) * (unit or 1.0)
+    return np.geomspace(*_GRID, n_lambdas) * _unit(problem)
+
+
+def typical_lambda(problem):
+    """A middling lambda, for methods that follow no path to choose it from."""
+    return _TYPICAL * _unit(problem)
+
+
+def _unit(problem):
+    prices = problem.mismatch_prices()
+    X, weight = problem.X, problem.weight
+    # A few rows far away would be most of the sum and of the spread.
+    is_far = prices > _FAR_AWAY * np.median(prices[prices > 0]) if prices.any() else prices > 0
+    if is_far.any():
+        X, weight, prices = X[~is_far], weight[~is_far], prices[~is_far]
+    return float(weight @ prices) * float(np.sqrt(variances(X).mean())) or 1.0
+
+
+def starting_trees(search, random_state):
+    """Yield the initial trees of a fit, with no more leaves than its settings allow."""
+    trees = initial_trees(search.problem, search.settings, random_state)
+    return fitting(search, trees)
 
 
 def follow_path(search, lambdas, random_state):
@@ -59,7 +82,7 @@ def follow_path(search, lambdas, random_state):
     ------
     Point
     """
-    trees = initial_trees(search.problem, search.settings, random_state)
+    trees = starting_trees(search, random_state)
     state = best_start(search, trees, lambdas[0], random_state)
     for lambda_ in lambdas:
         point = _point(search, state, float(lambda_))
@@ -68,7 +91,7 @@ def follow_path(search, lambdas, random_state):
 
 
 def search_path(search, goal, measure, random_state):
-    """Trees of a path about where they cross a goal.
+    """Trees of a path about where they cross a goal; of the whole path if it is the knee.
 
     The path ends where trees become small; where it started too late or ended too early, it
     goes on beyond the grid. Then come some trees between the last two.
@@ -76,7 +99,7 @@ def search_path(search, goal, measure, random_state):
     Parameters
     ----------
     search : Search
-    goal : MaxParameters or MaxCostIncrease
+    goal : Knee, MaxParameters or MaxCostIncrease
     measure : callable(Point) -> (Tree, float), what the tree and its cost in percent would be
     random_state : int, RandomState instance or None
 
@@ -92,25 +115,12 @@ def search_path(search, goal, measure, random_state):
         is_small = goal.is_small(cost, tree) or tree.n_leaves == 1
         return (point.lambda_, tree, cost), is_small
 
-    low, high = None, None
     lambdas = lambda_grid(search.problem)
-    further = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1)
-    for point in follow_path(search, np.concatenate([lambdas, further]), random_state):
-        found, is_small = look(point)
-        yield found
-        if is_small:
-            high = point.lambda_
-            break
-        low = point
+    low, high = yield from _along(search, goal, look, lambdas, random_state)
+    if not goal.is_limit:
+        return
     if low is None:
-        for lambda_ in lambdas[0] / _STRIDE ** np.arange(2, 2 * _MOST_STRIDES_DOWN + 1, 2):
-            point = next(follow_path(search, [lambda_], random_state))
-            found, is_small = look(point)
-            yield found
-            if not is_small:
-                low = point
-                break
-            high = point.lambda_
+        low, high = yield from _below(search, look, lambdas[0], high, random_state)
     for _ in range(_N_BISECTIONS if low is not None and high is not None else 0):
         point = _point(search, low.state, float(np.sqrt(low.lambda_ * high)))
         found, is_small = look(point)
@@ -119,6 +129,43 @@ def search_path(search, goal, measure, random_state):
             high = point.lambda_
         else:
             low = point
+
+
+def _along(search, goal, look, lambdas, random_state):
+    """Yield trees along a grid and beyond, up to the first that is small after one that is not.
+
+    Returns
+    -------
+    low : Point of the last tree that is not small, or None
+    high : lambda of the next one, or None
+    """
+    low, high = None, None
+    beyond = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1 if goal.is_limit else 1)
+    for point in follow_path(search, np.concatenate([lambdas, beyond]), random_state):
+        found, is_small = look(point)
+        yield found
+        if not is_small:
+            low, high = point, None
+            continue
+        high = high or point.lambda_
+        # Costs need not grow with lambda: where the first tree costs too much, a later one may
+        # not.
+        is_last = point.lambda_ >= lambdas[-1] or found[1].n_leaves == 1
+        if low is not None or not goal.is_of_cost or is_last:
+            break
+    return low, high
+
+
+def _below(search, look, first, high, random_state):
+    """The same below a grid that starts at `first`, down to the first tree that is not small."""
+    for lambda_ in first / _STRIDE ** np.arange(2, 2 * _MOST_STRIDES_DOWN + 1, 2):
+        point = next(follow_path(search, [lambda_], random_state))
+        found, is_small = look(point)
+        yield found
+        if not is_small:
+            return point, high
+        high = point.lambda_
+    return None, high
 
 
 def _point(search, state, lambda_):

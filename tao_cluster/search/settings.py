@@ -1,23 +1,25 @@
 """The settings of a fit: what the parameters of the estimator stand for, resolved once."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..core.options import name_of, resolve
-from ..problem.objectives import KMeans, KMedians, KMedoids, Objective, SphericalKMeans
+from ..problem.objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..problem.penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import Liblinear, Newton, NodeSolver, check_supported
 from .descent.direct_form import DirectForm
 from .descent.penalty_method import PenaltyMethod
-from .goals import MaxCostIncrease, MaxParameters, goal_of
+from .goals import Knee, MaxCostIncrease, MaxParameters, goal_of
 from .split_kinds import SPLIT_KINDS, SplitKind
 from .starts.initial import InitialTree
-from .starts.named import builder_of
+from .starts.named import WITH_DEPTH, builder_of
 
 OBJECTIVES = {
     "kmeans": KMeans(),
     "spherical": SphericalKMeans(),
     "kmedians": KMedians(),
     "kmedoids": KMedoids(),
+    "labels": Labels(),
 }
 PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
@@ -29,7 +31,9 @@ class Settings:
     """How a tree is searched for. `start` builds the initial trees; see TAOClustering for the rest.
 
     `can_be_direct` is whether the parts can do what the direct form asks of them; `refine` and
-    `relax` are what the parameters of these names ask for and the parts can do.
+    `relax` are what the parameters of these names ask for and the parts can do. `lambda_` is None
+    where it follows from the data; `goal` is then the knee of a path, where there can be one.
+    `most_leaves` is None where the parameters set no limit.
     """
 
     objective: Objective
@@ -40,9 +44,12 @@ class Settings:
     start: InitialTree
     n_init: int
     max_rows: int | None
-    lambda_: float
+    max_leaves: int | None
+    lambda_: float | None
     can_be_direct: bool
-    goal: MaxParameters | MaxCostIncrease | None
+    goal: Knee | MaxParameters | MaxCostIncrease | None
+    validation: Any
+    most_leaves: int | None
     refine: bool
     relax: bool
     trim: float
@@ -63,7 +70,7 @@ class Settings:
             If a part is a class instead of an object, parts do not go together, or a parameter
             would be ignored.
         """
-        kind = SPLIT_KINDS[parameters["split"]]
+        kind = resolve(parameters["split"], SPLIT_KINDS)
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
         penalty = resolve(parameters["penalty"], PENALTIES)
         solver = resolve(
@@ -72,18 +79,26 @@ class Settings:
         # What the direct form asks of the parts.
         can_be_direct = solver.supports_weights and penalty.is_binary
         automatic = ALGORITHMS["direct" if can_be_direct else "penalty"]
+        algorithm = resolve(parameters["algorithm"], {"auto": automatic, **ALGORITHMS})
+        goal = goal_of(parameters["max_parameters"], parameters["max_cost_increase"])
+        lambda_ = _lambda(parameters["lambda_"], goal, kind)
+        if goal is None and lambda_ is None and algorithm.is_direct:
+            goal = Knee()
         settings = cls(
             objective=objective,
             penalty=penalty,
             split_kind=kind,
             solver=solver,
-            algorithm=resolve(parameters["algorithm"], {"auto": automatic, **ALGORITHMS}),
-            start=_start(parameters, kind),
+            algorithm=algorithm,
+            start=_start(parameters, kind, objective),
             n_init=parameters["n_init"],
             max_rows=parameters["max_rows"],
-            lambda_=parameters["lambda_"],
+            max_leaves=parameters["max_leaves"],
+            lambda_=lambda_,
             can_be_direct=can_be_direct,
-            goal=goal_of(parameters["max_parameters"], parameters["max_cost_increase"]),
+            goal=goal,
+            validation=parameters["validation"],
+            most_leaves=_most_leaves(parameters, kind, objective),
             refine=parameters["refine"] and can_be_direct,
             relax=parameters["relax"] and can_be_direct,
             trim=parameters["trim"],
@@ -115,11 +130,35 @@ class Settings:
         check_supported(self.solver, X, weight, self.penalty)
 
 
-def _start(parameters, kind):
-    init, depth = parameters["init"], parameters["depth"]
+def _lambda(lambda_, goal, kind):
+    """Lambda as a number, or None where it follows from the data."""
+    if lambda_ != "auto":
+        if goal is not None:
+            raise ValueError(
+                "max_parameters and max_cost_increase search for lambda, so that lambda_="
+                f"{lambda_!r} would not be used: leave out one of the two."
+            )
+        return lambda_
+    return kind.lambda_without_goal if goal is None else None
+
+
+def _start(parameters, kind, objective):
+    init, depth, max_leaves = parameters["init"], parameters["depth"], parameters["max_leaves"]
     if isinstance(init, str) and init == "auto":
-        return kind.default_start(depth, parameters["n_clusters"])
-    return resolve(builder_of(init, depth), {}, InitialTree)
+        builder = kind.default_start(depth, parameters["n_clusters"], max_leaves, objective)
+    else:
+        builder = builder_of(init, depth, max_leaves)
+    return resolve(builder, {}, InitialTree)
+
+
+def _most_leaves(parameters, kind, objective):
+    """Most leaves that a tree of such parameters can have; None where that is open."""
+    init, max_leaves = parameters["init"], parameters["max_leaves"]
+    # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
+    is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
+    has_depth = isinstance(init, str) and (init in WITH_DEPTH or (init == "auto" and is_limited))
+    limits = [2 ** parameters["depth"]] if has_depth else []
+    return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
 
 
 def _check_parts(settings):
@@ -141,6 +180,11 @@ def _check_parts(settings):
 
 def _check_nothing_is_ignored(settings, parameters):
     """ValueError if a parameter that was given has no say in what the others ask for."""
+    if settings.validation is not None and settings.goal is None:
+        raise ValueError(
+            "validation is for a choice along lambda: with lambda_='auto' of oblique trees in the "
+            "direct form, max_parameters or max_cost_increase."
+        )
     if settings.goal is not None and not settings.algorithm.is_direct:
         raise ValueError(
             "max_parameters and max_cost_increase are searched for along a path of the direct "
@@ -169,5 +213,7 @@ def check_path(settings):
             "A path needs the direct form: algorithm='auto', penalty='zero-one' and a node solver "
             "with instance weights, as node_solver='auto' is."
         )
-    if settings.goal is not None:
+    if settings.goal is not None and settings.goal.is_limit:
         raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
+    if settings.validation is not None:
+        raise ValueError("A path chooses nothing; give tao_cluster.knee the rows for validation.")

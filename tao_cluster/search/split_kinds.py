@@ -6,8 +6,9 @@ from typing import ClassVar, Protocol
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .descent.refits import refit
 from .descent.regrowth import regrow
+from .starts.cart import Cart
 from .starts.named import exkmc, in_turn
-from .step.trimming import at_values, trim
+from .step.trimming import at_midpoints, at_values, trim
 
 
 class SplitKind(Protocol):
@@ -15,15 +16,20 @@ class SplitKind(Protocol):
 
     `name`: the parameter `split` that stands for it. `solver`: what node_solver="auto" is.
     `samples_rows`: whether initial trees may be compared on a sample. `n_passes`: the most at a
-    lambda.
+    lambda. `lambda_without_goal`: what lambda_="auto" is, None for the knee of a path.
+    `prices_weights`: whether lambda is a price of weights, not of tests. `depth_limits_leaves`:
+    whether default initial trees have at most 2 ** depth leaves.
     """
 
     name: str
     solver: NodeSolver
     samples_rows: bool
     n_passes: int
+    lambda_without_goal: float | None
+    prices_weights: bool
+    depth_limits_leaves: bool
 
-    def default_start(self, depth, n_clusters):
+    def default_start(self, depth, n_clusters, max_leaves, objective):
         """Builder that init="auto" stands for."""
 
     def check_start(self, tree):
@@ -44,11 +50,15 @@ class Oblique:
     solver: ClassVar[NodeSolver] = Newton()
     samples_rows: ClassVar[bool] = True
     n_passes: ClassVar[int] = 3
+    lambda_without_goal: ClassVar[None] = None
+    prices_weights: ClassVar[bool] = True
+    depth_limits_leaves: ClassVar[bool] = True
 
-    def default_start(self, depth, n_clusters):
-        """Trees of the centres and of the rows in turn."""
+    def default_start(self, depth, n_clusters, max_leaves, objective):
+        """Trees of the centres and of the rows in turn, and of given labels."""
         del n_clusters
-        return in_turn(depth)
+        cart = [Cart(max_leaves or 2**depth, depth)] if objective.explains_labels else []
+        return in_turn(depth, cart)
 
     def check_start(self, tree):
         """Any tree will do."""
@@ -58,22 +68,49 @@ class Oblique:
         return refit(search, state, lambda_)
 
     def tidy(self, tree, step, share):
-        """Small weights that decide no row are removed."""
-        return trim(tree, step.view, share, step.n_jobs)
+        """Small weights that decide no row are removed; one feature has weight 1 or -1."""
+        return at_midpoints(trim(tree, step.view, share, step.n_jobs), step.view, step.n_jobs)
 
 
 @dataclass(frozen=True)
 class AxisAligned:
-    """Tests of single features: "auto" starts from ExKMC with as many leaves as `depth` allows."""
+    """Tests of single features: "auto" starts from ExKMC with as many leaves as `depth` allows.
+
+    Parameters
+    ----------
+    midpoints : bool, default=True
+        Whether the thresholds of the result lie halfway between the values of the rows on their
+        two sides. Else they are values of rows, as in the paper.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.search.split_kinds import AxisAligned
+    >>> X = load_iris().data
+    >>> for midpoints in (True, False):
+    ...     kind = AxisAligned(midpoints=midpoints)
+    ...     model = TAOClustering(2, lambda_=1, depth=1, split=kind, random_state=0).fit(X)
+    ...     print(model.tree_.to_rules()[0])
+    if x2 <= 3.4 then cluster 1
+    if x2 <= 3.3 then cluster 1
+    """
+
+    midpoints: bool = True
 
     name: ClassVar[str] = "axis"
     solver: ClassVar[NodeSolver] = Axis()
     samples_rows: ClassVar[bool] = False  # its result is never worse than its start on all rows
     n_passes: ClassVar[int] = 100  # until nothing changes
+    lambda_without_goal: ClassVar[float] = 0.0  # a price would only take back what leaves save
+    prices_weights: ClassVar[bool] = False
+    depth_limits_leaves: ClassVar[bool] = False
 
-    def default_start(self, depth, n_clusters):
-        """ExKMC with 2 ** depth leaves."""
-        return exkmc(max(n_clusters, 2**depth))
+    def default_start(self, depth, n_clusters, max_leaves, objective):
+        """ExKMC with `max_leaves`, by default 2 ** depth leaves; CART for given labels."""
+        if objective.explains_labels:
+            return Cart(max_leaves or 2**depth)
+        return exkmc(max_leaves or max(n_clusters, 2**depth))
 
     def check_start(self, tree):
         """Only an axis-aligned tree will do."""
@@ -88,9 +125,10 @@ class AxisAligned:
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
     def tidy(self, tree, step, share):
-        """Every test is x_j <= a value of a row."""
+        """Every test is x_j <= a midpoint, or a value, of rows."""
         del share
-        return at_values(upright(tree), step.view, step.n_jobs)
+        place = at_midpoints if self.midpoints else at_values
+        return place(upright(tree), step.view, step.n_jobs)
 
 
 SPLIT_KINDS = {kind.name: kind for kind in (Oblique(), AxisAligned())}

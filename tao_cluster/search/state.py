@@ -12,7 +12,6 @@ from ..core.routing import kernel_view
 from ..core.tree import Tree
 from ..problem.criteria import CostCriterion, LabelCriterion
 from ..problem.problem import Problem
-from ..problem.reference import cost_increase
 from .step.tree_step import TreeStep
 
 
@@ -151,7 +150,7 @@ class Search:
             stage=stage,
             **{"lambda": lambda_},
             mu=mu,
-            cost_increase=cost_increase(state.inertia, self.problem.free.inertia),
+            cost_increase=self.problem.cost_increase(state.inertia),
             leaves=state.pruned.n_leaves,
             non_zeros=state.pruned.n_nonzero,
             mismatch=mismatch,

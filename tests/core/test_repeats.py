@@ -44,7 +44,7 @@ def test_distinct_rows_of_weight_one_stay_as_they_are(rng):
 
 
 def test_equal_keys_alone_do_not_make_rows_equal(monkeypatch):
-    monkeypatch.setattr("tao_cluster.core.repeats._keys", lambda X, n_jobs: np.zeros(X.shape[0]))
+    monkeypatch.setattr("tao_cluster.core.repeats._keys", lambda X, *_: np.zeros(X.shape[0]))
     X = np.array([[1.0], [1.0], [2.0], [2.0], [2.0]])
     rows, weight, _ = distinct_rows(X, X, np.ones(5))
     np.testing.assert_array_equal(X[rows].ravel(), [1, 2])

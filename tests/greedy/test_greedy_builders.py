@@ -103,7 +103,7 @@ def test_weights_are_repeated_and_absent_rows(build, data):
 
 def test_thresholds_are_values_or_midpoints(build, data):
     X, centers = data
-    tree, middle = build(X, centers), build(X, centers, midpoints=True)
+    tree, middle = build(X, centers, midpoints=False), build(X, centers)
     np.testing.assert_array_equal(tree.predict(X), middle.predict(X))
     np.testing.assert_array_equal(tree.split_indices, middle.split_indices)
     on_path = tree.decision_path(X).toarray().astype(bool)

@@ -95,7 +95,7 @@ def check_imm(tree, X, centers, weight):
 @given(problems())
 def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
     X, centers, weight = problem
-    tree = build_imm(X, centers, sample_weight=weight)
+    tree = build_imm(X, centers, sample_weight=weight, midpoints=False)
     check_imm(tree, X, centers, weight)
     distinct = np.unique(centers, axis=0)
     assert tree.n_leaves == len(distinct)
@@ -123,7 +123,7 @@ def walk(tree, X, centers):
 @given(problems())
 def test_exgreedy_induces_the_least_cost_at_every_node(problem):
     X, centers, weight = problem
-    tree = build_exgreedy(X, centers, sample_weight=weight)
+    tree = build_exgreedy(X, centers, sample_weight=weight, midpoints=False)
     distances = squared(X, centers)
     for node, rows, some, _ in walk(tree, X, centers):
         chosen = (int(tree.split(node)[0][0]), tree.threshold[node])
@@ -165,7 +165,7 @@ def expected_explanation(X, weight, centers, rows, some, path, feature, threshol
 @given(problems(), st.sampled_from([0.03, 0.3, 5.0]))
 def test_exshallow_minimises_price_plus_depth_at_every_node(problem, factor):
     X, centers, weight = problem
-    tree = build_exshallow(X, centers, depth_factor=factor, sample_weight=weight)
+    tree = build_exshallow(X, centers, depth_factor=factor, sample_weight=weight, midpoints=False)
     distances = squared(X, centers)
     for node, rows, some, path in walk(tree, X, centers):
         current = (weight[rows] * distances[rows][:, some].min(axis=1)).sum() if len(rows) else 0
@@ -245,9 +245,11 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
     X, centers, weight = problem
     centers = np.round(centers)  # so that sums are exact and equal savings are equal
     k = len(centers)
-    tree = build_exkmc(X, centers, max_leaves=k + extra, base=base, sample_weight=weight)
+    tree = build_exkmc(
+        X, centers, max_leaves=k + extra, base=base, sample_weight=weight, midpoints=False
+    )
     if base == "imm":
-        start = build_imm(X, centers, sample_weight=weight)
+        start = build_imm(X, centers, sample_weight=weight, midpoints=False)
         leaf, n_nodes = start.apply(X), start.n_nodes
         leaves = {i: (np.flatnonzero(leaf == i), start.leaf_label[i]) for i in np.unique(leaf)}
         n_empty = start.n_leaves - len(leaves)

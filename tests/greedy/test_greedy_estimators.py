@@ -120,7 +120,7 @@ def test_an_embedding_is_clustered_and_X_is_cut(method, digits):
     assert model.tree_.n_features == 64
     assert model.score(digits, embedding=low) == pytest.approx(-model.inertia_)
     assert model.surrogate_score(digits, embedding=low) <= model.score(digits, embedding=low)
-    with pytest.raises(ValueError, match="score needs the embedding"):
+    with pytest.raises(ValueError, match="needs the embedding"):
         model.surrogate_score(digits)
 
 
@@ -198,9 +198,26 @@ def test_the_surrogate_never_rises(base, rng):
 
 
 def test_midpoints_hold_along_the_curve(digits, digits_reference):
-    model = ExKMC(10, max_leaves=30, midpoints=True, reference=digits_reference).fit(digits)
-    small = ExKMC(10, max_leaves=20, midpoints=True, reference=digits_reference).fit(digits)
+    model = ExKMC(10, max_leaves=30, reference=digits_reference).fit(digits)
+    small = ExKMC(10, max_leaves=20, reference=digits_reference).fit(digits)
     assert model.tree_at(20) == small.tree_
+    assert model.trace_[-11]["cost"] == pytest.approx(small.inertia_)
+    cuts = {(cut["feature"], cut["threshold"]) for cut in model.history_}
+    nodes = model.tree_.decision_nodes
+    assert cuts == {(model.tree_.split(i)[0][0], model.tree_.threshold[i]) for i in nodes}
+    values = ExKMC(10, max_leaves=30, midpoints=False, reference=digits_reference).fit(digits)
+    assert [r["cost"] for r in values.trace_] == [r["cost"] for r in model.trace_]
+    assert values.tree_ != model.tree_
+
+
+@pytest.mark.parametrize("method", [IMM, ExGreedy, ExShallow, ExKMC])
+def test_thresholds_are_midpoints_by_default(method):
+    """Petal length of iris: 1.9 cm at most in one species, 3 cm at least in the others."""
+    model = method(3, random_state=0).fit(load_iris().data)
+    assert "x2 <= 2.45" in model.to_text()
+    assert (
+        "x2 <= 1.9\n" in method(3, midpoints=False, random_state=0).fit(load_iris().data).to_text()
+    )
 
 
 def test_leaves_default_to_twice_the_clusters(digits, digits_reference):

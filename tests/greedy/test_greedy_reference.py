@@ -57,11 +57,11 @@ def load(name):
 def estimator(method, centers):
     """The estimator that a name of the measured outputs stands for, as `exkmc_none_20`."""
     name, *options = method.split("_")
-    k = len(centers)
+    k, same = len(centers), {"reference": centers, "midpoints": False}
     if name == "exkmc":
         base = "none" if "none" in options else "imm"
-        return ExKMC(k, max_leaves=int(options[-1]), base=base, reference=centers)
-    return {"imm": IMM, "exgreedy": ExGreedy, "exshallow": ExShallow}[name](k, reference=centers)
+        return ExKMC(k, max_leaves=int(options[-1]), base=base, **same)
+    return {"imm": IMM, "exgreedy": ExGreedy, "exshallow": ExShallow}[name](k, **same)
 
 
 def check(name):

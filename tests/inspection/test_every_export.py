@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import random_tree
+from conftest import random_tree, tree_of
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.core.tree import tree_of
-from tao_cluster.inspection.cart import cart_tree
 from tao_cluster.inspection.export import (
     from_dict,
     to_dataframe,
@@ -26,6 +26,7 @@ from tao_cluster.inspection.export import (
 )
 from tao_cluster.inspection.export.sql import _literal
 from tao_cluster.inspection.report import report
+from tao_cluster.search.starts.cart import cart_tree
 
 AWKWARD = ['pet"al', "le ng th", "größe μ", "a\\b", "it's", "line\nbreak", "<x>", "{y}"]
 
@@ -68,7 +69,7 @@ def single_leaf():
 def axis_aligned():
     """Thresholds are values of rows with all their digits, so that many rows meet one."""
     X = np.random.default_rng(8).normal(size=(300, 4))
-    model = ExKMC(6, max_leaves=40, random_state=0).fit(X)
+    model = ExKMC(6, max_leaves=40, midpoints=False, random_state=0).fit(X)
     assert np.isin(model.tree_.threshold[model.tree_.decision_nodes], X).all()
     return model, X
 
@@ -84,7 +85,22 @@ def iris():
     return TAOClustering(3, lambda_=0.3, depth=3, random_state=0).fit(X), X
 
 
+def scaled_axis_aligned():
+    """Thresholds between rows: in float32 the scalers round otherwise than in float64."""
+    X = np.random.default_rng(9).normal(1e3, 50, (300, 4))
+    model = ExKMC(6, max_leaves=40, midpoints=True, random_state=0)
+    return make_pipeline(MinMaxScaler(), StandardScaler(), model).fit(X), X
+
+
+def scaled_iris():
+    X = load_iris().data
+    model = TAOClustering(3, lambda_=0.1, depth=3, random_state=0)
+    return make_pipeline(MaxAbsScaler(), model).fit(X), X
+
+
 MAKERS = [
+    scaled_axis_aligned,
+    scaled_iris,
     oblique,
     weights_free,
     no_weights_at_all,

@@ -1,17 +1,23 @@
 """Explanations say what the tree did with a row, and what leads to a cluster."""
 
 import json
+import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
 from tao_cluster import TAOClustering, Tree
+from tao_cluster.core.tree.spreads import split_spreads
 from tao_cluster.inspection.explanations import cluster_profile, explain
+from tao_cluster.inspection.export import Indicator
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +89,134 @@ def test_rows_of_pandas():
 
 def test_text_of_a_path(stairs):
     assert str(explain(stairs, [4.0, 0.5], ["a", "b"])).splitlines() == [
-        "a (4) = 4 > 3 -> right",
+        "a = 4 > 3 -> right",
         "a (4) + -3*b (-1.5) = 2.5 <= 5 -> left",
         "cluster 2 (leaf 5)",
     ]
-    assert str(explain(stairs, [0.0, 0.5])).splitlines()[0] == "0 <= 3 -> left"
+    assert str(explain(stairs, [0.0, 0.5])).splitlines()[0] == "x0 = 0 <= 3 -> left"
     wide = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
     )
-    assert "x7 (1) + 3 more = 11 > 0" in str(explain(wide, [1.0] * 8 + [0.0] + [1.0] * 3))
+    assert "x7 (1) + 4 more (3) = 11 > 0" in str(explain(wide, [1.0] * 8 + [0.0] + [1.0] * 3))
+
+
+def words(n_rows=60, n_words=30, seed=0):
+    """Sparse rows, each with a few words, and a tree of random tests of many of them."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n_rows, n_words, 0.2, "csr", rng=rng, data_rvs=lambda n: rng.gamma(1, 0.3, n))
+    weights = rng.normal(size=(3, n_words)) * 10.0 ** rng.integers(-2, 2, (3, n_words))
+    tree = Tree.from_splits(
+        [1, 3, 5, -1, -1, -1, -1],
+        [2, 4, 6, -1, -1, -1, -1],
+        [*[(range(n_words), w) for w in weights], None, None, None, None],
+        [*np.median(X @ weights.T, axis=0), 0, 0, 0, 0],
+        [-1, -1, -1, 0, 1, 2, 3],
+        n_words,
+    )
+    return tree, X
+
+
+def wine():
+    X = load_wine(as_frame=True).data
+    return TAOClustering(3, lambda_=100, random_state=0).fit(X), X.to_numpy()
+
+
+def standardised():
+    X = StandardScaler().fit_transform(load_wine().data)
+    return TAOClustering(3, lambda_=3, random_state=0).fit(X), X
+
+
+def pixels():
+    X = load_digits().data[::4]
+    return TAOClustering(10, lambda_=30, depth=4, n_init=1, random_state=0).fit(X), X
+
+
+def cancer():
+    X = load_breast_cancer().data
+    return TAOClustering(4, lambda_=2e6, n_init=1, random_state=0).fit(X), X
+
+
+@pytest.mark.parametrize("make", [words, wine, standardised, pixels, cancer])
+def test_what_is_shown_adds_up(make):
+    """Exactly, and within a unit of the last decimal of what each number stands for."""
+    model, X = make()
+    n_sums = 0
+    for i in range(X.shape[0]):
+        why = explain(model, X[[i]])
+        for test, line in zip(why.tests, str(why).splitlines(), strict=False):
+            left, compare, limit, arrow, side = line.rsplit(" ", 4)
+            assert (arrow, side) == ("->", test.side)
+            terms, _, total = left.rpartition(" = ")
+            assert eval(f"{total} {compare} {limit}")  # noqa: S307
+            if len(test.contributions) == 1:
+                continue
+            n_sums += 1
+            shown = re.findall(r"\(([^()]*)\)(?: \+|$)", terms)
+            assert sum(map(Decimal, shown)) == Decimal(total)
+            decimals = max(len(number.partition(".")[2]) for number in (*shown, total, limit))
+            for number, term in zip(shown, test.contributions[:8], strict=False):
+                assert abs(float(number) - term.product) <= 1.0001 * 10.0**-decimals
+            assert len(shown) == min(9, len(test.contributions))
+            data = test.contributions
+            assert sum(term.product for term in data) == pytest.approx(test.total)
+            assert ("more" in terms) == (len(data) > 8)
+    assert n_sums > 20
+    data = explain(model, X[[0]]).to_dict()["tests"]
+    for test in data:
+        products = [term["product"] for term in test["contributions"]]
+        assert sum(products) == pytest.approx(test["total"])
+        assert test["margin"] == test["total"] - test["threshold"]
+
+
+def test_absence_is_a_reason():
+    tree = Tree.from_splits(
+        [1, -1, -1],
+        [2, -1, -1],
+        [([0, 1, 2], [1.0, 2.0, -0.5]), None, None],
+        [0.1, 0, 0],
+        [-1, 0, 1],
+        3,
+    )
+    names = ["graphics", "windows", "god"]
+    assert str(explain(tree, [0, 0, 0], names)).startswith(
+        "2*windows (0) + graphics (0) + -0.5*god (0) = 0 <= 0.1 -> left"
+    )
+    # By effect where rows are known; what adds something comes first.
+    X = np.array([[5.0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 3]])
+    model = IMM(2, random_state=0).fit(X)
+    model.tree_ = tree
+    model.split_spreads_ = split_spreads(tree, X, tree.apply(X))
+    assert str(explain(model, [0, 0, 2], names)).startswith(
+        "-0.5*god (-1) + graphics (0) + 2*windows (0) = -1 <= 0.1 -> left"
+    )
+    spread = X.std(axis=0)
+    scaled = explain(model, [0, 0, 2], names, scaled=True)
+    factors = [f"{weight:.3g}" for weight in (-0.5 * spread[2], spread[0])]
+    assert str(scaled).startswith(
+        f"{factors[0]}*god/sd (-1) + {factors[1]}*graphics/sd (0)"  # what the sum really is
+    )
+    with pytest.raises(ValueError, match="scaled=True multiplies weights by the spread"):
+        explain(tree, [0, 0, 2], names, scaled=True)
+
+
+def test_one_feature_is_a_value_and_its_bound():
+    tree = Tree.from_splits(
+        [1, 3, -1, -1, -1],
+        [2, 4, -1, -1, -1],
+        [([0], [-0.5]), ([1], [1.0]), None, None, None],
+        [-478.5, 0.0, 0, 0, 0],
+        [-1, -1, 0, 1, 2],
+        2,
+    )
+    names = ["proline", Indicator("plan", "gold")]
+    assert str(explain(tree, [1050, 1], names)).splitlines() == [
+        "proline = 1050 >= 957 -> left",
+        "plan is gold -> right",
+        "cluster 2 (leaf 4)",
+    ]
+    assert "plan is not gold -> left" in str(explain(tree, [957, 0], names))
+    assert "[plan is gold] = 0.5 > 0 -> right" in str(explain(tree, [957, 0.5], names))
+    assert "proline = 956.99999 < 957 -> right" in str(explain(tree, [956.99999, 0], names))
 
 
 def test_of_a_single_leaf():
@@ -110,6 +235,8 @@ def test_dicts_are_json(model, stairs):
         "feature": 1,
         "name": "b",
         "weight": -3.0,
+        "spread": None,
+        "shown": -3.0,
         "value": 0.5,
         "product": -1.5,
     }
@@ -150,17 +277,19 @@ def test_profile_follows_its_formula(stairs):
 
 
 def test_profile_weighs_leaves_by_rows(stairs):
-    X = np.array([[9.0, 0.0]] * 3 + [[4.0, 0.0]] + [[0.0, 0.0]] * 4)
+    X = np.array([[9.0, 0.0], [9.0, 0.0], [9.0, 1.0], [4.0, 0.0], *[[0.0, 0.0]] * 4])
+    spread = X[:4].std(axis=0)  # at the second test
+    share = [1.0, 3.0] * spread / ([1.0, 3.0] @ spread)
     profile = cluster_profile(stairs, 2, X, feature_names=["a", "b"])
     assert (profile.count, profile.share) == (4, 0.5)
     a, b = profile.features
-    assert a.direction == pytest.approx(1 + 0.25 * (0.75 - 0.25))
-    assert b.direction == pytest.approx(-0.75 * (0.75 - 0.25))
+    assert a.direction == pytest.approx(1 + share[0] * (0.75 - 0.25))
+    assert b.direction == pytest.approx(-share[1] * (0.75 - 0.25))
     assert str(profile).splitlines() == [
         "cluster 2 (4 rows, 50.0 %)",
-        "  if a > 3 and -3*b + a <= 5 then cluster 2 (1 row, 12.5 %)",
-        "  if a > 3 and -3*b + a > 5 then cluster 2 (3 rows, 37.5 %)",
-        "  features: a +1.12, b -0.38",
+        "  if a > 3 and a - 3*b <= 5 then cluster 2 (1 row, 12.5 %)",
+        "  if a > 3 and a - 3*b > 5 then cluster 2 (3 rows, 37.5 %)",
+        "  features: a +1.31, b -0.19",
     ]
     weighted = cluster_profile(stairs, 2, X, sample_weight=[2.0] * 8)
     assert weighted.count == 8
@@ -192,3 +321,79 @@ def test_cluster_without_leaves_and_without_tests():
 def test_unknown_clusters(model, k):
     with pytest.raises(ValueError, match=r"The clusters are 0\.\.2, got"):
         model.cluster_profile(k)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e4])
+def test_profiles_do_not_depend_on_units(scale):
+    """Raw wine: proline, in hundreds, has a small weight and decides much."""
+    X = load_wine(as_frame=True).data
+    model = wine()[0]
+    assert any(len(model.tree_.split(i)[0]) > 1 for i in model.tree_.decision_nodes)
+    roles = {role.name: role for k in range(3) for role in model.cluster_profile(k).features}
+    assert max(roles.values(), key=lambda role: role.strength).name == "proline"
+    for k in range(3):
+        assert re.search(r"features: proline [+±-](?!0\.00)", str(model.cluster_profile(k)))
+    units = np.where(np.arange(X.shape[1]) == list(X).index("proline"), scale, 1.0)
+    splits = [model.tree_.split(i) for i in range(model.tree_.n_nodes)]
+    tree = model.tree_.with_splits(
+        {
+            i: ((splits[i][0], splits[i][1] / units[splits[i][0]]), model.tree_.threshold[i])
+            for i in model.tree_.decision_nodes
+        }
+    )
+    for k in range(3):
+        other = cluster_profile(tree, k, X.to_numpy() * units, feature_names=list(X))
+        expected = model.cluster_profile(k)
+        for role, same in zip(other.features, expected.features, strict=True):
+            assert role.name == same.name
+            assert role.direction == pytest.approx(same.direction)
+            assert role.strength == pytest.approx(same.strength)
+
+
+def test_a_value_close_to_its_bound_is_told_from_it():
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [52.50012, 0, 0], [-1, 0, 1], 1
+    )
+    assert "lat = 52.50005 <= 52.50012" in str(explain(tree, [52.50005], ["lat"]))
+
+
+NAMES = ["sepal", "petal", "depth", "height"]
+
+
+def test_named_values_are_taken_by_name():
+    pandas = pytest.importorskip("pandas", reason="pandas is optional")
+    X = load_iris().data
+    table = pandas.DataFrame(X, columns=NAMES)
+    fitted = IMM(3, random_state=0).fit(table)
+    pipeline = make_pipeline(StandardScaler(), IMM(3, random_state=0)).fit(table)
+    cases = [
+        (fitted, None, fitted.apply(table)),
+        (fitted.tree_, NAMES, fitted.apply(table)),
+        (pipeline, None, pipeline[-1].apply(pipeline[:-1].transform(table))),
+    ]
+    for model, names, leaves in cases:
+        for i in range(0, len(X), 7):
+            backwards = table.iloc[i][::-1]
+            for row in (backwards, backwards.to_dict(), X[i]):
+                assert explain(model, row, names).leaf == leaves[i]
+        for row in (backwards.drop("petal"), backwards.drop("petal").to_dict()):
+            with pytest.raises(ValueError, match=r"^The row has no value of 'petal'\.$"):
+                explain(model, row, names)
+
+
+def test_profiles_of_labels_are_asked_for_by_label():
+    X, y = load_iris(return_X_y=True)
+    for names in (np.array(["rosa", "lila", "blau"]), np.array([3, 5, 9])):
+        model = TAOClustering(lambda_=0.1, depth=2, objective="labels", random_state=0)
+        model.fit(X, names[y])
+        for label in names.tolist():
+            profile = model.cluster_profile(label)
+            assert profile.count == (model.labels_ == label).sum()
+            assert str(label) in profile.name
+        with pytest.raises(ValueError, match=re.escape(f"labels are {sorted(names.tolist())}")):
+            model.cluster_profile(0)
+    wide = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
+    )
+    assert "+ 4 more" in cluster_profile(wide, 0).rules[0]
+    assert "more" not in cluster_profile(wide, 0, max_terms=None).rules[0]

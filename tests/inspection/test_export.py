@@ -1,5 +1,9 @@
 """Text and rules say what the tree does."""
 
+import copy
+import math
+import pickle
+
 import numpy as np
 import pytest
 from conftest import random_tree
@@ -7,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.core.tree.conditions import path_conditions
-from tao_cluster.inspection.export.names import weighted_sum
+from tao_cluster.core.tree.conditions import Bound, explanation_sizes, path_conditions
+from tao_cluster.inspection.export.names import Indicator, terms_text
+from tao_cluster.inspection.report import sorted_terms
 
 
 @pytest.fixture
@@ -60,22 +65,126 @@ def test_conditions_hold_for_exactly_the_rows_of_their_leaf(seed):
         holds = np.ones(len(X), dtype=bool)
         for condition in path_conditions(tree, leaf):
             below = X[:, condition.indices] @ condition.weights <= condition.threshold
-            holds &= below == condition.is_upper
+            holds &= below == condition.is_left
         assert np.all(holds[leaves == leaf])
     for leaf in empty_tests_hold.leaves:
         holds = np.ones(len(X), dtype=bool)
         for condition in path_conditions(empty_tests_hold, leaf):
             below = X[:, condition.indices] @ condition.weights <= condition.threshold
-            holds &= below == condition.is_upper
+            holds &= below == condition.is_left
         np.testing.assert_array_equal(holds, empty_tests_hold.apply(X) == leaf)
 
 
-def test_weighted_sum():
-    names = ["a", "b", "c"]
-    assert weighted_sum([], [], names, 3) == "0"
-    assert weighted_sum([0, 2], [-1.0, 1.0], names, 3) == "-a + c"
-    assert weighted_sum([0, 1, 2], [0.12345, -7.0, 1.0], names, 2) == "-7*b + c + 0.12*a"
-    assert weighted_sum([0, 1, 2], [0.1, -7.0, 1.0], names, 2, max_terms=1) == "-7*b + 2 more"
+def test_weighted_sums():
+    def text(indices, weights, *options):
+        return terms_text(sorted_terms(indices, weights, ["a", "b", "c"]), *options)
+
+    assert text([], [], 3) == "0"
+    assert text([0, 2], [-1.0, 1.0], 3) == "-a + c"
+    assert text([0, 1, 2], [0.12345, -7.0, 1.0], 2) == "-7*b + c + 0.12*a"
+    assert text([0, 1, 2], [0.1, -7.0, 1.0], 2, 1) == "-7*b + 2 more"
+    assert text([0, 1], [1234567.0, 0.5], 3) == "1234567*a + 0.5*b"  # no 1.23e+06
+
+
+def chain(*tests, n_features=2):
+    """A tree whose tests (feature, weight, threshold, whether the next one is to the left) follow.
+
+    The leaf of test i has label i, the last one's other leaf one more.
+    """
+    left, right, splits, threshold, label = [], [], [], [], []
+    for i, (feature, weight, limit, goes_left) in enumerate(tests):
+        beside, below = 2 * i + 1, 2 * i + 2
+        left += [below if goes_left else beside, -1]
+        right += [beside if goes_left else below, -1]
+        splits += [([feature], [weight]), None]
+        threshold += [limit, 0.0]
+        label += [-1, i]
+    return Tree.from_splits(
+        [*left, -1],
+        [*right, -1],
+        [*splits, None],
+        [*threshold, 0.0],
+        [*label, len(tests)],
+        n_features,
+    )
+
+
+def test_tests_of_one_feature_are_bounds_whatever_their_weight():
+    tree = chain((0, -0.25, -239.25, True), (0, 2.0, 2400.0, True), (0, 1.0, 990.5, False))
+    assert tree.to_text(["proline", "b"]).splitlines()[:4] == [
+        "|--- if proline >= 957",
+        "|    |--- if proline <= 1200",
+        "|    |    |--- if proline <= 990.5",
+        "|    |    |    |--- cluster 2",
+    ]
+    assert tree.to_rules(["proline", "b"]) == [
+        "if proline < 957 then cluster 0",
+        "if proline > 1200 then cluster 1",
+        "if 957 <= proline <= 990.5 then cluster 2",
+        "if 990.5 < proline <= 1200 then cluster 3",
+    ]
+    assert explanation_sizes(tree)[tree.leaves].tolist() == [1, 1, 2, 2]
+
+
+def test_strict_bounds_are_the_tighter_ones():
+    tree = chain((0, 1.0, 2.0, True), (0, -1.0, -2.0, False), (0, 1.0, 2.0, True))
+    assert tree.to_rules()[-1] == "if x0 < 2 then cluster 3"
+    assert tree.to_rules()[1] == "if 2 <= x0 <= 2 then cluster 1"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    weight=st.floats(allow_nan=False, allow_infinity=False).filter(bool),
+    threshold=st.floats(allow_nan=False, allow_infinity=False),
+    x=st.floats(allow_nan=False, allow_infinity=False),
+    is_left=st.booleans(),
+)
+def test_bounds_hold_exactly_where_the_test_does(weight, threshold, x, is_left):
+    bound = Bound.of_test(0, weight, threshold, is_left)
+    most = np.finfo(float).max
+    near = [math.nextafter(bound.value, side) for side in (-np.inf, np.inf)]
+    for value in (x, bound.value, *np.clip(near, -most, most).tolist()):
+        if abs(value) == most:
+            continue  # where nothing holds, the bound is the last of the floats
+        with np.errstate(over="ignore", under="ignore"):
+            assert (value in bound) == ((weight * value <= threshold) == is_left)
+
+
+def test_bounds_have_the_digits_that_make_them_exact():
+    tree = chain((0, 1.0, 957.5, True), (1, 1.0, 1.9 + 1.1 / 2, True), (0, 1.0, 1234567.0, True))
+    text = tree.to_text()
+    assert "x0 <= 957.5" in text
+    assert "x1 <= 2.45\n" in text
+    assert "x0 <= 1234567" in text
+    assert "x0 <= 0.333\n" in chain((0, 3.0, 1.0, True)).to_text()
+    assert "x0 <= 0.33\n" in chain((0, 3.0, 1.0, True)).to_text(precision=2)
+
+
+def test_indicators():
+    gold, silver = Indicator("plan", "gold"), Indicator("plan", "silver")
+    tree = chain((1, 1.0, 0.5, True), (0, -1.0, -0.25, False), (0, 1.0, 0.0, True))
+    assert tree.to_rules([gold, silver])[:2] == [
+        "if plan is silver then cluster 0",
+        "if plan is gold then cluster 1",
+    ]
+    assert tree.to_rules([gold, silver])[3] == (
+        "if plan is not silver and plan is not gold then cluster 3"
+    )
+    assert "if plan is not silver" in tree.to_text([gold, silver])
+    assert "if plan is gold" in tree.to_text([gold, silver])
+    other = Indicator("sex", "male")
+    assert tree.to_rules([other, silver])[1] == (
+        "if plan is not silver and sex is male then cluster 1"
+    )
+    never = chain((0, 1.0, 1.5, True))
+    assert never.to_rules([gold, silver])[1] == "if [plan is gold] <= 1.5 then cluster 1"
+    mixed = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0, 1], [0.5, 2.0]), None, None], [3, 0, 0], [-1, 0, 1], 2
+    )
+    assert "2*age + 0.5*[plan is gold] <= 3" in mixed.to_text([gold, "age"])
+    for copied in (copy.deepcopy(gold), pickle.loads(pickle.dumps(gold))):  # noqa: S301
+        assert copied == "plan is gold"
+        assert (copied.column, copied.value) == ("plan", "gold")
 
 
 def test_names_must_fit(stairs):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from tao_cluster import Tree
-from tao_cluster.inspection.comparison import Row, format_table
 from tao_cluster.inspection.measures import (
+    adjusted_rand_index,
     cost_increase,
     feature_usage,
     normalized_mutual_information,
@@ -50,15 +51,25 @@ def test_cost_increase(cost, free, percent):
     assert cost_increase(cost, free) == pytest.approx(percent)
 
 
-def test_table(staircase):
-    free = Row("free", 0.0, None, None, None, None, 0.5)
-    rows = [free, Row("tree", 12.345, staircase, 2.25, 1.5, 0.875, 61.0)]
-    head, rule, free, tree = format_table(rows).splitlines()
-    assert head.split("  ")[0] == "method"
-    assert set(rule) == {"-", " "}
-    assert free.split() == ["free", "0.00", *"-------", "0.50"]
-    means = ["2.25", "1.50", "0.88", "61.00"]
-    assert tree.split() == ["tree", "12.35", "4", "3", "10", "1.0", *means]
+@pytest.mark.parametrize("seed", range(5))
+def test_adjusted_rand_index_is_that_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    labels, others = rng.integers(4, size=60), rng.integers(3, size=60)
+    others[:30] = labels[:30] // 2
+    names = np.array(["a", "b", None], dtype=object)[others]
+    assert adjusted_rand_index(labels, names) == pytest.approx(adjusted_rand_score(labels, others))
+    weight = rng.integers(0, 3, size=60)
+    rows = np.repeat(np.arange(60), weight)
+    assert adjusted_rand_index(labels, others, weight) == pytest.approx(
+        adjusted_rand_score(labels[rows], others[rows])
+    )
+
+
+def test_adjusted_rand_index_at_its_ends():
+    assert adjusted_rand_index([0, 1, 2], [5, 4, 3]) == 1  # each row alone
+    assert adjusted_rand_index([0, 0, 0], [1, 1, 1]) == 1
+    assert adjusted_rand_index([0, 0, 0], [0, 1, 2]) == 0
+    assert adjusted_rand_index([0], [1]) == 1
 
 
 def test_measures_refuse_weights_that_weigh_nothing(staircase):

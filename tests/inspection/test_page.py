@@ -169,7 +169,8 @@ def test_pointing_shows_all_weights(page, path):
     assert tip.is_displayed()
     indices, weights = path[0].tree_.split(0)
     assert len(page.all("#tip tr")) == min(len(indices), 25)
-    largest = indices[np.abs(weights).argmax()]
+    spreads = path[0].split_spreads_[: len(indices)]
+    largest = indices[np.abs(weights * spreads).argmax()]
     assert page.all("#tip td.name")[0].text == f"x{largest}"
     for j in indices:
         assert f"x{j} " in f"{tip.text} "

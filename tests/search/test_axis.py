@@ -12,9 +12,13 @@ from sklearn.preprocessing import StandardScaler
 from greedy import IMM, ExKMC, build_exkmc
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.core.tree import Split
-from tao_cluster.search.descent.regrowth import least_useful
+from tao_cluster.search.descent.surplus import least_useful
+from tao_cluster.search.split_kinds import AxisAligned
 from tao_cluster.search.step.tree_step import TreeStep
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
+
+# Some trees here are so small, or tests so dear, that clusters are lost.
+pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
 
 
 def loss_of(split, X, goes_right, weight):
@@ -114,15 +118,22 @@ def test_never_worse_than_its_start(name, lambda_, algorithm, refine):
         assert after <= before * (1 + 1e-12)
 
 
-def test_thresholds_are_values_of_rows(digits, digits_reference):
-    start = IMM(10, midpoints=True, reference=digits_reference).fit(digits)
+@pytest.mark.parametrize("midpoints", [True, False])
+def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, midpoints):
+    start = IMM(10, midpoints=not midpoints, reference=digits_reference).fit(digits)
+    split = AxisAligned(midpoints=midpoints)
     for lambda_ in (0, 100):
         model = TAOClustering(
-            10, split="axis", init=start.tree_, lambda_=lambda_, reference=digits_reference
+            10, split=split, init=start.tree_, lambda_=lambda_, reference=digits_reference
         ).fit(digits)
         tree = model.tree_
+        reached = tree.decision_path(digits).toarray().astype(bool)
         for node in tree.decision_nodes:
-            assert tree.threshold[node] in digits[:, tree.split(node)[0][0]]
+            values = digits[reached[:, node], tree.split(node)[0][0]]
+            threshold = tree.threshold[node]
+            below, above = values[values <= threshold].max(), values[values > threshold].min()
+            between = (below + above) / 2  # exact: sixteenths
+            assert threshold == (between if midpoints else below)
         np.testing.assert_array_equal(tree.predict(digits), model.labels_)
 
 
@@ -163,7 +174,7 @@ def test_regrowth_beats_passes_alone(digits, digits_reference):
     assert model.cost_increase_ < 0.8 * start.cost_increase_
     assert model.cost_increase_ < paper.cost_increase_
     assert model.tree_.n_leaves <= 40
-    assert {"regrow", "direct"} <= {record["stage"] for record in model.history_}
+    assert "regrow" in {record["stage"] for record in model.history_}
 
 
 def test_lambda_is_the_price_of_a_test(digits, digits_reference):
@@ -201,7 +212,7 @@ def test_start_is_measured_where_the_rows_are_clustered(digits):
     scores = PCA(5, random_state=0).fit_transform(digits)
     start = ExKMC(8, max_leaves=16, random_state=0).fit(digits, embedding=scores)
     options = {"reference": start.free_centers_, "split": "axis", "init": ExKMC(max_leaves=16)}
-    still = {"algorithm": PenaltyMethod(n_mu_steps=0), "refine": False}
+    still = {"algorithm": PenaltyMethod(n_mu_steps=0), "refine": False, "lambda_": 10}
     model = TAOClustering(8, **options, **still).fit(digits, embedding=scores)
     assert model.inertia_ == pytest.approx(start.inertia_, rel=1e-6)
     better = TAOClustering(8, **options).fit(digits, embedding=scores)

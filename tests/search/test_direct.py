@@ -168,9 +168,9 @@ def test_liblinear_does_the_penalty_method(digits, digits_reference):
     short = PenaltyMethod(n_mu_steps=5)
     model = TAOClustering(10, node_solver="liblinear", algorithm=short, **options).fit(digits)
     assert {record["stage"] for record in model.history_} == {"penalty"}
-    for wanted in ({"algorithm": "direct"}, {"max_parameters": 50}):
+    for wanted in ({"algorithm": "direct"}, {"max_parameters": 50, "lambda_": "auto"}):
         with pytest.raises(ValueError, match="instance weights"):
-            TAOClustering(10, node_solver="liblinear", **wanted, **options).fit(digits)
+            TAOClustering(10, node_solver="liblinear", **{**options, **wanted}).fit(digits)
 
 
 def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):

@@ -6,7 +6,7 @@ from conftest import random_tree
 from sklearn.cluster import KMeans
 
 from tao_cluster import Tree
-from tao_cluster.inspection.cart import cart_tree
+from tao_cluster.search.starts.cart import cart_tree
 from tao_cluster.search.starts.initial import Bisecting, Given, InitialTree
 
 

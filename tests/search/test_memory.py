@@ -7,8 +7,9 @@ import pytest
 
 from tao_cluster import PenaltyMethod, TAOClustering
 
-# Of which 64 are the distances to 8 centres, 40 the solver's rows and about 100 its scratch.
-BYTES_A_ROW = 330
+# Of which 64 are the distances to 8 centres, 40 the solver's rows and about 100 its scratch. Two
+# threads hold the scratch of two nodes at once, or not, as the clock will have it: 323 to 332.
+DIRECT, TWO_THREADS, PENALTY = 300, 340, 330
 SHORT = PenaltyMethod(n_mu_steps=6, tao_iter=2, init_tao_iter=2)
 
 
@@ -23,11 +24,11 @@ def narrow():
 
 
 @pytest.mark.parametrize(
-    "parameters",
-    [{}, {"n_jobs": 2}, {"algorithm": SHORT}],
+    ("parameters", "limit"),
+    [({}, DIRECT), ({"n_jobs": 2}, TWO_THREADS), ({"algorithm": SHORT}, PENALTY)],
     ids=["direct", "two threads", "penalty method"],
 )
-def test_bytes_a_row(narrow, parameters):
+def test_bytes_a_row(narrow, parameters, limit):
     X, reference = narrow
     model = TAOClustering(
         8, depth=6, n_init=2, lambda_=200.0, reference=reference, random_state=0, **parameters
@@ -39,4 +40,4 @@ def test_bytes_a_row(narrow, parameters):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < BYTES_A_ROW * len(X)
+    assert peak < limit * len(X)

@@ -8,7 +8,8 @@ from conftest import make_search
 
 from greedy import build_exkmc
 from tao_cluster.search.descent import regrowth
-from tao_cluster.search.descent.regrowth import least_useful, regrow
+from tao_cluster.search.descent.regrowth import regrow
+from tao_cluster.search.descent.surplus import least_useful
 
 
 def start_of(seed, max_leaves=14):

@@ -38,6 +38,9 @@ def sentence(penalty, split, node_solver):
     return None
 
 
+GROUPS = np.repeat([0, 1, 2], 40)
+
+
 @pytest.fixture(scope="module")
 def X():
     """Three groups on rays from the origin, so that every objective sees them."""
@@ -63,15 +66,15 @@ def test_combination(X, objective, penalty, split, node_solver, form):
     expected = sentence(penalty, split, node_solver)
     if expected is not None:
         with pytest.raises(ValueError, match=expected):
-            model.fit(data)
+            model.fit(data, GROUPS)
         return
-    model.fit(data)
+    model.fit(data, GROUPS)
     groups = model.labels_.reshape(3, 40)
     assert (groups == groups[:, :1]).mean() > 0.95
     assert len(set(groups[:, 0])) == 3
     assert abs(model.cost_increase_) < 5
     np.testing.assert_array_equal(model.predict(data), model.labels_)
-    assert model.score(data) == pytest.approx(-model.inertia_)
+    assert model.score(data, GROUPS) == pytest.approx(-model.inertia_)
     assert model.transform(data).shape == (120, 3)
     assert hasattr(model, "predict_proba") == (penalty == "squared")
     if penalty == "squared":
@@ -132,8 +135,9 @@ def test_weight_is_repetition(objective, split, algorithm):
     order = rng.permutation(60)
     options = {"objective": objective, "split": split, "algorithm": algorithm}
     options |= {"lambda_": 0.1, "depth": 3, "random_state": 0}
-    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0))
-    weighted = TAOClustering(4, **options).fit(X[order], sample_weight=weight[order])
+    y = rng.integers(0, 4, 60)  # counts for given labels only
+    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = TAOClustering(4, **options).fit(X[order], y[order], weight[order])
     assert weighted.tree_ == repeated.tree_
     np.testing.assert_array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
     assert weighted.inertia_ == repeated.inertia_

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tao_cluster import Tree
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.tree import Split
+from tao_cluster.core.tree.reduced_sets import ReducedSets
 from tao_cluster.problem.criteria import LabelCriterion
 from tao_cluster.problem.penalties import ZeroOne
 from tao_cluster.search.starts.initial import Bisecting
-from tao_cluster.search.step.reduced_sets import ReducedSets
 from tao_cluster.search.step.tree_step import TreeStep
 from tao_cluster.solvers import Liblinear
 

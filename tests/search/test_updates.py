@@ -185,7 +185,7 @@ class Stuck(Newton):
 
 def test_one_warning_for_nodes_that_were_not_solved(rng):
     X = rng.normal(size=(80, 3))
-    model = TAOClustering(3, depth=2, node_solver=Stuck(), random_state=0)
+    model = TAOClustering(3, lambda_=10, depth=2, node_solver=Stuck(), random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"at \d+ node\(s\).* up to 0\.25 of") as caught:
         model.fit(X)
     assert len(caught) == 1

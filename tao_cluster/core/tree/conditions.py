@@ -2,30 +2,123 @@
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+from ..floats import boundary
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit of one feature: x <= value, x < value, x >= value or x > value.
+
+    Parameters
+    ----------
+    feature : int
+    value : float
+    is_upper : bool
+        Whether x lies below the value.
+    is_strict : bool
+        Whether x differs from the value.
+    """
+
+    feature: int
+    value: float
+    is_upper: bool
+    is_strict: bool
+
+    @classmethod
+    def of_test(cls, feature, weight, threshold, is_left=True):
+        """What weight * x <= threshold says of x; its contrary where `is_left` is False.
+
+        The value is exact: it holds for the same floats x as the rounded product does.
+
+        Examples
+        --------
+        >>> Bound.of_test(0, -0.5, -2.0)
+        Bound(feature=0, value=4.0, is_upper=False, is_strict=False)
+        >>> Bound.of_test(0, -0.5, -2.0, is_left=False)
+        Bound(feature=0, value=4.0, is_upper=True, is_strict=True)
+        """
+        feature, weight, threshold = int(feature), float(weight), float(threshold)
+        largest = _largest(abs(weight), threshold)
+        value = (largest if weight > 0 else -largest) + 0.0  # + 0.0: no -0.0
+        return cls(feature, value, (weight > 0) == is_left, not is_left)
+
+    @property
+    def sign(self):
+        """The comparison as text."""
+        return ("<" if self.is_upper else ">") + ("" if self.is_strict else "=")
+
+    def is_within(self, other):
+        """Whether it implies another bound of the same feature and direction."""
+        if self.value == other.value:
+            return self.is_strict >= other.is_strict
+        return (self.value < other.value) == self.is_upper
+
+    def __contains__(self, x):
+        holds = x < self.value if self.is_upper else x > self.value
+        return holds or (x == self.value and not self.is_strict)
+
+
+def _largest(weight, threshold):
+    """The largest float x with weight * x <= threshold, for a weight above 0."""
+    if weight == 1:
+        return threshold
+    return boundary(lambda x: weight * x <= threshold)  # the product rises with x
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """weights . x[indices] <= threshold (or > threshold where `is_upper` is False)."""
+    """weights . x[indices] <= threshold (or > threshold where `is_left` is False) at a node."""
 
+    node: int
     indices: np.ndarray
     weights: np.ndarray
     threshold: float
-    is_upper: bool
+    is_left: bool
+
+    @classmethod
+    def at(cls, tree, node, is_left=True):
+        """What holds of the rows that take a side of a decision node."""
+        return cls(int(node), *tree.split(node), float(tree.threshold[node]), is_left)
+
+    @cached_property
+    def bound(self):
+        """The bound that it is where it tests one feature, else None."""
+        if len(self.indices) != 1:
+            return None
+        return Bound.of_test(self.indices[0], self.weights[0], self.threshold, self.is_left)
 
     @property
     def sum(self):
-        """The weighted sum that is tested, as a key: equal for equal sums."""
+        """What is limited, as a key: equal for one feature, and for equal weighted sums."""
+        if len(self.indices) == 1:
+            return int(self.indices[0])
         return self.indices.tobytes(), self.weights.tobytes()
+
+    @property
+    def is_upper(self):
+        """Whether it limits the feature or the sum from above."""
+        bound = self.bound
+        return self.is_left if bound is None else bound.is_upper
+
+    def is_within(self, other):
+        """Whether it implies another condition on the same sum in the same direction."""
+        bound = self.bound
+        if bound is not None:
+            return bound.is_within(other.bound)
+        return self.threshold == other.threshold or (
+            (self.threshold < other.threshold) == self.is_left
+        )
 
 
 def path_conditions(tree, leaf):
     """Conditions from the root to a leaf, without those implied by another.
 
-    Conditions on the same weighted sum in the same direction are merged into the tightest
-    one; tests without weights always hold and are left out.
+    Conditions on the same feature, or on the same weighted sum, in the same direction are merged
+    into the tightest one; tests without weights always hold and are left out.
 
     Parameters
     ----------
@@ -39,14 +132,11 @@ def path_conditions(tree, leaf):
     tightest = {}
     path = tree.path_matrix[[leaf]].indices
     for node, child in itertools.pairwise(path):
-        indices, weights = tree.split(node)
-        if len(indices) == 0:
+        condition = Condition.at(tree, node, bool(tree.children_left[node] == child))
+        if len(condition.indices) == 0:
             continue
-        is_upper = bool(tree.children_left[node] == child)
-        condition = Condition(indices, weights, float(tree.threshold[node]), is_upper)
-        key = (condition.sum, is_upper)
-        known = tightest.get(key)
-        if known is None or (condition.threshold < known.threshold) == is_upper:
+        key = (condition.sum, condition.is_upper)
+        if key not in tightest or not tightest[key].is_within(condition):
             tightest[key] = condition
     return list(tightest.values())
 

@@ -31,11 +31,11 @@ class Readable:
 
         return to_html(self, path, **options)
 
-    def explain(self, x, feature_names=None):
+    def explain(self, x, feature_names=None, **options):
         """Why one row is in its cluster; see :func:`tao_cluster.explanations.explain`."""
         from ...inspection.explanations import explain
 
-        return explain(self, x, feature_names)
+        return explain(self, x, feature_names, **options)
 
     def cluster_profile(self, k, X=None, **options):
         """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""

@@ -29,6 +29,11 @@ class Shape:
         """Number of leaves."""
         return len(self.leaves)
 
+    @property
+    def n_clusters(self):
+        """Number of clusters that leaves have."""
+        return len(np.unique(self.leaf_label[self.leaves]))
+
     @cached_property
     def parent(self):
         """Parent of each node, -1 for the root: int32 array of shape (n_nodes,)."""

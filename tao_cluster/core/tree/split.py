@@ -1,5 +1,6 @@
 """The test of one node, as those that make or change trees hand it round."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,3 +49,22 @@ class Split:
             and np.array_equal(self.indices, other.indices)
             and np.array_equal(self.weights, other.weights)
         )
+
+
+def halfway(low, high):
+    """The float in the middle of two, from `low` on and below `high`.
+
+    Parameters
+    ----------
+    low, high : float, low < high
+
+    Examples
+    --------
+    >>> halfway(1.9, 3.0)
+    2.45
+    """
+    low, high = float(low), float(high)
+    middle = low + (high - low) / 2
+    if math.isinf(middle):
+        middle = low / 2 + high / 2
+    return middle + 0.0 if middle < high else low  # + 0.0: no -0.0

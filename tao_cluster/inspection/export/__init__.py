@@ -2,6 +2,7 @@
 
 from .dataframe import to_dataframe
 from .dot import to_dot
+from .names import Indicator
 from .onnx import to_onnx
 from .plain import from_dict, to_dict
 from .rules import to_rules
@@ -9,6 +10,7 @@ from .sql import to_sql
 from .text import to_text
 
 __all__ = [
+    "Indicator",
     "from_dict",
     "to_dataframe",
     "to_dict",

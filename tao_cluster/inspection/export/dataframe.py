@@ -6,7 +6,14 @@ from .optional import need
 
 
 def to_dataframe(
-    tree, feature_names=None, precision=3, *, max_terms=None, X=None, sample_weight=None
+    tree,
+    feature_names=None,
+    precision=3,
+    *,
+    max_terms=None,
+    X=None,
+    sample_weight=None,
+    scaled=False,
 ):
     """The nodes of a tree as a table, a row each.
 
@@ -17,18 +24,21 @@ def to_dataframe(
         Default `feature_names_in_`, or x0, x1, ...
     precision : int, significant digits in the column `test`
     max_terms : int, optional
-        Features shown of each test, those with the largest weights; default all.
+        Features shown of each test, those with the largest effects; default all.
     X : array-like or sparse matrix of shape (n, n_features), optional
         Rows to count at each node; default those an estimator was fitted to.
     sample_weight : array-like of shape (n,), optional
+    scaled : bool, default=False
+        Show weights in `test` times the spread of their feature at the node.
 
     Returns
     -------
     pandas.DataFrame
         The index is the node number. Columns: parent, depth, is_leaf, left, right, cluster
-        (whole numbers, <NA> where there is none), test (the condition to go left, as text),
-        features and weights (lists, features increasing), threshold, count, share (NaN if no rows
-        are known) and, of a tree with histograms, histogram (lists).
+        (whole numbers, <NA> where there is none), name (of the cluster, "" at a test), test (the
+        condition to go left, as text), features, weights and spreads (lists, features increasing;
+        a spread is None where no rows are known), threshold, count, share (NaN if no rows are
+        known) and, of a tree with histograms, histogram (lists).
 
     Raises
     ------
@@ -46,7 +56,8 @@ def to_dataframe(
     ('width <= 2.5', [3.0, 1.0, 2.0])
     """
     pandas = need("pandas", "to_dataframe", "pip install pandas")
-    facts = report(tree, X, feature_names=feature_names, sample_weight=sample_weight)
+    options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
+    facts = report(tree, X, **options)
     rows = [_row(node, precision, max_terms) for node in facts["nodes"]]
     frame = pandas.DataFrame(rows).set_index("node")
     whole = dict.fromkeys(("parent", "left", "right", "cluster"), "Int64")
@@ -65,9 +76,11 @@ def _row(node, precision, max_terms):
         "left": left,
         "right": right,
         "cluster": node["cluster"],
+        "name": node["name"] or "",
         "test": "" if node["is_leaf"] else condition_text(node, precision, max_terms),
         "features": [term["feature"] for term in terms],
         "weights": [term["weight"] for term in terms],
+        "spreads": [term["spread"] for term in terms],
         "threshold": node["threshold"],
         "count": node["count"],
         "share": node["share"],

@@ -4,7 +4,16 @@ from ..report import report
 from .names import condition_text, rows_text
 
 
-def to_dot(tree, feature_names=None, precision=3, *, max_terms=6, X=None, sample_weight=None):
+def to_dot(
+    tree,
+    feature_names=None,
+    precision=3,
+    *,
+    max_terms=6,
+    X=None,
+    sample_weight=None,
+    scaled=False,
+):
     r"""The tree as DOT text, to be drawn by Graphviz or any program that reads it.
 
     Parameters
@@ -14,10 +23,12 @@ def to_dot(tree, feature_names=None, precision=3, *, max_terms=6, X=None, sample
         Default `feature_names_in_`, or x0, x1, ...
     precision : int, significant digits
     max_terms : int or None
-        Features shown of each test, those with the largest weights; None for all.
+        Features shown of each test, those with the largest effects; None for all.
     X : array-like or sparse matrix of shape (n, n_features), optional
         Rows to count at each node; default those an estimator was fitted to.
     sample_weight : array-like of shape (n,), optional
+    scaled : bool, default=False
+        Show weights times the spread of their feature at the node, so that they compare.
 
     Returns
     -------
@@ -40,7 +51,8 @@ def to_dot(tree, feature_names=None, precision=3, *, max_terms=6, X=None, sample
       0 -> 2 [label="no"];
     }
     """
-    facts = report(tree, X, feature_names=feature_names, sample_weight=sample_weight)
+    options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
+    facts = report(tree, X, **options)
     lines = ['  node [shape=box, fontname="sans-serif"];', '  edge [fontname="sans-serif"];']
     lines += [_node_line(node, precision, max_terms) for node in facts["nodes"]]
     for node in facts["nodes"]:
@@ -51,11 +63,11 @@ def to_dot(tree, feature_names=None, precision=3, *, max_terms=6, X=None, sample
 
 def _node_line(node, precision, max_terms):
     if node["is_leaf"]:
-        label, style = f"cluster {node['cluster']}", ", style=rounded"
+        label, style = node["name"], ", style=rounded"
     else:
         label, style = condition_text(node, precision, max_terms), ""
     if node["count"] is not None:
-        label += f"\n{rows_text(node['count'], node['share'])}"
+        label += f"\n{rows_text(node['count'], node['share'], node['counted'])}"
     return f'  {node["id"]} [label="{_escaped(label)}"{style}];'
 
 

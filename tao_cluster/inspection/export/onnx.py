@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...core.tree import tree_of
+from ..columns import Filled, Indicator, shown
 from .optional import need
 
 _OPSET = 17
@@ -14,14 +15,16 @@ def to_onnx(tree, *, dtype=np.float32):
 
     Parameters
     ----------
-    tree : Tree, or fitted estimator with `tree_`
+    tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
+        Of a pipeline the columns of X are the raw columns that its steps use, in their order.
     dtype : float32 or float64, default=float32
         Type of the input. The tree computes in float64 with either, as `predict` does.
 
     Returns
     -------
     onnx.ModelProto
-        Input `X` of shape (n, n_features). Output `label`, int64 of shape (n,), and of a tree with
+        Input `X` of shape (n, n_features). Output `label`, int64 of shape (n,): the number of the
+        cluster, of a model with `classes_` the position in these. And of a tree with
         histograms `probabilities`, float64 of shape (n, n_clusters).
 
     Raises
@@ -29,7 +32,7 @@ def to_onnx(tree, *, dtype=np.float32):
     ImportError
         If onnx is not installed (``pip install "tao-cluster[onnx]"``).
     ValueError
-        For another `dtype`.
+        For another `dtype`, or a pipeline that encodes categories.
 
     Notes
     -----
@@ -47,7 +50,9 @@ def to_onnx(tree, *, dtype=np.float32):
     ['label']
     """
     onnx = need("onnx", "to_onnx", 'pip install "tao-cluster[onnx]"')
+    tree, names = shown(tree)
     helper, tree = onnx.helper, tree_of(tree)
+    _check_numbers(names)
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
@@ -89,6 +94,17 @@ def to_onnx(tree, *, dtype=np.float32):
     )
     onnx.checker.check_model(model)
     return model
+
+
+def _check_numbers(names):
+    """Refuse what is more than a column of numbers."""
+    for name in names:
+        if isinstance(name, Indicator | Filled):
+            task = "encodes categories" if isinstance(name, Indicator) else "fills gaps"
+            raise ValueError(
+                f"to_onnx takes rows of numbers, but the pipeline {task} ({name}): use to_sql, or "
+                f"convert the last step of the pipeline alone."
+            )
 
 
 def _arrays(tree):

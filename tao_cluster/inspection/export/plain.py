@@ -1,6 +1,7 @@
 """The tree as plain Python values, and back, as functions."""
 
 from ...core.tree import Tree, tree_of
+from ..columns import shown
 
 
 def to_dict(tree):
@@ -14,7 +15,7 @@ def to_dict(tree):
     -------
     dict; `format` and `version` say how to read the rest
     """
-    return tree_of(tree).to_dict()
+    return tree_of(shown(tree)[0]).to_dict()
 
 
 def from_dict(data):

@@ -2,27 +2,37 @@
 
 import math
 from collections import Counter
+from dataclasses import dataclass
+from functools import singledispatch
+from numbers import Number, Real
+
+import numpy as np
 
 from ...core.tree import tree_of
 from ...core.tree.conditions import path_conditions
-from ..report import names_of
+from ..columns import Filled, Indicator, shown
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
 _DECIMALS = 4
 _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
+# Whether a row goes left, and whether both sides of the comparison have changed their sign.
+_COMPARE = {(True, False): "<=", (False, False): ">", (True, True): ">=", (False, True): "<"}
 
 
 def to_sql(tree, columns=None, *, table=None):
     """The cluster of a row as an SQL ``CASE`` expression, one ``WHEN`` a leaf.
 
+    Of a model with `classes_`, its label: numbers as they are, others as quoted strings.
+
     Put it into a query: ``f"SELECT *, {to_sql(tree)} AS cluster FROM flowers"``.
 
     Parameters
     ----------
-    tree : Tree, or fitted estimator with `tree_`
+    tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     columns : sequence of str of length n_features, optional
-        Names of the columns; default `feature_names_in_`, or x0, x1, ...
+        Names of the columns; default `feature_names_in_`, or x0, x1, ... Of a pipeline those of
+        the raw table.
     table : str, optional
         Table that qualifies the columns. With it, SQLite reports a missing column; without, it
         takes a quoted name that is no column for a string.
@@ -41,8 +51,11 @@ def to_sql(tree, columns=None, *, table=None):
     Sums are written from left to right in the order in which the tree adds, and numbers so that
     they are read back bit by bit: a database with IEEE double arithmetic gives the labels of
     `predict`. It is tested with SQLite. A row whose path tests a NULL has the cluster NULL; a
-    NULL that its path does not test is harmless. Conditions are not nested, so that the depth of
-    the tree meets no limit of a parser, but SQLite refuses sums of more than about 990 terms.
+    NULL that its path does not test is harmless. Only where a pipeline fills gaps or encodes
+    categories NULL is a value like others: the one that the imputer puts in, the category of
+    missing values, if the encoder has seen some, or no category. Conditions are not nested, so
+    that the depth of the tree meets no limit of a parser, but SQLite refuses sums of more than
+    about 990 terms.
 
     Examples
     --------
@@ -56,19 +69,40 @@ def to_sql(tree, columns=None, *, table=None):
       WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
     END
     """
-    names = names_of(tree, columns)
+    tree, names = shown(tree, columns)
+    labels = _labels(tree)
     # Tests without weights have no condition, so leaves that they shut off must go.
     tree = tree_of(tree).prune()
     _check_unique(names, tree.used_features)
     prefix = "" if table is None else f"{_identifier(table)}."
-    quoted = {j: prefix + _identifier(names[j]) for j in tree.used_features}
+    operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
-        return str(tree.leaf_label[0])
+        return labels(tree.leaf_label[0])
     lines = []
     for leaf in tree.leaves:
-        conditions = [_condition(c, quoted) for c in path_conditions(tree, leaf)]
-        lines.append(f"  WHEN {' AND '.join(conditions)} THEN {tree.leaf_label[leaf]}")
+        conditions = [_condition(c, operands) for c in path_conditions(tree, leaf)]
+        lines.append(f"  WHEN {' AND '.join(conditions)} THEN {labels(tree.leaf_label[leaf])}")
     return "\n".join(["CASE", *lines, "END"])
+
+
+def _labels(model):
+    """Function of a cluster's number: the label that stands for it, as SQL."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return str
+    return lambda k: _label(classes[k])
+
+
+def _label(label):
+    if isinstance(label, bool | np.bool_):
+        return str(int(label))
+    if isinstance(label, Number):
+        return str(label)
+    return _text(label)
+
+
+def _text(value):
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _check_unique(names, used):
@@ -84,16 +118,82 @@ def _identifier(name):
     return '"' + name.replace('"', '""') + '"'
 
 
-def _condition(condition, quoted):
+@dataclass(frozen=True)
+class _Operand:
+    """What stands for a feature: as a number, and where it is a category as both answers."""
+
+    number: str
+    holds: str | None = None
+    fails: str | None = None
+
+
+@singledispatch
+def _operand(name, prefix):
+    return _Operand(prefix + _identifier(name))
+
+
+@_operand.register(Filled)
+def _filled(name, prefix):
+    sign = "-" if name.fill < 0 else ""
+    return _Operand(f"COALESCE({prefix}{_identifier(name)}, {sign}{_literal(abs(name.fill))})")
+
+
+@_operand.register(Indicator)
+def _category(name, prefix):
+    """Comparisons with NULL are neither true nor false, but a missing value is no category."""
+    column = prefix + _identifier(name.column)
+    is_missing = f"{column} IS NULL"
+    if name.value is None:
+        holds, fails = is_missing, f"{column} IS NOT NULL"
+    else:
+        value = _value(name.value)
+        holds, fails = f"{column} = {value}", f"{column} <> {value}"
+        if name.has_missing:
+            holds = f"({holds} OR {is_missing})"
+        else:
+            fails = f"({fails} OR {is_missing})"
+    return _Operand(f"CASE WHEN {holds} THEN 1.0e0 ELSE 0.0e0 END", holds, fails)
+
+
+@singledispatch
+def _value(value):
+    """A category as SQL: text but for numbers and truth values."""
+    return _text(value)
+
+
+@_value.register(Real)
+def _number(value):
+    return repr(value)
+
+
+@_value.register(bool)
+def _truth(value):
+    return str(value).upper()
+
+
+def _condition(condition, operands):
+    bound = condition.bound
+    if bound is not None and (0.0 in bound) != (1.0 in bound):
+        operand = operands[bound.feature]
+        answer = operand.holds if 1.0 in bound else operand.fails
+        if answer is not None:
+            return answer
+    return _comparison(condition, operands)
+
+
+def _comparison(condition, operands):
+    # -w x <= -t is the same as w x >= t, to the bit.
+    is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
+    flip = -1.0 if is_turned else 1.0
     # The factor 1 stays: it makes a number of what a column holds as text or as a whole number.
     terms = [
-        f"{'-' if weight < 0 else '+'} {_literal(abs(weight))} * {quoted[j]}"
-        for j, weight in zip(condition.indices, condition.weights.tolist(), strict=True)
+        f"{'-' if weight < 0 else '+'} {_literal(abs(weight))} * {operands[j].number}"
+        for j, weight in zip(condition.indices, (flip * condition.weights).tolist(), strict=True)
     ]
     total = " ".join(terms).removeprefix("+ ")
-    threshold = condition.threshold
+    threshold = flip * condition.threshold
     sign = "-" if threshold < 0 else ""
-    compare = "<=" if condition.is_upper else ">"
+    compare = _COMPARE[condition.is_left, is_turned]
     return f"{total} {compare} {sign}{_literal(abs(threshold))}"
 
 

@@ -4,7 +4,7 @@ from ..report import report
 from .names import condition_text
 
 
-def to_text(tree, feature_names=None, precision=3, max_terms=None):
+def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=False):
     """The tree as indented text, one line a branch or leaf.
 
     Parameters
@@ -12,13 +12,21 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None):
     tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    precision : int, significant digits of weights and thresholds
+    precision : int, significant digits; a bound of one feature gets up to three more where
+        these make it exact
     max_terms : int, optional
-        Features shown of each test, those with the largest weights; default all.
+        Features shown of each test, those with the largest effects; default all.
+    scaled : bool, default=False
+        Show weights times the spread of their feature at the node, so that they compare.
 
     Returns
     -------
     str
+
+    Notes
+    -----
+    Features stand in the order of their *effect*, |weight| times spread over the node's rows, where
+    rows are known. The numbers are the tree's weights, in units of the columns, unless `scaled`.
 
     Examples
     --------
@@ -31,7 +39,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None):
     |--- else
     |    |--- cluster 1
     """
-    nodes = report(tree, feature_names=feature_names)["nodes"]
+    nodes = report(tree, feature_names=feature_names, scaled=scaled)["nodes"]
     lines = []
     todo = [(nodes[0], None)]  # (node, the line above it); depth-first, left first
     while todo:
@@ -39,7 +47,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None):
         if condition is not None:
             lines.append(_indent(node["depth"] - 1) + condition)
         if node["is_leaf"]:
-            lines.append(f"{_indent(node['depth'])}cluster {node['cluster']}")
+            lines.append(f"{_indent(node['depth'])}{node['name']}")
             continue
         left, right = (nodes[child] for child in node["children"])
         todo.append((right, "else"))

@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from ..report import names_of, report
+from ..columns import numbers_of, shown
+from ..export.names import condition_text, factor_name, typeset
+from ..report import report
 
 _MOST_SAMPLES = 20
 _FRAME = (
@@ -28,6 +30,7 @@ def to_html(
     image_shape=None,
     title=None,
     sample_weight=None,
+    scaled=False,
 ):
     """A page that shows a tree, or the trees of a path, without anything from elsewhere.
 
@@ -36,7 +39,7 @@ def to_html(
 
     Parameters
     ----------
-    models : Tree, fitted estimator, or list of them over the same features
+    models : Tree, fitted estimator or pipeline, or list of them over the same features
     path : path-like, optional
         Where to write the page.
     X : array-like or CSR matrix of shape (n, n_features), optional
@@ -48,6 +51,9 @@ def to_html(
     title : str, optional
     sample_weight : array-like of shape (n,), optional
         Weights of the rows of X.
+    scaled : bool, default=False
+        Whether weights are shown times the spread of their feature at the node. Features are
+        ranked by that product, their effect, in any case.
 
     Returns
     -------
@@ -70,22 +76,25 @@ def to_html(
     models = list(models) if isinstance(models, list | tuple) else [models]
     if not models:
         raise ValueError("There is no model to show.")
-    names = names_of(models[0], feature_names)
+    page_title = title or _title(models)
+    views = [shown(model, feature_names) for model in models]
+    models, names = [view for view, _ in views], views[0][1]
     if image_shape is not None and image_shape[0] * image_shape[1] != len(names):
         raise ValueError(f"image_shape {tuple(image_shape)} does not hold {len(names)} features.")
-    reports = [
-        report(model, X, feature_names=names, sample_weight=sample_weight) for model in models
-    ]
+    options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
+    reports = [report(model, X, **options) for model in models]
     data = {
         "models": [_packed(facts) for facts in reports],
-        "names": names,
+        "scaled": scaled,
+        "names": [factor_name(name) for name in names],
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
-        "samples": [] if X is None else _samples(X),
+        "samples": [] if X is None else _samples(numbers_of(models[0], X)),
     }
     page = Template(_part("page.html")).substitute(
-        title=html.escape(title or _title(models)),
+        title=html.escape(page_title),
         style=_part("page.css"),
         script=_part("page.js"),
+        reading=_reading(reports, scaled),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
@@ -111,6 +120,22 @@ def _title(models):
     return kind if len(models) == 1 else f"{len(models)} models of {kind}"
 
 
+def _reading(reports, scaled):
+    """How to read the tests that there are."""
+    n_terms = {len(node["terms"]) for facts in reports for node in facts["nodes"]} - {0}
+    phrases = []
+    if n_terms:
+        phrases.append("The left branch is for rows that meet the test, the right one for others.")
+    if n_terms - {1}:
+        weights = "weights times spread (feature/sd)" if scaled else "weights"
+        phrases.append(
+            "A weighted sum is at most its threshold there: red weights push a row right, blue "
+            "ones left. Features stand by their effect, weight times spread, which the bars of a "
+            f"node's list show, with their {weights}."
+        )
+    return " ".join(phrases)
+
+
 def _packed(facts):
     """The report with terms as two lists a node: a name is not repeated at every node."""
     nodes = []
@@ -121,9 +146,28 @@ def _packed(facts):
             | {
                 "features": [term["feature"] for term in terms],
                 "weights": [term["weight"] for term in terms],
+                "spreads": _spreads(terms),
+                "test": _test_of_one_feature(node),
             }
         )
-    return {"summary": facts["summary"], "nodes": nodes}
+    clusters = [part["name"] for part in facts["clusters"]]
+    return {"summary": facts["summary"], "nodes": nodes, "clusters": clusters}
+
+
+def _spreads(terms):
+    """Short numbers, since they only rank; None where they are not known."""
+    spreads = [term["spread"] for term in terms]
+    return None if None in spreads else [float(f"{spread:.4g}") for spread in spreads]
+
+
+def _test_of_one_feature(node):
+    """Conditions to go left and right, and the first one in two lines; None of other nodes."""
+    if len(node["terms"]) != 1:
+        return None
+    left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
+    name = node["terms"][0]["name"]
+    column = getattr(name, "column", name)
+    return {"left": left, "right": right, "lines": [column, left.removeprefix(f"{column} ")]}
 
 
 def _samples(X):

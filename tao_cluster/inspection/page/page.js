@@ -20,12 +20,17 @@
     if (text !== null) made.textContent = text;
     return made;
   }
+  const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   const html = (name, attributes, text) => element(name, attributes, text, false);
 
   const model = () => data.models[state.model];
   const nodeOf = (id) => model().nodes[id];
   const isFolded = (node) => state.folded.has(node.id) && !node.is_leaf;
   const below = (node) => (isFolded(node) ? [] : node.children);
+
+  // Features are ranked by weight times spread, and shown with that only if asked for.
+  const effect = (node, i) => node.weights[i] * (node.spreads ? node.spreads[i] : 1);
+  const shown = (node, i) => (data.scaled ? effect(node, i) : node.weights[i]);
 
   // Leaves, folded tests among them, stand side by side; a parent stands over its children.
   function positions() {
@@ -77,8 +82,8 @@
     const context = canvas.getContext("2d");
     const image = context.createImageData(width, height);
     image.data.fill(255);
-    const most = Math.max(...node.weights.map(Math.abs), 1e-300);
-    node.features.forEach((j, i) => image.data.set(signed(node.weights[i] / most), 4 * j));
+    const most = Math.max(...node.weights.map((_, i) => Math.abs(shown(node, i))), 1e-300);
+    node.features.forEach((j, i) => image.data.set(signed(shown(node, i) / most), 4 * j));
     context.putImageData(image, 0, 0);
     return canvas;
   }
@@ -92,18 +97,23 @@
       const image = element("image", { ...box, href: picture(node).toDataURL() });
       image.style.imageRendering = "pixelated";
       group.append(image, element("rect", { ...box, fill: "none", stroke: "#c9ccd1" }));
+    } else if (node.test) {
+      node.test.lines.forEach((line, i) => {
+        group.append(element("text", { y: 30 + 17 * i, class: "one" }, short(line, 15)));
+      });
     } else {
       node.features.slice(0, LINES).forEach((j, i) => {
-        const weight = node.weights[i];
-        const name = data.names[j].length > 13 ? `${data.names[j].slice(0, 12)}…` : data.names[j];
+        const weight = shown(node, i);
+        const name = short(data.names[j], 13);
         const text = weight === 1 ? name : `${number(weight, 2)} ${name}`;
-        const sign = weight > 0 ? "plus" : "minus";
-        group.append(element("text", { y: 16 + 14 * i, class: weight === 1 ? "" : sign }, text));
+        const sign = node.weights[i] > 0 ? "plus" : "minus";
+        group.append(element("text", { y: 16 + 14 * i, class: sign }, text));
       });
     }
     const hidden = data.image_shape ? node.features.length : node.features.length - LINES;
     const rest = hidden > 0 ? ` · ${data.image_shape ? "" : "+"}${hidden}` : "";
-    const line = `≤ ${number(node.threshold)}${rest}`;
+    const line = node.test ? (data.image_shape ? node.test.left : "")
+      : `≤ ${number(node.threshold)}${rest}`;
     group.append(element("text", { y: HEIGHT - 7, class: "small" }, line));
     if (isFolded(node)) {
       const label = `${leavesBelow(node)} leaves folded`;
@@ -124,9 +134,9 @@
       const width = Math.max(1, (WIDTH - 16) * node.share);
       group.append(element("rect", { ...bar, width, fill: color(node.cluster) }));
     }
-    group.append(element("text", { y: 39, class: "big" }, `cluster ${node.cluster}`));
+    group.append(element("text", { y: 39, class: "big" }, short(node.name, 14)));
     if (node.share !== null) {
-      const text = `${number(node.count, 6)} rows, ${percent(node.share)}`;
+      const text = `${number(node.count, 6)} ${node.counted}, ${percent(node.share)}`;
       group.append(element("text", { y: 57, class: "small" }, text));
     }
   }
@@ -172,7 +182,7 @@
       }));
       (node.is_leaf ? drawLeaf : drawTest)(group, node);
       const step = path.find((one) => one.id === node.id && "sum" in one);
-      if (step) group.append(element("text", { y: -5, class: "small" }, `sum ${number(step.sum, 4)}`));
+      if (step) group.append(element("text", { y: -5, class: "small" }, traced(node, step.sum)));
       listen(group, node);
       svg.append(group);
     }
@@ -181,8 +191,13 @@
     summarise(path);
   }
 
+  // The sum of one feature is its value, with its sign turned where the weight is -1.
+  function traced(node, sum) {
+    return node.test ? `value ${number(sum / node.weights[0], 6)}` : `sum ${number(sum, 4)}`;
+  }
+
   function describe(node) {
-    if (node.is_leaf) return `leaf ${node.id}, cluster ${node.cluster}`;
+    if (node.is_leaf) return `leaf ${node.id}, ${node.name}`;
     return `test ${node.id} of ${node.features.length} features, ${isFolded(node) ? "folded" : "open"}`;
   }
 
@@ -209,17 +224,18 @@
 
   function showTip(group, node) {
     const tip = byId("tip");
-    const heading = node.is_leaf ? `leaf ${node.id}: cluster ${node.cluster}` : `test ${node.id}`;
+    const heading = node.is_leaf ? `leaf ${node.id}: ${node.name}` : `test ${node.id}`;
     tip.replaceChildren(html("h2", {}, heading));
     if (node.count !== null) {
-      tip.append(html("div", {}, `${number(node.count, 6)} rows, ${percent(node.share)} of all`));
+      tip.append(html("div", {}, `${number(node.count, 6)} ${node.counted}, ${percent(node.share)} of all`));
     }
     if (node.is_leaf) tip.append(histogram(node));
     else {
       if (data.image_shape) tip.append(picture(node));
-      tip.append(weights(node));
+      if (!node.test) tip.append(weights(node));
       const rule = `left where the sum is at most ${number(node.threshold, 6)}`;
-      tip.append(html("div", {}, rule));
+      tip.append(html("div", {}, node.test
+        ? `left where ${node.test.left}, right where ${node.test.right}` : rule));
     }
     tip.hidden = false;
     const [box, own] = [group.getBoundingClientRect(), tip.getBoundingClientRect()];
@@ -230,23 +246,22 @@
 
   function weights(node) {
     const table = html("table");
-    const most = Math.max(...node.weights.map(Math.abs), 1e-300);
+    const most = Math.max(...node.weights.map((_, i) => Math.abs(effect(node, i))), 1e-300);
     node.features.slice(0, IN_TIP).forEach((j, i) => {
-      const weight = node.weights[i];
       const line = html("tr");
       const mark = html("span", { class: "mark" });
-      mark.style.width = `${Math.max(1, (70 * Math.abs(weight)) / most)}px`;
-      mark.style.background = weight > 0 ? "var(--red)" : "var(--blue)";
+      mark.style.width = `${Math.max(1, (70 * Math.abs(effect(node, i))) / most)}px`;
+      mark.style.background = node.weights[i] > 0 ? "var(--red)" : "var(--blue)";
       const cell = html("td");
       cell.append(mark);
       line.append(html("td", { class: "name" }, data.names[j]));
-      line.append(html("td", { class: "number" }, number(weight, 4)), cell);
+      line.append(html("td", { class: "number" }, number(shown(node, i), 4)), cell);
       table.append(line);
     });
     if (node.features.length > IN_TIP) {
       const line = html("tr");
       const rest = node.features.slice(IN_TIP).map(
-        (j, i) => `${data.names[j]} ${number(node.weights[IN_TIP + i], 2)}`,
+        (j, i) => `${data.names[j]} ${number(shown(node, IN_TIP + i), 2)}`,
       );
       const text = `and ${rest.length} smaller: ${rest.join(", ")}`;
       line.append(html("td", { colspan: 3, class: "rest" }, text));
@@ -260,7 +275,7 @@
     (node.histogram || []).forEach((share, k) => {
       if (share <= 0) return;
       const line = html("tr");
-      line.append(html("td", {}, `cluster ${k}`), html("td", { class: "number" }, percent(share)));
+      line.append(html("td", {}, model().clusters[k]), html("td", { class: "number" }, percent(share)));
       table.append(line);
     });
     return table;
@@ -273,7 +288,9 @@
       `${number(summary.features_per_split)} features a test`,
     ];
     if (summary.cost_increase !== null && summary.cost_increase !== undefined) {
-      parts.push(`cost ${summary.cost_increase.toFixed(2)} % over the free clustering`);
+      const percentage = `${summary.cost_increase.toFixed(2)} %`;
+      parts.push(summary.explains_labels ? `${percentage} of the rows have another label`
+        : `cost ${percentage} over the free clustering`);
     }
     byId("summary").textContent = parts.join(" · ");
     const lambda = summary.lambda;
@@ -281,7 +298,7 @@
       ? `${state.model + 1} of ${data.models.length}` : `λ = ${number(lambda)}`;
     if (path.length) {
       const leaf = nodeOf(path[path.length - 1].id);
-      say(`${path.length - 1} tests lead to leaf ${leaf.id}: cluster ${leaf.cluster}`);
+      say(`${path.length - 1} tests lead to leaf ${leaf.id}: ${leaf.name}`);
     }
   }
 

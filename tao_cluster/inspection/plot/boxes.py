@@ -78,7 +78,7 @@ class Box:
         place = (left, self.y - height / 2)
         ax.add_artist(Rectangle(place, width, height, color=color, linewidth=0, zorder=zorder))
 
-    def write(self, ax, text, size, *, x=None, ha="center", room=None, **style):
+    def write(self, ax, text, size, *, x=None, ha="center", room=None, may_cut=True, **style):
         """Write one line at half height, smaller or cut where it does not fit.
 
         Parameters
@@ -87,25 +87,32 @@ class Box:
         size : float, points
         x : float, default the centre
         room : float, inches it may take, default the width
+        may_cut : bool, default=True
+            Whether a long text loses its end: half a number would be another one.
         **style : further properties of the text
         """
-        text, size = fit(text, size, self.width if room is None else room)
+        text, size = fit(text, size, self.width if room is None else room, may_cut)
         style = {"va": "center_baseline", "zorder": 5, "color": "0.15", **style}
         x = self.x if x is None else x
         size *= self.scale
         return ax.text(x, self.y, text, ha=ha, fontsize=size, parse_math=False, **style)
 
 
-def fit(text, size, room):
+def fit(text, size, room, may_cut=True):
     """Text and size in points that take at most `room` inches: first smaller, then cut."""
     natural = _natural_width(text)
     if natural == 0 or size * natural <= room:
         return text, size
-    if _SMALLEST * natural <= room:
+    if _SMALLEST * natural <= room or not may_cut:
         return text, room / natural
-    while len(text) > 1 and _SMALLEST * _natural_width(text + "…") > room:
-        text = text[:-1]
-    return text + "…", _SMALLEST
+    fits, too_long = 1, len(text)  # characters: bisected, since long texts are slow to measure
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if _SMALLEST * _natural_width(text[:middle] + "…") <= room:
+            fits = middle
+        else:
+            too_long = middle
+    return text[:fits] + "…", _SMALLEST
 
 
 def text_width(text, size):

@@ -7,19 +7,28 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ...search.goals import knee
 from ..measures import weighted_average_explanation_size
+from .colors import cluster_color
 
 STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
 STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
 _MARKERS = "osD^vPX*<>"
+_LINES = ("-", "--", "-.", ":")
 _MOST_NOTES = 5
 _LOGARITHMIC = 8  # from this ratio of the largest to the smallest on
-_SIZE, _DPI = (5.0, 3.4), 150
+_FAR = 20  # the same of costs
+_SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
 
 # What a tree's size is called, and how it is measured.
 _SIZES = {
     "leaves": ("leaves", lambda tree, X: tree.n_leaves),
     "parameters": ("parameters (weights, thresholds, leaves)", lambda tree, X: tree.n_parameters),
     "explanation_size": ("mean conditions a row (WAES)", weighted_average_explanation_size),
+}
+_NAMES = {
+    "leaves": _SIZES["leaves"][0],
+    "parameters": _SIZES["parameters"][0],
+    "WAD": "mean tests on a row's path (WAD)",
+    "WAES": _SIZES["explanation_size"][0],
 }
 
 
@@ -97,14 +106,49 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     for label, model in zip(labels, models, strict=True):
         place = (float(measure(model.tree_, X)), model.cost_increase_)
         points.setdefault(label, []).append(place)
+    return plot_series(points, name, ax=ax, title=title)
+
+
+def plot_series(points, size_name, *, curves=None, new=False, ax=None, title=None):
+    """Cost against size, a colour and a marker a series; what ranges far is logarithmic.
+
+    Parameters
+    ----------
+    points : dict of str to sequence of (size, cost in percent), joined smallest first
+    size_name : str
+    curves : dict of str to sequence of (size, cost), optional
+        Of some series, the line between their points.
+    new : bool, whether the cost is that of rows that no fit has seen
+    ax : matplotlib Axes, default a new figure
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    curves = {} if curves is None else curves
+    is_own = ax is None  # then there is room for the legend beside the axes
     with mpl.rc_context(STYLE):
-        ax = _axes(ax)
+        ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
-            marker = _MARKERS[i % len(_MARKERS)]
-            x, y = zip(*sorted(places), strict=True)
-            ax.plot(x, y, "-", marker=marker, label=label, linewidth=1, markersize=4)
-        ax.legend(frameon=False)
-        _finish(ax, name, title)
+            # Methods often coincide: the first lie on top, others are open rings about them.
+            look = {"color": cluster_color(i), "linewidth": 1, "zorder": 3 - 0.01 * i}
+            marker = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4}
+            if len(places) == 1 or i % 2:
+                marker |= {"markersize": 6, "fillstyle": "none"}
+            line = _LINES[i % len(_LINES)]
+            x, y = np.transpose(sorted(map(tuple, places)))
+            if label in curves:
+                ax.plot(*np.transpose(curves[label]), line, **look)
+                ax.plot(x, y, linestyle="none", **look, **marker)
+                x, y = [], []  # for the legend: line and marker
+            ax.plot(x, y, line, label=label, **look, **marker)
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
+        ax.legend(frameon=False, **beside)
+        _finish(ax, _NAMES.get(size_name, size_name), title)
+        _scale_costs(ax)
+        if new:
+            ax.set_ylabel("cost of new rows over the free clustering, %")
     return ax
 
 
@@ -163,10 +207,21 @@ def _spread(sizes):
     return np.unique(np.abs(sizes[:, None] - wanted).argmin(axis=0))
 
 
-def _axes(ax):
+def _axes(ax, size=_SIZE):
     if ax is None:
-        _, ax = plt.subplots(figsize=_SIZE, dpi=_DPI, layout="constrained")
+        _, ax = plt.subplots(figsize=size, dpi=_DPI, layout="constrained")
     return ax
+
+
+def _scale_costs(ax):
+    """A logarithmic axis of costs where all are above 0 and they range far."""
+    costs = np.concatenate([line.get_ydata() for line in ax.lines])
+    if costs.min() > 0 and costs.max() > _FAR * costs.min():
+        ax.set_yscale("log")
+        ax.set_ylim(0.8 * costs.min(), 1.25 * costs.max())
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _finish(ax, size_name, title):
@@ -176,7 +231,8 @@ def _finish(ax, size_name, title):
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+    if ax.get_yscale() == "linear":  # perhaps shared with another that is not
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.set_xlabel(size_name)
     ax.set_ylabel("cost over the free clustering, %")
     ax.set_title(title or "", loc="left")

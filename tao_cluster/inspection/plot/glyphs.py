@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from matplotlib.patches import StepPatch
 
-from ..export.names import weighted_sum
+from ..columns import Indicator
+from ..export.names import terms_text
 from .boxes import Box, text_width
 from .colors import NEGATIVE, POSITIVE, SIGNED
 from .views import number
@@ -76,8 +77,11 @@ class Image:
     def draw_test(self, ax, box, split):
         """Weights of a decision node."""
         image = np.zeros(split.tree.n_features)
-        image[split.indices] = split.weights
-        limit = np.abs(split.weights).max(initial=0) or 1.0
+        image[split.indices] = split.shown
+        limit = np.abs(split.shown).max(initial=0) or 1.0
+        if split.condition is not None:
+            _write_threshold(ax, box, "", split)
+            box = box.part(height=box.height - _LINE - 0.03)
         self.draw(ax, box, image, SIGNED, -limit, limit).frame(ax)
 
     def draw_leaf(self, ax, box, leaf):
@@ -104,7 +108,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of largest weight: red ones, then blue ones, larger where the weight is.
+    """The words of largest effect: red ones, then blue ones, larger where the effect is.
 
     Parameters
     ----------
@@ -133,11 +137,11 @@ class Words:
     def draw_test(self, ax, box, split):
         """Words of a decision node, and its threshold."""
         box.frame(ax, rounded=True, fill="white")
-        indices, weights = split.largest(self.n_words)
-        order = np.lexsort((-np.abs(weights), weights < 0))
-        colors = np.where(weights[order] > 0, POSITIVE, NEGATIVE)
+        indices, _, effects = split.largest(self.n_words)
+        order = np.lexsort((-np.abs(effects), effects < 0))
+        colors = np.where(effects[order] > 0, POSITIVE, NEGATIVE)
         self._list(
-            ax, box.part(height=box.height - _LINE - 0.03), indices[order], weights[order], colors
+            ax, box.part(height=box.height - _LINE - 0.03), indices[order], effects[order], colors
         )
         _write_threshold(ax, box, "w.x", split)
 
@@ -158,7 +162,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars of the largest weights; a test of one feature is written out.
+    """Horizontal bars of the largest effects with their weights; one feature is written out.
 
     Leaves: the features in which the mean of the rows is farthest from that of all rows, in
     standard deviations.
@@ -189,7 +193,8 @@ class Bars:
     @property
     def convention(self):
         """Of bars only where there are some."""
-        bars = ("red bars push right, blue bars left",) if self.n_bars > 1 else ()
+        bars = ("red bars push right, blue bars left, by weight times spread",)
+        bars = bars if self.n_bars > 1 else ()
         return (*bars, _CONDITION)
 
     @property
@@ -205,13 +210,13 @@ class Bars:
     def draw_test(self, ax, box, split):
         """Weights and threshold of a decision node."""
         box.frame(ax, rounded=True, fill="white")
-        indices, weights = split.largest(self.n_bars)
-        if len(split.indices) == 1:
-            self._write_condition(ax, box, split)
+        if split.condition is not None:
+            box.part(margin=0.05).write(ax, split.condition, 7.5)
             return
-        colors = np.where(weights > 0, POSITIVE, NEGATIVE)
+        indices, weights, effects = split.largest(self.n_bars)
+        colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         texts = [number(weight, ".2g") for weight in weights]
-        self._draw(ax, box.part(height=box.height - _LINE - 0.03), indices, weights, colors, texts)
+        self._draw(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors, texts)
         _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
@@ -222,14 +227,6 @@ class Bars:
         texts = [number(value, "+.1f") for value in shown]
         self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
         return box
-
-    def _write_condition(self, ax, box, split):
-        """A single feature: w x <= t as a condition on x."""
-        weight = split.weights[0]
-        sign = "≤" if weight > 0 else "≥"
-        condition = f" {sign} {number(split.threshold / weight)}"
-        name = self.feature_names[split.indices[0]]
-        box.part(margin=0.05).write(ax, name + condition, 7.5)
 
     def _draw(self, ax, box, indices, values, colors, texts):
         """Names on the left; bars from a zero line, their values on its empty side."""
@@ -245,7 +242,7 @@ class Bars:
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
             place = {"x": zero + side * 0.03, "ha": align, "room": half - 0.03}
-            line.write(ax, text, 5.6, color="0.4", **place)
+            line.write(ax, text, 5.6, color="0.4", may_cut=False, **place)
         if lines:
             ends = [lines[0].top, lines[-1].bottom]
             ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * box.scale, zorder=4)
@@ -297,7 +294,7 @@ class Projection:
         floor = box.bottom + 2 * _LINE + 0.05
         plot = Box(box.left + 0.08, box.top - 0.05, box.width - 0.16, box.top - 0.05 - floor)
         self._draw_histogram(ax, plot, *split.projections(), split.threshold)
-        features = weighted_sum(split.indices, split.weights, self.feature_names, 2, max_terms=2)
+        features = "" if split.condition else terms_text(split.terms, 2, max_terms=2)
         line = box.part(box.height - 2 * _LINE - 0.04, _LINE, margin=0.05)
         line.write(ax, features, 6, color="0.3")
         _write_threshold(ax, box, "w.x", split)
@@ -328,7 +325,7 @@ class Projection:
 def _write_threshold(ax, box, name, split):
     """The last line of a box: what is at most what."""
     line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
-    line.write(ax, f"{name} ≤ {number(split.threshold)}", 6, color="0.4")
+    line.write(ax, split.condition or f"{name} ≤ {number(split.threshold)}", 6, color="0.4")
 
 
 # ---------------------------------------------------------------- which one
@@ -349,18 +346,19 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
             return nodes
         raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
     if nodes == "auto":
-        nodes = _suitable(tree, rows, image_shape)
+        nodes = _suitable(tree, rows, image_shape, feature_names)
     if nodes not in _MAKERS:
         raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
     return _MAKERS[nodes](tree, rows, image_shape, feature_names)
 
 
-def _suitable(tree, rows, image_shape):
+def _suitable(tree, rows, image_shape, feature_names):
     """The name that "auto" stands for."""
     if image_shape is not None:
         return "image"
-    is_sparse = rows is not None and sp.issparse(rows.X)
-    return "words" if is_sparse or len(tree.used_features) > _MOST_BARS else "bars"
+    is_table = any(isinstance(name, Indicator) for name in feature_names)  # one-hot is no text
+    is_text = rows is not None and sp.issparse(rows.X) and not is_table
+    return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
 
 
 def _make_image(tree, rows, image_shape, feature_names):
@@ -372,7 +370,7 @@ def _make_image(tree, rows, image_shape, feature_names):
 def _make_projection(tree, rows, image_shape, feature_names):
     if rows is None:
         raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
-    leaves = _MAKERS[_suitable(tree, rows, image_shape)]
+    leaves = _MAKERS[_suitable(tree, rows, image_shape, feature_names)]
     return Projection(leaves(tree, rows, image_shape, feature_names), feature_names)
 
 

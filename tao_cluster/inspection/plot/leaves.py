@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .boxes import fit
 from .colors import cluster_color, text_color
 from .glyphs import Glyph
 
@@ -105,7 +106,7 @@ class Name:
 
     def draw(self, ax, box, leaf):
         """Draw into a box."""
-        label = f"cluster {leaf.label}"
+        label, size = fit(leaf.name, 7, box.width - 0.1)
         if self.has_rows:
             count = int(leaf.rows.counts[leaf.node])
             label += f"\n{count} row{'s' if count != 1 else ''}"
@@ -115,7 +116,7 @@ class Name:
             label,
             ha="center",
             va="center",
-            fontsize=7 * box.scale,
+            fontsize=size * box.scale,
             fontweight="bold",
             linespacing=1.15,
             color=text_color(leaf.color),

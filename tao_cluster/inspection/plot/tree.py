@@ -11,7 +11,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from ...core.tree import tree_of
-from ..report import names_of
+from ..columns import numbers_of, shown
+from ..report import cluster_names, gaps_of, spreads_of, terms_at
+from ..tolerances import tolerances
 from .boxes import Box, text_width, wrap
 from .glyphs import Glyph, choose_glyph
 from .layout import level_tops, tidy_positions
@@ -39,15 +41,18 @@ def plot_tree(
     feature_names=None,
     class_names=None,
     panels=(),
+    scaled=False,
     ax=None,
     title=None,
 ):
     """Draw a tree.
 
     A test shows its weights: red features push a row to the right (towards w.x > threshold),
-    blue ones to the left, white is exactly 0. A leaf shows its cluster, and with X its rows
-    and their mean; the width of an edge is the share of the rows that take it. A cluster has
-    the same colour everywhere.
+    blue ones to the left, white is exactly 0. Features are chosen and sized by their effect,
+    |weight| times spread over the rows of the node (of X, or else of the fit; of a bare tree by
+    weight); numbers, and the colours of pixels, are weights. A leaf shows its cluster, and with X
+    its rows and their mean; the width of an edge is the share of the rows that take it. A cluster
+    has the same colour everywhere.
 
     Parameters
     ----------
@@ -58,8 +63,8 @@ def plot_tree(
         True classes of the rows; a leaf shows the shares of the three most frequent ones.
     nodes : {"auto", "image", "words", "bars", "projection"} or Glyph, default="auto"
         How nodes are drawn. "image": weights as pixels. "words": names of the features of
-        largest weight, larger where the weight is. "bars": horizontal bars of the largest
-        weights; a test of one feature is written out. "projection": histogram of w.x over the
+        largest effect, larger where the effect is. "bars": horizontal bars of the largest
+        effects; a test of one feature is written out. "projection": histogram of w.x over the
         node's rows by the side they take. "auto": "image" if `image_shape` is given; else
         "words" if X is sparse or the tree uses more than 30 features; else "bars".
         An object with the attributes and methods of :class:`tao_cluster.plot.Glyph`
@@ -73,6 +78,8 @@ def plot_tree(
     panels : sequence of {"mask", "centers", "history"}, default=()
         Beside the tree: the pixels that some test uses, the centres of the free clustering as
         images, the cost increase along the fit.
+    scaled : bool, default=False
+        Whether numbers and pixels are weights times the spread of their feature.
     ax : matplotlib Axes, optional
         Default a new figure of a size that fits the tree; text shrinks with smaller axes.
     title : str, optional
@@ -102,15 +109,22 @@ def plot_tree(
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     >>> plt.close(ax.figure)
     """
-    estimator, tree = tree, tree_of(tree)
-    names = names_of(estimator, feature_names)
+    estimator, names = shown(tree, feature_names)
+    tree = tree_of(estimator)
     if X is None and y is not None:
         raise ValueError("y needs X, the rows whose classes it holds.")
-    rows = None if X is None else Rows.of(tree, X, y, class_names)
+    rows = None if X is None else Rows.of(tree, numbers_of(estimator, X), y, class_names)
     glyph = choose_glyph(nodes, tree, rows, image_shape, names)
     panels = make_panels(panels, estimator, tree, image_shape)
+    spreads = spreads_of(estimator) if rows is None else rows.spreads
+    terms = [terms_at(tree, node, names, spreads, scaled) for node in range(tree.n_nodes)]
+    labels = cluster_names(estimator, int(tree.leaf_label.max()) + 1)
+    counts = getattr(estimator, "node_counts_", None) if rows is None else rows.counts
+    counts = [None] * tree.n_nodes if counts is None else counts
+    nodes = [{"terms": t, "count": n} for t, n in zip(terms, counts, strict=True)]
+    allowed = tolerances(tree, nodes, gaps_of(estimator))
     with mpl.rc_context(_STYLE):
-        return _Picture(tree, rows, glyph, panels, title).draw(ax)
+        return _Picture(tree, rows, glyph, panels, title, terms, labels, allowed).draw(ax)
 
 
 def save_tree(path, tree, X=None, **options):
@@ -129,6 +143,9 @@ class _Picture:
     glyph: Glyph
     panels: list
     title: str | None
+    terms: list
+    labels: list
+    tolerances: dict
 
     def draw(self, ax):
         """Draw everything, into a new figure if there are no axes."""
@@ -218,13 +235,15 @@ class _Picture:
         left, top = self._x[node] - self.glyph.width / 2, self._levels[0][depth]
         header = Box(left, top, self.glyph.width, _HEADER, scale)
         if self.tree.children_left[node] >= 0:
-            split = SplitView(self.tree, node, self.rows)
+            tolerance = self.tolerances.get(node)
+            split = SplitView(self.tree, node, self.rows, self.terms[node], tolerance)
             n_used = len(split.indices)
             header.write(ax, f"{n_used} feature{'s' if n_used != 1 else ''}", 7, color="0.3")
             box = Box(left, top - _HEADER, self.glyph.width, self.glyph.test_height, scale)
             self.glyph.draw_test(ax, box, split)
             return
-        leaf = LeafView(self.tree, node, self.rows)
+        name = self.labels[self.tree.leaf_label[node]]
+        leaf = LeafView(self.tree, node, self.rows, name)
         if self.rows is not None:
             header.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")
             top -= _HEADER

@@ -9,7 +9,11 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array
 
+from ...core.routing import kernel_view
+from ...core.tree.spreads import split_spreads
 from ...problem.objectives.base import cluster_sums
+from ..export.names import condition_text, typeset
+from ..report import effect
 from .colors import cluster_color
 
 
@@ -60,6 +64,11 @@ class Rows:
         return self.tree.node_counts(self.leaf_of_row)
 
     @cached_property
+    def spreads(self):
+        """Spreads of the features over the rows of each test, beside the weights."""
+        return split_spreads(self.tree, kernel_view(self.X), self.leaf_of_row)
+
+    @cached_property
     def limits(self):
         """Least and largest value of X."""
         return float(self.X.min()), float(self.X.max())
@@ -99,11 +108,16 @@ def number(value, form=".3g"):
 
 @dataclass(frozen=True, eq=False)
 class SplitView:
-    """A decision node: its weights, its threshold and, where rows are given, their sums w.x."""
+    """A decision node: its weights, its threshold and, where rows are given, their sums w.x.
+
+    `terms` are those of :func:`tao_cluster.report.report`, largest effects first.
+    """
 
     tree: Any
     node: int
     rows: Rows | None
+    terms: list
+    tolerance: float | None = None
 
     @property
     def indices(self):
@@ -120,10 +134,28 @@ class SplitView:
         """The row goes left iff w.x is at most that."""
         return float(self.tree.threshold[self.node])
 
+    @property
+    def shown(self):
+        """Weights as they are shown: themselves, or times the spread of their feature."""
+        shown = np.zeros(self.tree.n_features)
+        for term in self.terms:
+            shown[term["feature"]] = term["shown"]
+        return shown[self.indices]
+
+    @property
+    def condition(self):
+        """A test of one feature in words; None of others."""
+        if len(self.terms) != 1:
+            return None
+        node = {"terms": self.terms, "threshold": self.threshold, "tolerance": self.tolerance}
+        return typeset(condition_text(node, 3)).replace("-", "\N{MINUS SIGN}")
+
     def largest(self, n):
-        """Features and weights of the n largest weights, the largest first."""
-        order = np.lexsort((self.indices, -np.abs(self.weights)))[:n]
-        return self.indices[order], self.weights[order]
+        """Features, shown weights and effects of the n largest effects, the largest first."""
+        some = self.terms[:n]
+        features = np.array([term["feature"] for term in some], dtype=np.int32)
+        shown = np.array([term["shown"] for term in some])
+        return features, shown, np.array([effect(term) for term in some])
 
     def projections(self):
         """The sums w.x of the rows that reach the node, and which of these rows go left."""
@@ -139,6 +171,7 @@ class LeafView:
     tree: Any
     node: int
     rows: Rows | None
+    name: str
 
     @property
     def label(self):

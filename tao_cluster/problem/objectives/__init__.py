@@ -3,6 +3,7 @@
 from .alternating import AlternatingClustering, ByDistances
 from .base import Objective
 from .kmeans import KMeans, cluster_means
+from .labels import Labels, encode
 from .medians import KMedians
 from .medoids import KMedoids
 from .spherical import SphericalKMeans
@@ -13,7 +14,9 @@ __all__ = [
     "KMeans",
     "KMedians",
     "KMedoids",
+    "Labels",
     "Objective",
     "SphericalKMeans",
     "cluster_means",
+    "encode",
 ]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 
 from ...core.matrices import FLOATS
 from ...core.repeats import content_order
+from .base import Objective
 from .kmeans import KMeans
 
 
@@ -151,7 +152,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-class ByDistances:
+class ByDistances(Objective):
     """What follows from distances and centres, for objectives that have nothing better.
 
     The free clustering by alternation with `n_init` restarts, the value as a sum of distances, and

@@ -12,10 +12,14 @@ class Objective(Protocol):
 
     The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
     other methods. `centers_are_means`: whether its centres are weighted means of rows; then initial
-    trees start from them, else from such means.
+    trees start from them, else from such means. `explains_labels`: whether what is clustered are
+    labels that `fit` is given as y; a cost is then told as a share of all weight. `geometry`: the
+    objective in whose terms centres of clusters are shown, where its own are no places.
     """
 
     centers_are_means: bool = False
+    explains_labels: bool = False
+    geometry: Any = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

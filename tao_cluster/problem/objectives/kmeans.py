@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans as _SklearnKMeans
 from sklearn.utils.extmath import row_norms
 
 from ...core.matrices import row_blocks
-from .base import cluster_sums
+from .base import Objective, cluster_sums
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _CenteredRows:
 
 
 @dataclass(frozen=True)
-class KMeans:
+class KMeans(Objective):
     """k-means: squared Euclidean distance; centres are weighted means.
 
     Scratch memory is a block of rows, 256 or more, beside the (n, k) distances; X is not copied.

@@ -38,6 +38,25 @@ class PenaltyMethod:
     ------
     ValueError
         If a value is out of its range.
+
+    Notes
+    -----
+    Where the paper leaves something open:
+
+    - It defines the 0/1 penalty and the squared error with histogram leaves, and does not say
+      which its tables use. Here: 0/1. Its grid of lambda is {100, 10, 5, 1, 0.5, 0.1}.
+    - For lambda > 0 its figure 2 starts from a tree without weights, its section 9.1 from a
+      direct fit to the free assignment. Here: the direct fit, with strength lambda over the
+      mean price of a mismatch: by how much a row's second nearest free centre is farther away
+      than its nearest.
+    - An update of a node is kept only if 0/1 loss + strength ||w||_1 falls, so no tree step
+      raises eq. (8). The first `tao_iter` passes of the direct fit keep every update, since
+      the initial weights have a scale of their own, and the best of these trees goes on.
+    - With lambda > 0 the tree collapses while mu is small. Nodes that no row reaches, and those
+      with zero weights, keep their parameters until the end, so that they return as mu grows.
+    - The result is the tree with the least objective (4) on the path; the paper takes the last.
+      The two are mostly the same, but mu_0 is a least value over all rows: one row near the
+      border of two clusters makes it tiny, and the tree can collapse for good.
     """
 
     mu_factor: float = 1.1

@@ -20,11 +20,13 @@ class InitialTree(Protocol):
 
     `deterministic`: it draws no random numbers, and is asked once. `uses_distances`: `build` also
     takes `distances` (n, k), what rows cost in each cluster, where these are not the squared
-    Euclidean distances to `centers`.
+    Euclidean distances to `centers`. `in_raw_units`: its tests read columns as the user gave them,
+    where the fit standardises them.
     """
 
     deterministic: bool = False
     uses_distances: bool = False
+    in_raw_units: bool = False
 
     def build(
         self,
@@ -273,6 +275,7 @@ class Given(InitialTree):
 
     tree: Tree
     deterministic: ClassVar[bool] = True
+    in_raw_units: ClassVar[bool] = True
 
     def build(self, X, labels, centers, sample_weight, rng):
         """The given tree.

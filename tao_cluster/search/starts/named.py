@@ -11,9 +11,9 @@ from ...core.tree import Tree
 from .initial import Bisecting, Centroids, Given, InTurn, Random
 
 
-def in_turn(depth):
-    """Trees of the centres and of the rows in turn."""
-    return InTurn([Centroids(depth), Bisecting(depth)])
+def in_turn(depth, further=()):
+    """Trees of the centres and of the rows, and of further builders, in turn."""
+    return InTurn([Centroids(depth), Bisecting(depth), *further])
 
 
 def exkmc(max_leaves=None):
@@ -32,13 +32,14 @@ GREEDY = {
 NAMES = ("auto", *WITH_DEPTH, *GREEDY)
 
 
-def builder_of(init, depth):
+def builder_of(init, depth, max_leaves=None):
     """The builder that an `init` parameter other than "auto" stands for.
 
     Parameters
     ----------
     init : str, Tree or InitialTree
     depth : int, of the names in `WITH_DEPTH`
+    max_leaves : int, optional, of ExKMC
 
     Returns
     -------
@@ -47,7 +48,8 @@ def builder_of(init, depth):
     if isinstance(init, Tree):
         return Given(init)
     if isinstance(init, str):
-        return GREEDY[init] if init in GREEDY else WITH_DEPTH[init](depth)
+        greedy = {**GREEDY, "exkmc": exkmc(max_leaves)}
+        return greedy[init] if init in greedy else WITH_DEPTH[init](depth)
     return init
 
 
@@ -68,4 +70,6 @@ def initial_trees(problem, settings, random_state):
     for _ in range(1 if builder.deterministic else settings.n_init):
         tree = builder.build(problem.X, free.labels, centers, problem.weight, rng, **options)
         settings.split_kind.check_start(tree)
+        if builder.in_raw_units and problem.scaling is not None:
+            tree = problem.scaling.scaled_tree(tree)
         yield tree

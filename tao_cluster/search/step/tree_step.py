@@ -15,10 +15,10 @@ import numpy as np
 from ...core.routing import project
 from ...core.threads import map_in_threads, n_threads
 from ...core.tree import Split, same_array
+from ...core.tree.reduced_sets import ReducedSets
 from ...problem.penalties import leaf_histograms
 from ...solvers import BoundSolver, NodeProblem, Status
 from .decisions import Decisions
-from .reduced_sets import ReducedSets
 
 
 @dataclass

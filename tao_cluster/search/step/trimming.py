@@ -1,11 +1,13 @@
-"""Trimming: what decides no row of a fitted tree is removed, and thresholds become values."""
+"""Trimming: what decides no row of a fitted tree is removed; tests get the form people read."""
 
 import itertools
 
 import numpy as np
 
 from ...core.routing import project
-from .reduced_sets import ReducedSets
+from ...core.tree.conditions import Bound
+from ...core.tree.reduced_sets import ReducedSets
+from ...core.tree.split import halfway
 
 
 def trim(tree, view, share, n_jobs=1):
@@ -67,6 +69,47 @@ def _needed(view, rows, split, threshold, share, n_jobs):
     return kept
 
 
+def at_midpoints(tree, view, n_jobs=1):
+    """The tree whose tests of one feature have weight 1 or -1 and thresholds between the rows.
+
+    Such a threshold lies halfway between the values on the two sides of the test. Where all rows
+    are on one side, or there are none, the test stays what it is but for the scale of its weight.
+
+    Parameters
+    ----------
+    tree : Tree
+    view : result of :func:`tao_cluster.core.routing.kernel_view`, the rows of the fit
+    n_jobs : int, threads; the result is the same for any number
+
+    Returns
+    -------
+    Tree; these rows take the same paths
+    """
+    updates = {}
+    for node in tree.decision_nodes:
+        indices, weights = tree.split(node)
+        if len(indices) == 1:
+            value = Bound.of_test(indices[0], weights[0], tree.threshold[node]).value
+            updates[node] = ((indices, np.sign(weights)), np.sign(weights[0]) * value + 0.0)
+    # The products of the new weights are exact, so that rows go where they went.
+    tree = tree.with_splits(updates)
+    for node, values, goes_left in _sides(tree, view, n_jobs):
+        if goes_left.any() and not goes_left.all():
+            middle = halfway(values[goes_left].max(), values[~goes_left].min())
+            updates[node] = (tree.split(node), middle)
+    return tree.with_splits(updates)
+
+
+def _sides(tree, view, n_jobs):
+    """Yield of each test of one feature the node, its rows' products, and which go left."""
+    rows_of = ReducedSets(tree, tree.route(view, n_jobs=n_jobs))
+    for node in itertools.chain.from_iterable(rows_of.levels()):
+        split = tree.split(node)
+        if len(split[0]) == 1:
+            values = project(view, rows_of[node], *split, n_jobs)
+            yield node, values, values <= tree.threshold[node]
+
+
 def at_values(tree, view, n_jobs=1):
     """The axis-aligned tree with thresholds at values of rows: the largest that goes left.
 
@@ -82,12 +125,9 @@ def at_values(tree, view, n_jobs=1):
     -------
     Tree; these rows take the same paths
     """
-    rows_of = ReducedSets(tree, tree.route(view, n_jobs=n_jobs))
-    updates = {}
-    for node in itertools.chain.from_iterable(rows_of.levels()):
-        split = tree.split(node)
-        values = project(view, rows_of[node], *split, n_jobs)
-        goes_left = values <= tree.threshold[node]
-        if goes_left.any():
-            updates[node] = (split, values[goes_left].max())
+    updates = {
+        node: (tree.split(node), values[goes_left].max())
+        for node, values, goes_left in _sides(tree, view, n_jobs)
+        if goes_left.any()
+    }
     return tree.with_splits(updates)

@@ -1,12 +1,16 @@
 """CART, the baseline: scikit-learn's decision tree fitted to cluster labels, as our Tree."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from ..core.tree import Tree
+from ...core.tree import Tree
+from .initial import InitialTree
 
 
-def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0):
+def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
     """Axis-aligned tree that predicts given labels.
 
     Parameters
@@ -17,12 +21,15 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0):
     sample_weight : array of shape (n,), optional
     random_state : int
         Breaks ties between equally good splits.
+    max_depth : int, optional
 
     Returns
     -------
     Tree
     """
-    cart = DecisionTreeClassifier(max_leaf_nodes=max_leaf_nodes, random_state=random_state)
+    cart = DecisionTreeClassifier(
+        max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
+    )
     return from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
 
 
@@ -43,3 +50,26 @@ def from_sklearn(classifier):
         np.where(is_leaf, majority, -1),
         classifier.n_features_in_,
     )
+
+
+@dataclass(frozen=True)
+class Cart(InitialTree):
+    """CART's tree for the labels, a good start where it is labels that are to be explained.
+
+    Parameters
+    ----------
+    max_leaves : int
+    depth : int, optional
+        Most levels of tests.
+    """
+
+    max_leaves: int
+    depth: int | None = None
+    deterministic: ClassVar[bool] = True
+
+    def build(self, X, labels, centers, sample_weight, rng):
+        """See :class:`InitialTree`."""
+        del centers, rng
+        if self.max_leaves < 2 or self.depth == 0:
+            return Tree.single_leaf(np.bincount(labels, sample_weight).argmax(), X.shape[1])
+        return cart_tree(X, labels, self.max_leaves, sample_weight, max_depth=self.depth)

@@ -1,0 +1,210 @@
+"""Pipelines in their raw columns: the same tree, in the names and units of the table."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from greedy import IMM, ExKMC
+from tao_cluster import TAOClustering
+from tao_cluster.inspection.columns import raw_view, shown
+from tao_cluster.inspection.export import (
+    to_sql,
+    to_text,
+)
+from tao_cluster.inspection.page import to_html
+from tao_cluster.inspection.report import report
+
+pd = pytest.importorskip("pandas", reason="tables with names")
+
+SCALERS = {
+    "standard": StandardScaler(),
+    "mean only": StandardScaler(with_std=False),
+    "min-max": MinMaxScaler(feature_range=(-1, 2)),
+    "max-abs": MaxAbsScaler(),
+    "robust": RobustScaler(),
+    "robust, not centred": RobustScaler(with_centering=False),
+    "chain": make_pipeline(MinMaxScaler(), StandardScaler(), MaxAbsScaler()),
+    "selection": make_pipeline(VarianceThreshold(0.05), "passthrough", StandardScaler()),
+    "nothing": FunctionTransformer(),
+}
+
+
+def axis_model(midpoints=False):
+    """Thresholds are values of rows unless they are midpoints, so that rows meet them."""
+    return ExKMC(3, max_leaves=9, midpoints=midpoints, random_state=0)
+
+
+def oblique_model(k=3, lambda_="auto"):
+    return TAOClustering(k, lambda_=lambda_, depth=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data
+
+
+def routed(pipeline, X):
+    """Leaves, by the steps of the pipeline themselves."""
+    return pipeline[-1].apply(pipeline[:-1].transform(X))
+
+
+# ---------------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("name", SCALERS)
+@pytest.mark.parametrize("model", [axis_model(), axis_model(True), oblique_model()], ids=str)
+def test_the_raw_tree_routes_as_the_pipeline(wine, name, model):
+    pipeline = make_pipeline(SCALERS[name], model).fit(wine)
+    view = raw_view(pipeline)
+    assert set(view.feature_names_in_) <= set(wine.columns)
+    np.testing.assert_array_equal(view.tree_.apply(view.numbers(wine)), routed(pipeline, wine))
+    np.testing.assert_array_equal(view.predict(wine), pipeline.predict(wine))
+    np.testing.assert_array_equal(view.predict(wine), view.labels_)
+    values = wine[list(view.feature_names_in_)].to_numpy()
+    np.testing.assert_array_equal(view.numbers(wine), values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(sorted(SCALERS.keys() - {"selection"})),
+    st.floats(1e-6, 1e6),
+    st.floats(-1e6, 1e6),
+    st.integers(0, 10**6),
+    st.booleans(),
+)
+def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
+    """Also for the floats next to a threshold, which no test on data would meet."""
+    X = shift + scale * np.random.default_rng(seed).normal(size=(60, 2))
+    pipeline = make_pipeline(SCALERS[name], axis_model(midpoints)).fit(X)
+    view = raw_view(pipeline)
+    tree, rows = view.tree_, []
+    for node in tree.decision_nodes:
+        ((feature,), (weight,)) = tree.split(node)
+        at = weight * tree.threshold[node]
+        for value in (at, math.nextafter(at, math.inf), math.nextafter(at, -math.inf)):
+            rows.append(X[node % len(X)].copy())
+            rows[-1][feature] = value
+    rows = np.array(rows)
+    np.testing.assert_array_equal(tree.apply(rows), routed(pipeline, rows))
+
+
+def test_tests_that_turn_a_feature_around(wine):
+    """A test of one feature with a weight below 0, as oblique trees have them."""
+    pipeline = make_pipeline(StandardScaler(), axis_model()).fit(wine)
+    tree = pipeline[-1].tree_
+    turned = {
+        node: ((tree.split(node)[0], [-0.3]), -0.3 * tree.threshold[node])
+        for node in tree.decision_nodes
+    }
+    pipeline[-1].tree_ = tree.with_splits(turned)
+    raw = raw_view(pipeline).tree_
+    assert set(raw.split_weights) == {-1.0}
+    np.testing.assert_array_equal(raw.apply(wine), routed(pipeline, wine))
+
+
+def test_sums_differ_by_rounding_only(wine):
+    pipeline = make_pipeline(StandardScaler(), oblique_model()).fit(wine)
+    tree, raw = pipeline[-1].tree_, raw_view(pipeline).tree_
+    Z, X = pipeline[:-1].transform(wine), wine.to_numpy()
+    assert raw.n_nonzero > len(raw.decision_nodes)
+    for node in raw.decision_nodes:
+        margins = [
+            data[:, t.split(node)[0]] @ t.split(node)[1] - t.threshold[node]
+            for data, t in ((X, raw), (Z, tree))
+        ]
+        np.testing.assert_allclose(margins[0], margins[1], atol=1e-10)
+
+
+def test_columns_that_two_steps_use_are_one_feature(wine):
+    twice = make_column_transformer(
+        (StandardScaler(), ["alcohol", "proline"]), (MinMaxScaler(), ["proline", "hue"])
+    )
+    pipeline = make_pipeline(twice, oblique_model()).fit(wine)
+    tree = pipeline[-1].tree_  # alcohol, proline, proline, hue
+    both = {0: (([0, 1, 2], [0.5, 1.0, 3.0]), 1.5)}
+    pipeline[-1].tree_ = tree.with_splits(both)
+    view = raw_view(pipeline)
+    assert view.tree_.split(0)[0].tolist() == [0, 2]
+    assert list(view.feature_names_in_) == ["alcohol", "hue", "proline"]
+    np.testing.assert_array_equal(view.tree_.apply(view.numbers(wine)), routed(pipeline, wine))
+
+
+def test_centres_and_spreads_in_raw_units(wine):
+    pipeline = make_pipeline(MinMaxScaler(), StandardScaler(), oblique_model()).fit(wine)
+    model, view = pipeline[-1], raw_view(pipeline)
+    means = wine.groupby(model.labels_).mean()
+    np.testing.assert_allclose(view.cluster_centers_, means, rtol=1e-9)
+    assert view.free_centers_.shape == means.shape
+    root = view.tree_.split(0)[0]
+    spreads = wine.to_numpy().std(axis=0)[root]
+    np.testing.assert_allclose(view.split_spreads_[: len(root)], spreads, rtol=1e-8)
+
+
+def test_sparse_rows_stay_sparse():
+    X = sp.random(300, 400, 0.05, format="csr", random_state=0)
+    steps = (StandardScaler(with_mean=False), MaxAbsScaler())
+    pipeline = make_pipeline(*steps, oblique_model(lambda_=0.1)).fit(X)
+    view = raw_view(pipeline)
+    numbers = view.numbers(X)
+    assert sp.issparse(numbers)
+    assert numbers.nnz == X.nnz
+    np.testing.assert_array_equal(view.tree_.apply(numbers), routed(pipeline, X))
+    assert "x" in to_text(pipeline)
+
+
+# ---------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((PCA(2),), r"'pca' \(PCA\) .*embedding=Z"),
+        ((StandardScaler(), Normalizer()), r"'normalizer' \(Normalizer\)"),
+        ((MinMaxScaler(clip=True),), r"'minmaxscaler' \(MinMaxScaler\) clips"),
+        ((FunctionTransformer(np.log1p),), r"'functiontransformer' .* applies a function"),
+        ((SimpleImputer(missing_values=-1),), r"replaces the values -1"),
+        ((MinMaxScaler(), OneHotEncoder()), "scaled or encoded before"),
+        ((OneHotEncoder(max_categories=3),), "infrequent"),
+        ((make_column_transformer((make_pipeline(PCA(1)), [0, 1])),), r"'pca' \(PCA\)"),
+    ],
+    ids=lambda value: type(value[-1]).__name__ if isinstance(value, tuple) else "",
+)
+@pytest.mark.parametrize("export", [to_text, to_sql, to_html, raw_view, report])
+def test_other_steps_get_a_sentence(steps, words, export):
+    X = np.random.default_rng(0).integers(0, 5, (60, 3)).astype(float)
+    pipeline = make_pipeline(*steps, IMM(2, random_state=0)).fit(X)
+    with pytest.raises(ValueError, match=words):
+        export(pipeline)
+
+
+def test_what_is_no_fitted_pipeline_with_a_tree(wine):
+    pipeline = make_pipeline(StandardScaler(), axis_model())
+    with pytest.raises(NotFittedError):
+        to_text(pipeline)
+    with pytest.raises(TypeError, match=r"Expected a Tree.*got KMeans"):
+        to_text(make_pipeline(StandardScaler(), KMeans(2, n_init=1)).fit(wine))
+    with pytest.raises(ValueError, match="2 feature names for 13 features"):
+        to_text(pipeline.fit(wine), feature_names=["a", "b"])
+    assert not hasattr(raw_view(pipeline), "fit")
+    assert shown(pipeline[-1])[0] is pipeline[-1]

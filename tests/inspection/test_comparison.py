@@ -1,0 +1,329 @@
+"""compare: one reference, one way of measuring, budgets, new rows, and its picture."""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import scale
+
+from greedy import CART, IMM, ExKMC
+from tao_cluster import TAOClustering, Tree, compare
+from tao_cluster.inspection.comparison import FREE, Comparison
+from tao_cluster.inspection.study import METHODS
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    found = load_wine(as_frame=True)
+    return pd.DataFrame(scale(found.data), columns=found.data.columns), found.target.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def found(wine):
+    """All methods with defaults, half the rows new."""
+    X, y = wine
+    return compare(X, 3, y=y, validation=0.5)
+
+
+def test_every_method_explains_the_same_clustering(found, wine):
+    X, _ = wine
+    models = list(found.models.values())
+    assert {type(model) for model in models} >= {TAOClustering, ExKMC, IMM, CART}
+    assert found.table["method"].nunique() == 1 + len(METHODS)
+    for model in models:
+        np.testing.assert_array_equal(model.free_centers_, models[0].free_centers_)
+        assert list(model.feature_names_in_) == list(X.columns)
+    n_rows = {len(model.labels_) for model in models}
+    assert n_rows == {89}  # the reference, too, has seen half the rows only
+
+
+def test_a_row_says_what_the_model_says(found, wine):
+    X, y = wine
+    kept, held = map(np.sort, train_test_split(np.arange(len(X)), test_size=0.5, random_state=0))
+    assert list(found.table.index) == [FREE, *found.models]
+    for name, model in found.models.items():
+        row, tree = found.table.loc[name], model.tree_
+        assert row["cost_increase"] == model.cost_increase_
+        assert row["cost_increase_new"] == model.cost_increase(X.iloc[held])
+        assert (row["leaves"], row["depth"]) == (tree.n_leaves, tree.max_depth)
+        assert row["parameters"] == tree.n_parameters
+        assert row["NMI"] == pytest.approx(normalized_mutual_info_score(y[kept], model.labels_))
+        assert row["ARI"] == pytest.approx(adjusted_rand_score(y[kept], model.labels_))
+        assert row["seconds"] > 0
+    free = next(iter(found.models.values())).free_labels_
+    assert found.table.loc[FREE, "ARI"] == pytest.approx(adjusted_rand_score(y[kept], free))
+    assert found.table.loc[FREE, "cost_increase"] == 0
+
+
+def test_budgets(wine):
+    X, _ = wine
+    budgets = {"leaves": [5, 4], "parameters": [9, 30]}
+    found = compare(X, 3, ["tao", "exkmc", "tao-axis", "cart"], budgets=budgets)
+    table = found.table
+    assert [name for name in table.index if name.startswith("ExKMC")] == [
+        "ExKMC, 4 leaves",
+        "ExKMC, 5 leaves",
+    ]
+    assert table.loc["ExKMC, 4 leaves", "leaves"] == 4
+    assert table.loc["CART, 5 leaves", "leaves"] == 5
+    assert table.loc["TAO oblique, 9 parameters", "parameters"] <= 9
+    assert 9 < table.loc["TAO oblique, 30 parameters", "parameters"] <= 30
+    costs = table["cost_increase"]
+    assert costs["TAO oblique, 30 parameters"] < costs["TAO oblique, 9 parameters"]
+    assert costs["TAO axis, 5 leaves"] <= costs["ExKMC, 5 leaves"] + 1e-9
+
+
+def test_leaves_follow_from_parameters(wine):
+    X, _ = wine
+    found = compare(X, 3, ["exkmc"], budgets={"parameters": [10, 16]})
+    assert found.table["parameters"].dropna().tolist() == [10, 16]
+    with pytest.warns(UserWarning, match="have 7 parameters; smaller budgets are for oblique"):
+        found = compare(X, 3, ["exkmc"], budgets={"parameters": [5, 10]})
+    assert len(found.models) == 1
+    assert compare(X, 3, ["exkmc"], budgets=[4]).table["leaves"].dropna().tolist() == [4]
+
+
+def test_a_small_budget_is_searched_for_beyond_the_path(wine):
+    X, _ = wine
+    found = compare(X, 3, ["tao"], budgets={"parameters": [8]}, lambdas=[1e-3])
+    assert found.table["parameters"].dropna().tolist()[0] <= 8
+    assert compare(X, 3, ["tao"], lambdas=[1e-3]).table["parameters"].min() > 8
+
+
+def test_estimators_and_series_of_ones_own(wine):
+    X, _ = wine
+    reference = KMeans(3, n_init=1, random_state=5).fit(X)
+    methods = {
+        "mine": TAOClustering(lambda_=5, depth=2, random_state=7),
+        "leaves": [ExKMC(max_leaves=n) for n in (4, 6)],
+        "built in": "imm",
+    }
+    found = compare(X, 3, methods, reference=reference, random_state=1)
+    assert [model.max_leaves for model in found.series["leaves"]] == [4, 6]
+    assert list(found.series) == list(methods)
+    assert found.table["method"].tolist() == [FREE, "mine", "leaves", "leaves", "built in"]
+    assert found.models["mine"].random_state == 7
+    assert found.models["built in"].random_state == 1
+    alone = TAOClustering(3, lambda_=5, depth=2, random_state=7, reference=reference).fit(X)
+    assert found.models["mine"].tree_ == alone.tree_
+    assert methods["mine"].n_clusters == 8  # copies are fitted
+    assert not hasattr(methods["mine"], "tree_")
+
+
+def test_weights_are_repeats(wine):
+    X, y = wine
+    weight = np.arange(len(X)) % 3
+    options = {"methods": ["imm", "cart", "tao-axis"], "budgets": [4], "random_state": 0}
+    reference = KMeans(3, n_init=1, random_state=0).fit(X).cluster_centers_
+    a = compare(X, 3, sample_weight=weight, y=y, reference=reference, **options)
+    rows = np.repeat(np.arange(len(X)), weight)
+    b = compare(X.iloc[rows], 3, y=y[rows], reference=reference, **options)
+    columns = [name for name in a.table if name not in {"method", "seconds"}]
+    np.testing.assert_allclose(
+        a.table[columns].astype(float), b.table[columns].astype(float), rtol=1e-9
+    )
+
+
+def test_validation_by_rows(wine):
+    X, _ = wine
+    mask = np.arange(len(X)) % 4 == 0
+    options = {"methods": ["imm"]}
+    a = compare(X, 3, validation=mask, **options)
+    b = compare(X, 3, validation=np.flatnonzero(mask), **options)
+    cost = a.models["IMM"].cost_increase(X[mask])
+    assert a.table.loc["IMM", "cost_increase_new"] == cost
+    assert b.table.loc["IMM", "cost_increase_new"] == cost
+    assert compare(X, 3, **options).table["cost_increase_new"].isna().all()
+    for wrong in (np.ones(len(X), dtype=bool), [], [10_000], 1.5):
+        with pytest.raises(ValueError, match="validation"):
+            compare(X, 3, validation=wrong, **options)
+
+
+def test_sparse_embedding_objectives_and_units(wine):
+    X, y = wine
+    sparse = sp.csr_matrix(np.maximum(X.to_numpy(), 0))
+    found = compare(sparse, 3, ["tao", "exkmc"], budgets=[4], embedding=X.to_numpy()[:, :4])
+    assert found.models["ExKMC, 4 leaves"].cluster_centers_.shape == (3, 4)
+    found = compare(X, 3, objective="kmedians", budgets=[4], lambdas=[1.0])
+    assert set(found.table["method"]) == {FREE, "TAO oblique", "TAO axis", "CART"}
+    scaled = X * np.geomspace(1e-3, 1e3, X.shape[1])
+    plain = compare(X, 3, ["imm", "tao"], budgets={"parameters": [12]})
+    raw = compare(scaled, 3, ["imm", "tao"], budgets={"parameters": [12]}, standardize=True)
+    for name, model in raw.models.items():
+        assert model.cost_increase_ == pytest.approx(plain.models[name].cost_increase_, rel=1e-3)
+    labels = compare(X, objective="labels", y=y, budgets=[3, 6], validation=0.3)
+    assert set(labels.table["method"]) == {"TAO oblique", "TAO axis", "CART"}
+    assert "rows with another label, %" in repr(labels)
+    assert labels.plot().get_ylabel() == "rows with another label, %"
+    assert labels.plot(new=True).get_ylabel() == "new rows with another label, %"
+    cart = labels.models["CART, 6 leaves"]
+    assert labels.table.loc["CART, 6 leaves", "cost_increase"] == cart.cost_increase_
+    assert labels.table["cost_increase_new"].dropna().between(0, 100).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"methods": ["kd-tree"]}, "Unknown method 'kd-tree'; there are tao, "),
+        ({"methods": ["imm"], "objective": "spherical"}, "IMM has no objective='spherical'"),
+        ({"methods": {"a": TAOClustering(4)}}, "a has another n_clusters than the comparison"),
+        ({"methods": {"a": TAOClustering(objective="kmedians")}}, "a has another objective"),
+        ({"methods": {"a": IMM(reference=np.zeros((3, 13)))}}, "a has another reference"),
+        ({"methods": {"a": KMeans(3)}}, "Method 'a' is a KMeans; compare takes names and est"),
+        ({"methods": {"a": make_pipeline(IMM(3))}}, "Method 'a' is a Pipeline; compare takes"),
+        ({"objective": "labels"}, "explains labels: give them as y"),
+        ({"validation": [True, False]}, "a mask of 178 booleans"),
+        ({"budgets": {"nodes": [3]}}, "budgets are of leaves and parameters; got nodes"),
+        ({"methods": ["exkmc"], "budgets": [2]}, "max_leaves"),
+        ({"y": [1, 2]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_what_cannot_be_is_refused(wine, arguments, sentence):
+    X, _ = wine
+    with pytest.raises(ValueError, match=sentence):
+        compare(X, 3, **arguments)
+
+
+def test_what_fits_warn_of_is_told_below_the_table(wine):
+    X, _ = wine
+    methods = {"shallow <1>": TAOClustering(lambda_=1.0, depth=1), "built in": "imm"}
+    found = compare(X, 3, methods)
+    assert found.notes
+    assert all(note.startswith("shallow <1>: ") for note in found.notes)
+    assert any("depth" in note for note in found.notes)
+    assert repr(found).splitlines()[-len(found.notes) :] == list(found.notes)
+    assert "shallow &lt;1&gt;: " in found._repr_html_()
+    assert compare(X, 3, ["imm"]).notes == ()
+
+
+def test_picture_has_a_series_a_method_and_whole_curves(found):
+    for size in ("parameters", "leaves", "WAD", "WAES"):
+        ax = found.plot(size)
+        names = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert names == list(found.table["method"].unique())[1:]
+        colors = {line.get_color() for line in ax.get_legend().get_lines()}
+        assert len(colors) == len(names)
+    ax = found.plot("leaves")
+    trace = max((m.trace_ for n, m in found.models.items() if n.startswith("ExKMC")), key=len)
+    drawn = [line.get_xydata().tolist() for line in ax.lines]
+    assert [[step["leaves"], step["cost_increase"]] for step in trace] in drawn
+    lines = [line for line in ax.lines if line.get_linestyle() != "None" and len(line.get_xdata())]
+    assert len(lines) == len(names)  # the points of a curve are not joined once more
+    new = found.plot(new=True)
+    assert "new rows" in new.get_ylabel()
+    drawn = np.concatenate([line.get_ydata() for line in new.lines])
+    assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
+
+
+def test_a_trace_lies_on_the_parameters_of_its_trees(found):
+    ax = found.plot("parameters")
+    models = [model for name, model in found.models.items() if name.startswith("ExKMC")]
+    n_steps = max(len(model.trace_) for model in models)
+    curves = [line.get_xydata() for line in ax.lines if line.get_marker() == "None"]
+    (curve,) = [each for each in curves if len(each) == n_steps]
+    at = dict(curve.tolist())
+    for model in models:
+        assert at[model.tree_.n_parameters] == pytest.approx(model.cost_increase_)
+
+
+def test_costs_that_range_far_are_logarithmic(wine):
+    X, _ = wine
+    models = {f"m{i}": IMM(3, random_state=0).fit(X) for i in range(2)}
+    measured = Comparison.of(models, X)
+    assert measured.plot().get_yscale() == "linear"
+    measured.table["cost_increase"] = [0.01, 10.0]
+    assert measured.plot().get_yscale() == "log"
+    measured.table["cost_increase"] = [-0.01, 10.0]
+    assert measured.plot().get_yscale() == "linear"
+
+
+def test_picture_says_what_it_needs(wine, found):
+    X, _ = wine
+    with pytest.raises(ValueError, match="size must be one of parameters, leaves"):
+        found.plot("nodes")
+    with pytest.raises(ValueError, match="No rows were held out"):
+        compare(X, 3, ["imm"]).plot(new=True)
+
+
+def test_it_shows_itself_as_a_table(wine):
+    X, _ = wine
+    measured = Comparison.of({"IMM": IMM(3, random_state=0).fit(X)}, X, seconds={"IMM": 1.25})
+    head, row = repr(measured).splitlines()
+    shown = dict(zip(head.split(), row.split()[1:], strict=True))
+    assert shown["leaves"] == "3"
+    assert shown["seconds"] == "1.25"
+    assert shown["cost_increase"] == f"{measured.models['IMM'].cost_increase_:.2f}"
+    assert "cost_increase_new" not in shown  # nothing is known of it
+    assert "<table" in measured._repr_html_()
+    assert "-" in repr(compare(X, 3, ["imm"])).splitlines()[1].split()  # the free clustering
+
+
+def test_a_single_cluster_and_single_leaves():
+    X = np.arange(12.0).reshape(6, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = compare(X, 1, ["tao", "exkmc", "imm", "cart", "tao-axis"], lambdas=[1.0])
+    assert (found.table["leaves"].dropna() == 1).all()
+    assert (found.table["cost_increase"] == 0).all()
+    found.plot()
+
+
+def test_cart_is_an_estimator(wine):
+    X, _ = wine
+    model = CART(3, max_leaves=4, random_state=0).fit(X)
+    assert isinstance(model.tree_, Tree)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.cost_increase_ == pytest.approx(
+        100 * (_cost(X.to_numpy(), model.labels_) / model.free_inertia_ - 1)
+    )
+
+
+def _cost(X, labels):
+    return sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in set(labels))
+
+
+def test_rows_without_a_class_are_left_out(wine):
+    X, _ = wine
+    y = np.array(["u", "v", "w"], dtype=object)[load_wine().target]
+    y[::3] = None
+    y[1] = np.nan
+    known = np.array([isinstance(value, str) for value in y])
+    found = compare(X, 3, ["imm"], y=y)
+    labels = found.models["IMM"].labels_[known]
+    assert found.table.at["IMM", "ARI"] == pytest.approx(
+        adjusted_rand_score(labels, y[known].astype(str))
+    )
+
+
+def test_what_concerns_no_method_is_told(wine):
+    X, y = wine
+    found = compare(X, 3, ["imm"], budgets={"leaves": [4], "parameters": [9]}, depth=3)
+    assert found.notes == (
+        "Budgets of leaves are for tao-axis, exkmc, cart; none of them is compared.",
+        "Budgets of parameters are for tao, which is not compared.",
+        "depth is of the path of tao, which is not compared.",
+    )
+    assert compare(X, 3, ["exkmc"], budgets={"parameters": [10]}).notes == ()
+    found = compare(X, 5, ["cart"], objective="labels", y=y, budgets=[3])
+    assert found.notes == ("n_clusters=5 is not used: there are 3 labels.",)
+
+
+def test_equal_trees_of_a_path_are_shown_once(wine):
+    X, _ = wine
+    found = compare(X, 3, ["tao"], lambdas=[1.0, 1.0 + 1e-9, 1.0 + 2e-9])
+    assert len(found.models) == 1
+    assert found.plot().get_legend() is not None

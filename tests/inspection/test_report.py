@@ -1,0 +1,165 @@
+"""The report: spreads, effects, and names of clusters."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_tree
+from sklearn.datasets import load_iris
+
+from greedy import IMM
+from tao_cluster import TAOClustering
+from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.tree.spreads import split_spreads
+from tao_cluster.inspection.export import to_dataframe, to_dot, to_rules, to_sql, to_text
+from tao_cluster.inspection.page import to_html
+from tao_cluster.inspection.report import cluster_names, report
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("constant", [1e6, 0.0])  # the large one sends all rows one way
+def test_spreads_are_deviations_over_the_rows_of_the_node(rng, dtype, weighted, constant):
+    tree = random_tree(rng, n_features=6, n_nodes=41, density=0.8)
+    X = (rng.normal(size=(80, 6)) * 10.0 ** np.arange(-3, 3)).astype(dtype)
+    X[rng.random(X.shape) < 0.3] = 0
+    X[:, 2] = constant
+    weight = rng.integers(0, 4, 80).astype(float) if weighted else np.ones(80)
+    on_path = tree.decision_path(X).toarray().astype(bool)
+    assert constant or len(set(on_path[:, tree.decision_nodes].sum(axis=0))) > 3
+    expected = []
+    for node in tree.decision_nodes:
+        rows = np.repeat(X, weight.astype(int), axis=0)[
+            np.repeat(on_path[:, node], weight.astype(int))
+        ]
+        rows = rows[:, tree.split(node)[0]].astype(float)
+        expected += (rows.std(axis=0) if len(rows) else np.full(rows.shape[1], np.nan)).tolist()
+    for rows in (X, np.asfortranarray(X), sp.csr_matrix(X)):
+        found = split_spreads(tree, kernel_view(rows), tree.apply(rows), weight, n_jobs=2)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+    of_constant = found[tree.split_indices == 2]
+    assert np.all((of_constant == 0) | np.isnan(of_constant))
+    assert np.isnan(found).any() == np.isnan(expected).any()
+
+
+def test_a_fit_keeps_its_spreads():
+    X = load_iris().data
+    for model in (TAOClustering(3, lambda_=0.3, depth=3, random_state=0), IMM(3, random_state=0)):
+        tree = model.fit(X).tree_
+        expected = split_spreads(tree, X, tree.apply(X))
+        np.testing.assert_allclose(model.split_spreads_, expected)
+        terms = [node["terms"] for node in report(model)["nodes"]]
+        assert terms == [node["terms"] for node in report(tree, X)["nodes"]]
+
+
+def test_terms_are_ranked_by_effect(rng):
+    tree = random_tree(rng, n_features=6, n_nodes=21)
+    X = rng.normal(size=(200, 6)) * 10.0 ** np.arange(-3, 3)
+    for node in report(tree)["nodes"]:
+        weights = [abs(term["weight"]) for term in node["terms"]]
+        assert weights == sorted(weights, reverse=True)
+        assert all(term["spread"] is None for term in node["terms"])
+    moved = 0
+    for node in report(tree, X, scaled=True)["nodes"]:
+        keys = [
+            (
+                -abs(term["weight"] * (1 if term["spread"] is None else term["spread"])),
+                term["feature"],
+            )
+            for term in node["terms"]
+        ]
+        assert keys == sorted(keys)
+        for term in node["terms"]:
+            if term["spread"] is not None:
+                assert term["shown"] == term["weight"] * term["spread"]
+        moved += [t["feature"] for t in node["terms"]] != [
+            t["feature"] for t in report(tree)["nodes"][node["id"]]["terms"]
+        ]
+    assert moved
+
+
+def test_weights_times_spread_on_request(rng):
+    tree = random_tree(rng, n_features=3, n_nodes=3, density=1)
+    X = rng.normal(size=(50, 3)) * [1, 10, 100]
+    nodes = report(tree, X)["nodes"]
+    names = [f"x{term['feature']}" for term in nodes[0]["terms"]]
+    scaled = [
+        f"{abs(term['weight'] * term['spread']):.3g}*{name}"
+        for term, name in zip(nodes[0]["terms"], names, strict=True)
+    ]
+    texts = [
+        to_rules(tree, X=X, scaled=True)[0],
+        to_dot(tree, X=X, scaled=True),
+        to_dataframe(tree, X=X, scaled=True)["test"][0],
+    ]
+    for text in texts:
+        places = [text.index(part) for part in scaled]
+        assert places == sorted(places)
+    model = IMM(2, random_state=0).fit(X)
+    model.tree_, model.split_spreads_ = tree, split_spreads(tree, X, tree.apply(X))
+    assert all(part in to_text(model, scaled=True) for part in scaled)
+    assert not any(part in to_text(model) for part in scaled)
+    for export in (to_text, to_rules, to_dot, to_dataframe, to_html):
+        with pytest.raises(ValueError, match="give X, or a fitted estimator"):
+            export(tree, scaled=True)
+
+
+@pytest.mark.parametrize(
+    ("classes", "names", "labels"),
+    [
+        (
+            ["setosa", "it's", "virginica"],
+            ["setosa", "it's", "virginica"],
+            ["setosa", "it's", "virginica"],
+        ),
+        ([3, 5, 9], ["class 3", "class 5", "class 9"], [3, 5, 9]),
+        ([0.5, 1.5, 2.0], ["class 0.5", "class 1.5", "class 2.0"], [0.5, 1.5, 2.0]),
+    ],
+)
+def test_classes_of_a_model_are_its_names(classes, names, labels):
+    X = load_iris().data
+    model = TAOClustering(3, lambda_=0.3, depth=3, random_state=0).fit(X)
+    clusters = model.labels_
+    model.classes_ = np.array(classes)
+    assert cluster_names(model, 3) == names
+    facts = report(model)
+    assert [part["name"] for part in facts["clusters"]] == names
+    for node in facts["nodes"]:
+        assert node["name"] == (names[node["cluster"]] if node["is_leaf"] else None)
+    shown = {names[k] for k in model.tree_.leaf_label[model.tree_.leaves]}
+    for text in (model.to_text(), " ".join(model.to_rules()), to_dot(model), model.to_html()):
+        assert all(name in text.replace("\\u0027", "'") for name in shown)
+        assert "cluster 0" not in text
+    frame = to_dataframe(model)
+    assert set(frame["name"]) == {"", *shown}
+    why = model.explain(X[60])
+    assert str(why).splitlines()[-1].startswith(names[clusters[60]])
+    assert why.to_dict()["name"] == names[clusters[60]]
+    assert str(model.cluster_profile(classes[1])).startswith(names[1])
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE points (x0, x1, x2, x3)")
+    connection.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", X.tolist())
+    found = connection.execute(f"SELECT {to_sql(model)} FROM points ORDER BY rowid").fetchall()  # noqa: S608
+    connection.close()
+    assert [label for (label,) in found] == [labels[k] for k in clusters]
+
+
+def test_counts_without_noise_say_so():
+    X, y = load_iris(return_X_y=True)
+    for n_noise, counted in ((20, "labelled rows"), (0, "rows")):
+        labels = np.array(["a", "b", "c"], dtype=object)[y]
+        labels[:n_noise] = None
+        model = TAOClustering(lambda_=0.1, depth=2, objective="labels", random_state=0)
+        model.fit(X, labels)
+        assert report(model)["summary"]["explains_labels"]
+        texts = [" ".join(model.to_rules()), to_dot(model), str(model.cluster_profile("a"))]
+        assert all(f"{50 - n_noise} {counted}, " in text for text in texts)
+        assert f"50 rows, {100 / 3:.1f} %" in " ".join(model.to_rules(X=X))
+
+
+def test_the_page_explains_only_what_it_shows():
+    X = load_iris().data
+    axis, oblique = IMM(3, random_state=0).fit(X), TAOClustering(3, lambda_=0.3, random_state=0)
+    assert "red weights" not in axis.to_html()
+    assert "red weights" in oblique.fit(X).to_html()

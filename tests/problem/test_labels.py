@@ -1,0 +1,163 @@
+"""Given labels: which rows have one, the cost of a tree, the names that users get back."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import small
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import accuracy_score
+from sklearn.tree import DecisionTreeClassifier
+
+from tao_cluster import Tree, knee, tao_path
+from tao_cluster.problem.objectives import Labels, encode
+
+IRIS = load_iris()
+NAMES = IRIS.target_names[IRIS.target]
+
+
+def explained(**options):
+    return small(objective="labels", **{"lambda_": "auto", **options})
+
+
+def test_codes_of_labels_of_any_kind():
+    for y, codes, classes in (
+        ([3, 1, -1, 3], [1, 0, -1, 1], [1, 3]),
+        ([0.5, np.nan, 0.25], [1, -1, 0], [0.25, 0.5]),
+        (["b", "a", "b"], [1, 0, 1], ["a", "b"]),
+        (np.array(["b", None, "a", np.nan, -1], dtype=object), [1, -1, 0, -1, -1], ["a", "b"]),
+        ([True, False], [1, 0], [False, True]),
+        (["b", -1, "a", float("nan"), None], [1, -1, 0, -1, -1], ["a", "b"]),
+        (pd.Series(["b", pd.NA, "a"], dtype="string"), [1, -1, 0], ["a", "b"]),
+        (pd.array([3, None, 5], dtype="Int64"), [0, -1, 1], [3, 5]),
+        ([[2], [1]], [1, 0], [1, 2]),
+    ):
+        found, names = encode(y)
+        np.testing.assert_array_equal(found, codes)
+        np.testing.assert_array_equal(names, classes)
+    np.testing.assert_array_equal(encode(["b", "x", "a"], np.array(["a", "b"]))[0], [1, 2, 0])
+    with pytest.raises(ValueError, match="several kinds"):
+        encode(np.array(["a", 3], dtype=object))
+    with pytest.raises(ValueError, match="other kinds than"):
+        encode([1, 2], np.array(["a", "b"]))
+    dates = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
+    np.testing.assert_array_equal(encode(dates)[0], [1, -1, 0])
+    with pytest.raises(ValueError, match="one label a row"):
+        encode(np.zeros((3, 2)))
+
+
+def test_objective_is_the_weight_that_disagrees(rng):
+    codes, weight = rng.integers(-1, 4, 60), rng.random(60)
+    objective = Labels()
+    data, centers = objective.prepare(codes[:, None].astype(float)), objective.reference(4, 0)
+    expected = np.array([[float(c not in (-1, k)) for k in range(4)] for c in codes])
+    np.testing.assert_array_equal(objective.distances(data, centers), expected)
+    labels = rng.integers(0, 4, 60)
+    cost = sum(w for w, c, z in zip(weight, codes, labels, strict=True) if c not in (-1, z))
+    assert objective.value(data, labels, weight, centers) == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_users_get_their_own_labels_back(split):
+    model = explained(split=split).fit(IRIS.data, NAMES)
+    assert set(model.classes_) == set(IRIS.target_names)
+    np.testing.assert_array_equal(model.predict(IRIS.data), model.labels_)
+    wrong = np.mean(model.labels_ != NAMES)
+    assert model.cost_increase_ == pytest.approx(100 * wrong)
+    assert model.inertia_ == 150 * wrong == -model.score(IRIS.data, NAMES)
+    assert model.cost_increase(IRIS.data, y=NAMES) == pytest.approx(100 * wrong)
+    assert wrong < 0.05
+    np.testing.assert_array_equal(model.free_labels_, NAMES)
+    np.testing.assert_allclose(
+        model.free_centers_, [IRIS.data[name == NAMES].mean(axis=0) for name in model.classes_]
+    )
+    assert model.transform(IRIS.data).shape == (150, 3)
+    # Numbers instead of names: the same tree.
+    numbers = explained(split=split).fit(IRIS.data, IRIS.target)
+    assert numbers.tree_ == model.tree_
+    assert explained(split=split).fit_predict(IRIS.data, NAMES)[0] == "setosa"
+
+
+def test_noise_does_not_count():
+    noisy = IRIS.target.copy()
+    noisy[::7] = -1
+    model = explained().fit(IRIS.data, noisy)
+    without = explained().fit(IRIS.data[noisy >= 0], IRIS.target[noisy >= 0])
+    assert model.tree_ == without.tree_
+    assert model.cost_increase_ == without.cost_increase_
+    assert model.cost_increase(IRIS.data, y=noisy) == pytest.approx(model.cost_increase_)
+    np.testing.assert_array_equal(model.free_labels_, noisy)
+    assert set(model.labels_) <= {0, 1, 2}  # the tree has an answer for noise, too
+    named = np.where(noisy < 0, None, NAMES)
+    assert explained().fit(IRIS.data, named).tree_ == model.tree_
+    assert all(name is None for name in explained().fit(IRIS.data, named).free_labels_[::7])
+
+
+def test_weight_two_is_the_row_twice(rng):
+    repeats = rng.integers(0, 3, 150)
+    weighted = explained().fit(IRIS.data, NAMES, sample_weight=repeats.astype(float))
+    repeated = explained().fit(np.repeat(IRIS.data, repeats, axis=0), np.repeat(NAMES, repeats))
+    assert weighted.tree_ == repeated.tree_
+    assert weighted.cost_increase_ == repeated.cost_increase_
+
+
+def test_sparse_rows_paths_goals_and_standardised_columns():
+    X, y = load_digits().data, load_digits().target
+    dense = explained(depth=5, lambda_=2.0).fit(X, y)
+    sparse = explained(depth=5, lambda_=2.0).fit(sp.csr_matrix(X), y)
+    assert sparse.cost_increase_ == pytest.approx(dense.cost_increase_, abs=2)
+    models = tao_path(X, depth=5, objective="labels", y=y, random_state=0, n_init=1)
+    assert models[0].cost_increase_ < knee(models).cost_increase_ < models[-1].cost_increase_
+    goal = explained(depth=5, lambda_="auto", max_parameters=100, standardize=True).fit(X, y)
+    assert goal.tree_.n_parameters <= 100
+    np.testing.assert_array_equal(goal.labels_, goal.predict(X))
+
+
+def test_axis_aligned_trees_are_no_worse_than_the_cart_they_start_from():
+    X, y = load_digits().data, load_digits().target
+    for n_leaves in (10, 20, 40):
+        cart = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0).fit(X, y)
+        model = explained(split="axis", max_leaves=n_leaves).fit(X, y)
+        assert model.tree_.n_leaves <= n_leaves
+        assert accuracy_score(y, model.labels_) >= cart.score(X, y)
+
+
+def test_labels_of_any_clustering_are_explained():
+    labels = AgglomerativeClustering(4).fit_predict(IRIS.data)
+    model = explained().fit(IRIS.data, labels)
+    assert model.cost_increase_ == pytest.approx(100 * np.mean(model.labels_ != labels))
+    assert model.cost_increase_ < 5
+
+
+def test_what_is_wrong_gets_a_sentence():
+    X = IRIS.data
+    for arguments, options, sentence in (
+        ((X,), {}, "give them as y"),
+        ((X, NAMES[:9]), {}, "9 labels, X has 150"),
+        ((X, np.full(150, -1)), {}, "every row of positive weight is noise"),
+        ((X, NAMES), {"reference": X[:3]}, "explains the labels y"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            explained(**options).fit(*arguments)
+    with pytest.raises(ValueError, match="explains the labels y"):
+        explained().fit(X, NAMES, embedding=X)
+
+
+def test_degenerate_labels():
+    X = IRIS.data
+    one = explained().fit(X, ["only"] * 150)
+    assert one.tree_ == Tree.single_leaf(0, 4)
+    assert one.cost_increase_ == 0
+    assert list(one.predict(X[:1])) == ["only"]
+    with pytest.raises(ValueError, match="None of the rows has a label"):
+        explained().fit(X, NAMES).cost_increase(X, y=[None] * 150)
+    # A label that only rows of weight 0 have is none.
+    weight = (IRIS.target != 1).astype(float)
+    model = explained().fit(X, NAMES, sample_weight=weight)
+    assert list(model.classes_) == ["setosa", "virginica"]
+    assert model.cost_increase(X[:1], y=["other"]) == 100
+    for a, b in itertools.pairwise([explained().fit(X, NAMES) for _ in range(2)]):
+        assert a.tree_ == b.tree_
