@@ -44,10 +44,10 @@ def methods(X, centers, labels):
     k = len(centers)
     return {
         "CART": lambda: DecisionTreeClassifier(max_leaf_nodes=k, random_state=0).fit(X, labels),
-        "IMM": lambda: build_imm(X, centers),
-        "ExKMC": lambda: build_exkmc(X, centers, max_leaves=4 * k),
-        "ExGreedy": lambda: build_exgreedy(X, centers),
-        "ExShallow": lambda: build_exshallow(X, centers),
+        "IMM": lambda: build_imm(X, centers, midpoints=False),
+        "ExKMC": lambda: build_exkmc(X, centers, max_leaves=4 * k, midpoints=False),
+        "ExGreedy": lambda: build_exgreedy(X, centers, midpoints=False),
+        "ExShallow": lambda: build_exshallow(X, centers, midpoints=False),
     }
 
 

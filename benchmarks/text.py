@@ -7,16 +7,10 @@
 
 import argparse
 import resource
-import time
-
-import numpy as np
 
 from benchmarks.datasets import load_text
-from tao_cluster import tao_path
-from tao_cluster.inspection.cart import cart_tree
-from tao_cluster.inspection.comparison import Row, format_table, measure_tree
+from tao_cluster import compare
 from tao_cluster.problem.objectives import SphericalKMeans
-from tao_cluster.problem.reference import free_clustering
 
 
 def main():
@@ -34,34 +28,19 @@ def main():
 
     X, vocabulary = load_text(options.name)
     k = options.n_clusters
-    objective = SphericalKMeans(n_init=options.n_init)
-    start = time.perf_counter()
-    data = objective.prepare(X)
-    free = free_clustering(None, objective, X, data, k, np.ones(X.shape[0]), 0)
-    rows = [Row("spherical k-means", 0.0, *(None,) * 4, time.perf_counter() - start)]
-    for n_leaves in options.cart:
-        start = time.perf_counter()
-        tree = cart_tree(X, free.labels, n_leaves)
-        seconds = time.perf_counter() - start
-        rows.append(measure_tree(f"CART, {n_leaves} leaves", tree, X, objective, free, seconds))
-    start = time.perf_counter()
-    models = tao_path(
+    print(f"{options.name} {X.shape}, {X.nnz} non-zeros, k={k}, depth={options.depth}")
+    found = compare(
         X,
         k,
-        options.lambdas,
-        options.depth,
-        objective=objective,
-        reference=free.centers,
-        random_state=0,
+        ["cart", "tao"],
+        budgets=options.cart,
+        objective=SphericalKMeans(n_init=options.n_init),
+        depth=options.depth,
+        lambdas=options.lambdas,
     )
-    seconds = (time.perf_counter() - start) / len(models)  # a path's share
-    for model in models:
-        name = f"TAO, lambda={model.lambda_:g}"
-        rows.append(measure_tree(name, model.tree_, X, objective, free, seconds))
-    print(f"{options.name} {X.shape}, {X.nnz} non-zeros, k={k}, depth={options.depth}")
-    print(format_table(rows))
-    for model in models:
-        if model.lambda_ == options.show:
+    print(found)
+    for model in found.models.values():
+        if getattr(model, "lambda_", None) == options.show is not None:
             print(model.tree_.to_text(vocabulary, precision=2, max_terms=options.words))
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
 
