@@ -1,8 +1,9 @@
-from .builders import build_exgreedy, build_exkmc, build_exshallow, build_imm
-from .cart import CART
-from .estimators import IMM, ExGreedy, ExShallow
-from .exkmc import ExKMC
-from .exshallow_search import ExShallowSearch
+from .estimators.baselines import CART
+from .estimators.exkmc import ExKMC
+from .estimators.parting import IMM, ExGreedy, ExShallow
+from .estimators.search import ExShallowSearch
+from .methods.expansion import build_exkmc
+from .methods.parting import build_exgreedy, build_exshallow, build_imm
 
 __all__ = [
     "CART",

@@ -12,9 +12,9 @@ from tao_cluster.core.tree.growth import Growth
 
 from .cuts import binary_cut, code_dense, code_stored
 from .growth import Cut, grow
+from .methods.expansion import CutSurrogate
 from .nodes import binary_node
 from .points import Points, columns_of, nearest_two
-from .rules import CutSurrogate
 
 _MOST = 2.0**53  # no sum of prices is as large
 

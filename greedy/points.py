@@ -15,7 +15,7 @@ from tao_cluster.core.jit import jit
 from tao_cluster.core.matrices import check_rows
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
-from tao_cluster.problem.objectives import cluster_means
+from tao_cluster.problem.objectives import KMedians, cluster_means
 
 # Whole numbers up to here stay, so that weight 2 is exactly the row twice. A price is rounded
 # before it is multiplied by the weight: large weights would multiply the rounding.
@@ -36,7 +36,7 @@ class Points:
     positions : float64 array of shape (k, d)
         Where cuts see the centres.
     distances : float64 array of shape (n, k)
-        Squared distances of the rows to the reference centres, or other costs.
+        What rows cost under the reference centres: squared distances, or other costs.
     labels : int64 array of shape (n,)
         Cluster of each row in the free clustering.
     nearest, spread : float64 arrays of shape (n,)
@@ -66,6 +66,7 @@ class Points:
         labels=None,
         n_jobs=None,
         distances=None,
+        objective="kmeans",
     ):
         """Check the input and measure the distances.
 
@@ -80,8 +81,10 @@ class Points:
             Where the centres are. A cut of X sees a centre at the mean of its rows in X.
         labels : int array-like of shape (n,), default the nearest centres, ties to the lowest
         n_jobs : int, optional
-        distances : float64 array of shape (n, k), default squared Euclidean ones
+        distances : float64 array of shape (n, k), default those of the objective
             What a row costs under each centre, at least 0.
+        objective : {"kmeans", "kmedians"}
+            Squared Euclidean distances, or L1 distances.
 
         Returns
         -------
@@ -104,9 +107,9 @@ class Points:
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry.")
         if distances is None:
-            distances = squared_distances(space, centers)
+            distances = DISTANCES[objective](space, centers)
         if not np.isfinite(distances.max()):
-            raise ValueError("The squared distances to the centres overflow; rescale the data.")
+            raise ValueError("The distances to the centres overflow; rescale the data.")
         terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
         own, _, nearest, _, spread = terms
         labels = own if labels is None else _check_labels(labels, len(weight), len(centers))
@@ -289,3 +292,12 @@ def squared_distances(X, centers):
     out = np.empty((X.shape[0], len(centers)))
     _fill_distances(kernel_view(X), np.ascontiguousarray(centers.T), start, out)
     return np.maximum(out, 0.0, out=out)
+
+
+def absolute_distances(X, centers):
+    """L1 distances of rows to centres: float64 array of shape (n, k)."""
+    return KMedians().distances(X, centers)
+
+
+# What a row costs under a centre, by the name of the objective.
+DISTANCES = {"kmeans": squared_distances, "kmedians": absolute_distances}

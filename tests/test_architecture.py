@@ -18,10 +18,6 @@ ESTIMATORS = {
     "tao_cluster.base",
     "tao_cluster.estimator",
     "tao_cluster.paths",
-    "greedy.cart",
-    "greedy.estimators",
-    "greedy.exkmc",
-    "greedy.exshallow_search",
 }
 FACES = {"tao_cluster", "tao_cluster._aliases", "greedy"}  # they hand names on
 
@@ -42,9 +38,9 @@ MODULES = {module_of(path): path for path in FILES}
 
 def room_of(module):
     """Name of the room of one of our modules; None for a face."""
-    if module in ESTIMATORS:
-        return "estimators"
     package, *rest = module.split(".")
+    if module in ESTIMATORS or (package == "greedy" and rest[:1] == ["estimators"]):
+        return "estimators"
     if module in FACES:
         return None
     return "greedy" if package == "greedy" else rest[0].replace("__main__", "cli")

@@ -23,9 +23,9 @@ from greedy import (
     ExShallowSearch,
     build_exkmc,
     build_imm,
-    exshallow_search,
-    rules,
 )
+from greedy.estimators import search
+from greedy.methods import expansion
 from tao_cluster import TAOClustering
 from tao_cluster.inspection.measures import (
     feature_usage,
@@ -311,7 +311,7 @@ def interrupt_after(monkeypatch, place, n_calls):
 
 
 def test_an_interrupted_expansion_keeps_its_leaves(digits, digits_reference, monkeypatch):
-    interrupt_after(monkeypatch, (rules, "surrogate_cut"), 25)
+    interrupt_after(monkeypatch, (expansion, "surrogate_cut"), 25)
     model = ExKMC(10, max_leaves=60, reference=digits_reference)
     with pytest.warns(ConvergenceWarning, match=r"Interrupted: the tree has \d+ of at most 60"):
         model.fit(digits)
@@ -325,12 +325,12 @@ def test_an_interrupted_expansion_keeps_its_leaves(digits, digits_reference, mon
 
 
 def test_an_interrupted_search_keeps_its_best_tree(digits, digits_reference, monkeypatch):
-    interrupt_after(monkeypatch, (exshallow_search, "part_centers"), 3)
+    interrupt_after(monkeypatch, (search, "part_centers"), 3)
     model = ExShallowSearch(10, max_cost_increase=20, reference=digits_reference)
     with pytest.warns(ConvergenceWarning, match="Interrupted: the best of 3 trees is kept"):
         model.fit(digits)
     assert model.cost_increase_ <= 20
-    interrupt_after(monkeypatch, (exshallow_search, "part_centers"), 0)
+    interrupt_after(monkeypatch, (search, "part_centers"), 0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(digits)
 

@@ -5,7 +5,9 @@ from functools import partial
 
 from sklearn.utils import check_random_state
 
-from greedy.builders import GreedyStart, expand, part_centers
+from greedy.methods.expansion import expand
+from greedy.methods.parting import part_centers
+from greedy.methods.start import GreedyStart
 
 from ...core.tree import Tree
 from .initial import Bisecting, Centroids, Given, InTurn, Random

@@ -13,8 +13,9 @@ from tao_cluster.core.tree.conditions import explanation_sizes
 from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.problem.reference import FreeClustering, cost_increase, optimal_centers
 
-from .builders import finish, part_centers
-from .estimators import GreedyMethod, GreedyTree
+from ..methods.parting import part_centers
+from ..methods.start import finish
+from .base import GreedyMethod, GreedyTree
 
 
 class ExShallowSearch(GreedyTree):
@@ -104,9 +105,9 @@ class ExShallowSearch(GreedyTree):
             None,
             self.midpoints,
             self.n_jobs,
-            self.max_cost_increase,
-            self.max_explanation_size,
-            self.max_iter,
+            max_cost_increase=self.max_cost_increase,
+            max_explanation_size=self.max_explanation_size,
+            max_iter=self.max_iter,
         )
 
 
@@ -114,9 +115,9 @@ class ExShallowSearch(GreedyTree):
 class _SearchMethod(GreedyMethod):
     """GreedyMethod that tries depth factors."""
 
-    max_cost_increase: float | None
-    max_explanation_size: float | None
-    max_iter: int
+    max_cost_increase: float | None = None
+    max_explanation_size: float | None = None
+    max_iter: int = 12
 
     def fit_tree(self, problem):
         """The tree that meets the goals best."""

@@ -14,9 +14,10 @@ from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import cost_increase
 
-from .builders import expand, expand_base, finish, leaf_budget
-from .estimators import GreedyMethod, GreedyTree
-from .growth import history
+from ..growth import history
+from ..methods.expansion import expand, expand_base, leaf_budget
+from ..methods.start import finish
+from .base import GreedyMethod, GreedyTree
 
 
 class ExKMC(GreedyTree):
@@ -108,19 +109,21 @@ class ExKMC(GreedyTree):
         super()._store(given, inputs, rows, problem, result)
         self._growth.splits = Growth.of(self.tree_).splits
 
-    def _grow(self, points):
+    def _grow(self, points, random_state):
         return expand(points, self.max_leaves, self.base)
 
     def _method(self):
-        return _ExKMCMethod(self._grow, self.midpoints, self.n_jobs, self.max_leaves, self.base)
+        return _ExKMCMethod(
+            self._grow, self.midpoints, self.n_jobs, max_leaves=self.max_leaves, base=self.base
+        )
 
 
 @dataclass(frozen=True)
 class _ExKMCMethod(GreedyMethod):
     """GreedyMethod with a record of every tree on the way."""
 
-    max_leaves: int | None
-    base: str
+    max_leaves: int | None = None
+    base: str = "imm"
 
     def fit_tree(self, problem):
         """The last tree of the growth, with the trace of those before it."""

@@ -1,0 +1,142 @@
+"""What the estimators share: parameters, the problem as points, the tree as a result."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from typing import ClassVar
+
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tao_cluster.base import TreeClustering
+from tao_cluster.problem.objectives import KMeans, KMedians
+from tao_cluster.problem.problem import Result
+
+from ..growth import history
+from ..methods.start import GreedyStart, finish
+from ..points import Points
+
+# The objectives by name: those of points.DISTANCES.
+OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
+
+
+class GreedyTree(TreeClustering):
+    """Base of the methods. A subclass has ``_grow(points, random_state) -> Growth``.
+
+    Methods that know more than k-means have `objective` among the parameters of their own.
+    """
+
+    deterministic = True  # as an initial tree: the same every time
+    uses_distances = True
+    in_raw_units = False
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "reference": [None, "array-like", HasMethods("fit")],
+        "standardize": ["boolean"],
+        "midpoints": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        objective="kmeans",
+        reference=None,
+        standardize=False,
+        midpoints=True,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.objective = objective
+        self.reference = reference
+        self.standardize = standardize
+        self.midpoints = midpoints
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
+        """Tree for a free clustering, for as many clusters as there are centres.
+
+        Parameters and return value as for :meth:`greedy.methods.start.GreedyStart.build`.
+        """
+        self._validate_params()
+        grow = partial(self._grow, random_state=rng)
+        start = GreedyStart(grow, self.midpoints, self.n_jobs, self.objective)
+        return start.build(X, labels, centers, sample_weight, rng, distances)
+
+    def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
+        """Minus the surrogate cost: that of the reference centres instead of the optimal ones.
+
+        Parameters and return value as in `score`.
+        """
+        check_is_fitted(self)
+        return -self._cost(X, None, sample_weight, embedding, self.free_centers_)
+
+    def _method(self):
+        grow = partial(self._grow, random_state=self.random_state)
+        return GreedyMethod(grow, self.midpoints, self.n_jobs, self.objective)
+
+    def _store(self, given, inputs, rows, problem, result):
+        super()._store(given, inputs, rows, problem, result)
+        for record in self.history_:  # found on standardised columns, perhaps
+            if "threshold" in record:
+                record["threshold"] = float(self.tree_.threshold[record["node"]])
+
+
+class CostTree(GreedyTree):
+    """Base of the methods for the costs of k-means and of k-medians alike."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **GreedyTree._parameter_constraints,
+        "objective": [StrOptions(set(OBJECTIVES))],
+    }
+
+
+@dataclass(frozen=True)
+class GreedyMethod:
+    """What fits axis-aligned trees to problems.
+
+    Parameters
+    ----------
+    grow : callable(Points) -> Growth
+    midpoints : bool
+    n_jobs : int, optional
+    costs : str, name of the objective
+    """
+
+    grow: Callable
+    midpoints: bool
+    n_jobs: int | None
+    costs: str = "kmeans"
+    validation: ClassVar[None] = None
+
+    @property
+    def objective(self):
+        """The objective of the free clustering, whose costs the method compares."""
+        return OBJECTIVES[self.costs]
+
+    def check_data(self, X, weight):
+        """Any data will do."""
+
+    def points(self, problem):
+        """The rows and centres of a problem in the form that the kernels read."""
+        return Points.of(
+            problem.X,
+            problem.free.centers,
+            problem.weight,
+            None if problem.space is problem.X else problem.space,
+            n_jobs=self.n_jobs,
+            objective=self.costs,
+        )
+
+    def fit_tree(self, problem):
+        """The tree of the growth."""
+        points = self.points(problem)
+        growth = self.grow(points)
+        tree, cuts = finish(growth, points, self.midpoints), history(growth)
+        return Result(tree, {"history_": cuts, "n_iter_": len(cuts)})

@@ -1,0 +1,175 @@
+"""ExKMC: trees expanded where a cut saves most of the surrogate cost."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.telling import tell
+from tao_cluster.core.tree.growth import Growth
+
+from ..cuts import N_EDGES, surrogate_cut
+from ..growth import Cut, grow
+from ..nodes import SurrogateNode, surrogate_node
+from ..points import Points
+from .parting import part_centers
+from .start import SHARED, finish
+
+
+@validate_params(
+    {
+        **SHARED,
+        "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
+        "base": [StrOptions({"imm", "none"})],
+    },
+    prefer_skip_nested_validation=True,
+)
+def build_exkmc(
+    X,
+    centers,
+    *,
+    max_leaves=None,
+    base="imm",
+    sample_weight=None,
+    embedding=None,
+    labels=None,
+    midpoints=True,
+    n_jobs=None,
+):
+    """ExKMC: expand a tree where a cut saves most of the surrogate cost.
+
+    The surrogate cost is that of the reference centres when every leaf has the label that
+    serves its rows best (Frost, Moshkovitz & Rashtchian 2020, algorithm 1). Leaves of the base
+    keep their labels until they are cut; leaves that no cut improves stay as they are.
+
+    Parameters
+    ----------
+    max_leaves : int >= k, default 2 k
+    base : {"imm", "none"}, default="imm"
+        Tree to start from; "none" is a single leaf.
+    X, centers, sample_weight, embedding, labels, midpoints, n_jobs
+        As in :func:`build_imm`, like the return value and the errors. `labels` are the base's.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a KeyboardInterrupt ended the expansion; the tree has the leaves made until then.
+    """
+    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
+    return finish(expand(points, max_leaves, base), points, midpoints)
+
+
+def leaf_budget(max_leaves, n_clusters):
+    """Most leaves of ExKMC that a `max_leaves` parameter stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is below the number of clusters.
+    """
+    if max_leaves is None:
+        return 2 * n_clusters
+    if max_leaves < n_clusters:
+        raise ValueError(
+            f"max_leaves={max_leaves} must be at least the number of clusters, {n_clusters}."
+        )
+    return max_leaves
+
+
+def expand(points, max_leaves, base):
+    """The growth of :func:`expand_base` alone."""
+    return expand_base(points, max_leaves, base)[0]
+
+
+def expand_base(points, max_leaves, base):
+    """Growth by the surrogate cost, from IMM's tree or a single leaf.
+
+    Parameters
+    ----------
+    points : Points
+    max_leaves : int or None
+    base : {"imm", "none"}
+
+    Returns
+    -------
+    growth : Growth
+    n_base : int, leaves of the tree that it starts from
+    """
+    max_leaves = leaf_budget(max_leaves, len(points.positions))
+    rule = CutSurrogate(points)
+    if base == "imm":
+        growth = part_centers(points, keep_labels=True)
+        tree = growth.to_tree(points.n_features)
+        leaf_of_row = tree.route(kernel_view(points.X), points.rows, n_jobs=points.n_jobs)
+        leaves = {
+            int(leaf): rule.leaf(points.rows[leaf_of_row == leaf])
+            for leaf in np.unique(leaf_of_row)
+        }
+    else:
+        growth, root = Growth(), rule.leaf(points.rows)
+        leaves = {growth.add(root.label): root}
+    n_base = growth.n_leaves
+    try:
+        grow(growth, leaves, rule, max_leaves)
+    except KeyboardInterrupt:
+        tell(
+            f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
+            ConvergenceWarning,
+        )
+    return growth, n_base
+
+
+@dataclass(frozen=True, eq=False)
+class SurrogateLeaf:
+    """A leaf that gets the label that serves its rows best."""
+
+    node: SurrogateNode
+
+    @property
+    def label(self):
+        """Best label of its rows, ties to the lowest."""
+        return self.node.own
+
+
+@dataclass(frozen=True, eq=False)
+class CutSurrogate:
+    """Split the leaf whose best cut saves most of the surrogate cost (ExKMC).
+
+    Parameters
+    ----------
+    points : Points
+    price : float
+        What a cut must save more than.
+    """
+
+    points: Points
+    price: float = 0.0
+
+    def leaf(self, rows):
+        """Leaf of some rows."""
+        return SurrogateLeaf(surrogate_node(self.points, rows))
+
+    def promise(self, leaf):
+        """See :class:`greedy.growth.Rule`."""
+        return leaf.node.most / leaf.node.scale - self.price
+
+    def search(self, leaf):
+        """See :class:`greedy.growth.Rule`; None if no cut saves more than its price."""
+        node, points = leaf.node, self.points
+        misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
+        n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
+        sample = misplaced[np.linspace(0, len(misplaced) - 1, n).astype(int)]
+        slot, values = points.slot(node.rows), points.values(sample)
+        best = points.best_cut(surrogate_cut, slot, node, values)
+        if best is None or -best[0] / node.scale <= self.price:
+            return None
+        return Cut(best[1], best[2], -best[0] / node.scale - self.price)
+
+    def divide(self, leaf, cut):
+        """See :class:`greedy.growth.Rule`."""
+        rows = leaf.node.rows
+        goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
+        return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
