@@ -26,7 +26,7 @@ BUNDLED = {
     "breast_cancer": load_breast_cancer,
     "digits": load_digits,
 }
-STANDARDISED = {"letter", "fifa19", "adult"}
+STANDARDISED = ("letter", "fifa19", "adult")
 LARGE = {"mnist", "fashion_mnist"}
 NAMES = [*BUNDLED, "mice", "anuran", "avila", *STANDARDISED]
 
