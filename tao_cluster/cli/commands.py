@@ -10,8 +10,7 @@ import pandas as pd
 
 from .. import __version__
 from ..estimator import TAOClustering
-from ..inspection.comparison import Comparison
-from ..inspection.study import METHODS, compare
+from ..inspection.comparison import METHODS, Comparison, compare
 from ..search.settings import OBJECTIVES
 from ..search.split_kinds import SPLIT_KINDS
 from .columns import MISSING, Choices

@@ -3,7 +3,7 @@
 from sklearn.datasets import load_digits
 
 from ..estimator import TAOClustering
-from ..inspection.study import compare
+from ..inspection.comparison import compare
 
 N_CLUSTERS = 10
 LAMBDAS = (0.3, 2.0, 8.0)  # the last one is drawn

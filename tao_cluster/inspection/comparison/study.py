@@ -12,36 +12,18 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _num_samples
 
-from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
+from greedy import CART
 
-from ..base import TreeClustering
-from ..core.options import resolve
-from ..core.telling import tell
-from ..estimator import TAOClustering
-from ..problem.objectives import KMeans, Objective, encode
-from ..search.goals import knee
-from ..search.settings import OBJECTIVES
-from .comparison import FREE, Comparison, Entry, free_record, measures_of
+from ...base import TreeClustering
+from ...core.options import resolve
+from ...core.telling import tell
+from ...estimator import TAOClustering
+from ...problem.objectives import KMeans, Objective, encode
+from ...search.goals import knee
+from ...search.settings import OBJECTIVES
 from .held_out import hold_out, rows_of
-
-# Methods by name: what tables and pictures call them, and the estimator (of a number of leaves).
-_PATH = {"tao": "TAO oblique"}
-_SIZED = {
-    "tao-axis": (
-        "TAO axis",
-        lambda n: TAOClustering(split="axis", max_leaves=n),
-    ),
-    "exkmc": ("ExKMC", lambda n: ExKMC(max_leaves=n)),
-    "cart": ("CART", lambda n: CART(max_leaves=n)),
-}
-_UNSIZED = {
-    "imm": ("IMM", IMM()),
-    "exgreedy": ("ExGreedy", ExGreedy()),
-    "exshallow": ("ExShallow", ExShallow()),
-}
-_TITLES = _PATH | {name: title for name, (title, _) in (_SIZED | _UNSIZED).items()}
-METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
-_ANY_OBJECTIVE = ("tao", "tao-axis", "cart")
+from .methods import DEFAULT, METHODS
+from .table import FREE, Comparison, Entry, free_record, measures_of
 
 _N_COMPILED = 100  # rows of the fits that compile kernels before the clock starts
 
@@ -76,7 +58,8 @@ def compare(
     methods : sequence of str, or dict of str to (str or estimator or list of them), default=None
         Names: "tao" (oblique trees of one :func:`tao_path`), "tao-axis", "exkmc", "cart"
         (scikit-learn's decision tree of the free labels), each with the leaves of `budgets`, and
-        "imm", "exgreedy", "exshallow", a leaf a cluster. None is all that know the objective.
+        "imm", "exgreedy", "exshallow", a leaf a cluster. None is those of these that know the
+        objective; ``tao_cluster.comparison.METHODS`` has all names.
         Estimators are copied and get this function's n_clusters, reference, objective and
         standardize. A list is one series of the picture.
     budgets : dict, or sequence of int, default=None
@@ -99,7 +82,7 @@ def compare(
     standardize : bool, default=False
         As of :class:`TAOClustering`.
     objective : str or Objective, default="kmeans"
-        As of :class:`TAOClustering`. The methods of :mod:`greedy` know k-means only.
+        As of :class:`TAOClustering`. The methods of :mod:`greedy` know k-means, some k-medians.
     depth : int, default=None
         Of the oblique trees. None is 5, or more where so many clusters need more.
     lambdas : array-like of positive floats, default=None
@@ -155,7 +138,7 @@ def compare(
     series = _series(methods, objective)
     leaves, parameters = _budgets(budgets)
     ignored += _ignored(series, leaves, parameters, of_paths)
-    if not leaves and any(isinstance(value, str) and value in _SIZED for _, value in series):
+    if not leaves and any(_is_sized(value) for _, value in series):
         leaves = _leaves_for(parameters, n_clusters)
     study = _Study(rows, settings, leaves, parameters, path)
     study.check(series)
@@ -230,7 +213,7 @@ class _Study:
 
     def entries(self, method, value):
         """Yield the fitted models of a series."""
-        if isinstance(value, str) and value in _PATH:
+        if isinstance(value, str) and METHODS[value].is_path:
             yield from self._path_entries(method)
             return
         for name, estimator in self._estimators(value):
@@ -260,9 +243,10 @@ class _Study:
         if not isinstance(value, str):
             numbers = [f" {i + 1}" for i in range(len(value))] if len(value) > 1 else [""]
             return list(zip(numbers, value, strict=True))
-        if value in _SIZED:
-            return [(f", {n} leaves", _SIZED[value][1](n)) for n in self.leaves]
-        return [("", _UNSIZED[value][1])] if value in _UNSIZED else []
+        found = METHODS[value]
+        if found.is_sized:
+            return [(f", {n} leaves", found.make(n)) for n in self.leaves]
+        return [] if found.is_path else [("", found.make())]
 
     def _prepared(self, estimator):
         """A copy with the settings of the study; seeds and threads of its own stay."""
@@ -308,18 +292,25 @@ def _same(a, b):
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
 
 
+def _is_sized(value):
+    return isinstance(value, str) and METHODS[value].is_sized
+
+
 def _series(methods, objective):
     """(title, name of a method or list of estimators) of each series."""
     if methods is None:
-        methods = METHODS if _same(objective, "kmeans") else _ANY_OBJECTIVE
+        methods = [name for name in DEFAULT if METHODS[name].knows(objective)]
     if not isinstance(methods, Mapping):
-        methods = {_TITLES.get(name, name): name for name in np.atleast_1d(methods).tolist()}
+        names = np.atleast_1d(methods).tolist()
+        methods = {METHODS[name].title if name in METHODS else name: name for name in names}
     series = []
     for title, value in methods.items():
         is_list = isinstance(value, list | tuple)
         series.append((title, value if isinstance(value, str) or is_list else [value]))
         if isinstance(value, str) and value not in METHODS:
             raise ValueError(f"Unknown method {value!r}; there are {', '.join(METHODS)}.")
+        if isinstance(value, str) and not METHODS[value].knows(objective):
+            raise ValueError(f"{title} has no objective={objective!r}; leave it out.")
         for estimator in [] if isinstance(value, str) else series[-1][1]:
             if not isinstance(estimator, TreeClustering):
                 raise ValueError(
@@ -333,10 +324,12 @@ def _series(methods, objective):
 def _ignored(series, leaves, parameters, of_paths):
     """A sentence for every argument that concerns none of the methods."""
     names = {value for _, value in series if isinstance(value, str)}
-    has_path, has_sized = bool(names & set(_PATH)), bool(names & set(_SIZED))
+    has_path = any(METHODS[name].is_path for name in names)
+    has_sized = any(METHODS[name].is_sized for name in names)
     told = []
     if leaves and not has_sized:
-        told.append(f"Budgets of leaves are for {', '.join(_SIZED)}; none of them is compared.")
+        sized = ", ".join(name for name, method in METHODS.items() if method.is_sized)
+        told.append(f"Budgets of leaves are for {sized}; none of them is compared.")
     if parameters and not has_path and (leaves or not has_sized):
         told.append("Budgets of parameters are for tao, which is not compared.")
     given = [name for name, value in of_paths.items() if value is not None]

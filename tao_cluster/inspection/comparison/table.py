@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.options import resolve
-from ..core.tree import tree_of
-from ..problem.objectives import Objective, encode
-from ..search.settings import OBJECTIVES
-from .measures import (
+from ...core.options import resolve
+from ...core.tree import tree_of
+from ...problem.objectives import Objective, encode
+from ...search.settings import OBJECTIVES
+from ..measures import (
     adjusted_rand_index,
     normalized_mutual_information,
     weighted_average_depth,
     weighted_average_explanation_size,
 )
-from .plot.curves import plot_series
+from ..plot.curves import plot_series
 
 FREE = "free clustering"
 
