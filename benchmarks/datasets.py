@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
@@ -22,7 +22,11 @@ DATASETS = {
     "avila": (12, 5, "standardise"),
     "fifa19": (10, 5, "standardise"),
     "adult": (10, 5, "standardise"),
+    "mice": (8, 5, 1.0),
+    "iris": (3, 3, 1.0),
+    "wine": (3, 3, "standardise"),
 }
+BUNDLED = {"digits": load_digits, "iris": load_iris, "wine": load_wine}
 
 
 def load(name, dtype=np.float64):
@@ -39,8 +43,8 @@ def load(name, dtype=np.float64):
         If the file is not in DATA_DIR.
     """
     n_clusters, depth, scaling = DATASETS[name]
-    if name == "digits":
-        X = load_digits().data
+    if name in BUNDLED:
+        X = BUNDLED[name]().data
     else:
         with np.load(DATA_DIR / f"{name}.npz", allow_pickle=True) as file:
             X = file["X"]
