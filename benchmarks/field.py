@@ -4,17 +4,17 @@
     python -m benchmarks.field digits --methods tao-axis kauri --seconds
 
 A row is a method, a column a number of leaves; cells are percent over KMeans(n_init=10,
-random_state=0), with --seconds the time of the fit beside it. Methods with a leaf a cluster have the first
-column alone; where a method ends with fewer leaves than asked for, their number is in brackets.
+random_state=0), with --seconds the time of the fit beside it. Methods with a leaf a cluster have
+the first column alone; where a tree has other leaves than asked for, their number is in brackets.
 """
 
 import argparse
 
 import pandas as pd
+from tao_cluster.comparison import METHODS
 
 from benchmarks.datasets import DATASETS, load
 from tao_cluster import compare
-from tao_cluster.comparison import METHODS
 
 AXIS = [name for name, method in METHODS.items() if not method.is_path]
 
