@@ -275,7 +275,7 @@ def _goes_left_dense(columns, rows, place, lo, feature, threshold, out):
 
 def _goes_left_csc(columns, rows, place, lo, feature, threshold, out):
     data, indices, indptr = columns
-    out[: rows.shape[0]] = 0.0 <= threshold
+    out[: rows.shape[0]] = threshold >= 0.0
     for s in range(indptr[feature], indptr[feature + 1]):
         i = place[indices[s]] - lo
         if 0 <= i < rows.shape[0]:

@@ -8,6 +8,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils._param_validation import Interval, validate_params
 
 from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ...cuts.unlabelled import DevianceNode, deviance_cut
@@ -50,7 +51,7 @@ def build_cubt(
        the rows of one to the nearest row of the other the smallest ones are averaged, the share
        `quantile` of them; the dissimilarity is the larger of the averages of the two sides;
     3. leaves are joined, wherever they are, until there are as many groups as centres, always
-       the two with the least (R(a and b) - R(a) - R(b)) / R(a and b), R being the deviance.
+       the two that lose least deviance by it.
 
     Then the groups get the numbers of the reference's clusters with which they agree best
     (:func:`greedy.methods.matching.matched_labels`). If the first stages end with fewer leaves
@@ -98,7 +99,8 @@ def cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile):
     grow(growth, leaves, rule)
     rows_of = {node: leaf.rows for node, leaf in leaves.items()}
     max_leaves = 2 * len(points.positions) if max_leaves is None else max_leaves
-    rows_of = _pruned(points, growth, rows_of, max_leaves, min_dist, quantile)
+    with one_thread():
+        rows_of = _pruned(points, growth, rows_of, max_leaves, min_dist, quantile)
     nodes = sorted(rows_of)
     statistics = [deviance(points, rows_of[node]) for node in nodes]
     group, _ = joined(statistics, len(points.positions))

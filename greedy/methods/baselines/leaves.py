@@ -50,7 +50,7 @@ def deviance(points, rows):
 def joined(statistics, n_clusters):
     """Join groups until there are few enough, always the two that lose least by it.
 
-    The loss is (R(a and b) - R(a) - R(b)) / R(a and b), R being the deviance (CUBT, third stage).
+    The loss is R(a and b) - R(a) - R(b), R being the deviance.
 
     Parameters
     ----------
@@ -62,32 +62,28 @@ def joined(statistics, n_clusters):
     group : int64 array, of each of the given ones, from 0
     statistics : list of those of the groups
     """
-    weight, within = (np.array([each[i] for each in statistics]) for i in (0, 2))
-    mean = np.array([each[1] for each in statistics])
-    group = np.arange(len(weight))
-    alive = np.ones(len(weight), bool)
+    weight, mean, within = (np.array(column) for column in zip(*statistics, strict=True))
+    group, alive = np.arange(len(weight)), np.ones(len(weight), bool)
     loss = np.full((len(weight), len(weight)), np.inf)
-    for a in range(len(weight)):
-        loss[a, :a] = _losses(weight, mean, within, a)[:a]
+    for a in range(1, len(weight)):
+        loss[a, :a] = _losses(weight, mean, a)[:a]
     while alive.sum() > n_clusters:
         b, a = np.unravel_index(loss.argmin(), loss.shape)
         both = weight[a] + weight[b]
-        within[a] += within[b] + weight[a] * weight[b] / both * ((mean[a] - mean[b]) ** 2).sum()
+        within[a] += within[b] + loss[b, a]
         mean[a] = (weight[a] * mean[a] + weight[b] * mean[b]) / both
-        weight[a] = both
-        alive[b], group[group == b] = False, a
-        fresh = np.where(alive, _losses(weight, mean, within, a), np.inf)
+        weight[a], alive[b] = both, False
+        group[group == b] = a
+        fresh = np.where(alive, _losses(weight, mean, a), np.inf)
         loss[a, :a], loss[a + 1 :, a] = fresh[:a], fresh[a + 1 :]
         loss[b], loss[:, b] = np.inf, np.inf
     kept = np.flatnonzero(alive)
     return np.searchsorted(kept, group), [(weight[g], mean[g], within[g]) for g in kept]
 
 
-def _losses(weight, mean, within, a):
-    """What each group loses if it is joined with group a."""
-    between = weight * weight[a] / (weight + weight[a]) * ((mean - mean[a]) ** 2).sum(axis=1)
-    together = within + within[a] + between
-    return np.divide(between, together, out=np.zeros_like(between), where=together > 0)
+def _losses(weight, mean, a):
+    """Deviance that each group loses if it is joined with group a."""
+    return weight * weight[a] / (weight + weight[a]) * ((mean - mean[a]) ** 2).sum(axis=1)
 
 
 def numbered(points, rows_of, group):
