@@ -178,7 +178,7 @@ def cut_space(positions, rule, objective, delta=None):
     max_leaves = int((1 + delta) * n_centers) if chosen.is_bicriteria else n_centers
     order = np.argsort(positions, axis=0, kind="stable")
     edges = np.take_along_axis(positions, order, axis=0).T
-    gaps = np.diff(edges / max(np.ptp(positions, axis=0).max(), np.finfo(float).tiny))
+    gaps = np.diff(edges) / (np.ptp(positions, axis=0).max() or 1.0)
     is_bent = objective == "kmeans"
     length = np.maximum(gaps**2 if is_bent else gaps, np.where(gaps > 0, 1e-300, 0.0))
     apart = np.empty((0, 0))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from greedy import build_exgreedy, build_exkmc, build_exshallow, build_imm
+from greedy import build_emn, build_exgreedy, build_exkmc, build_exshallow, build_imm
 from greedy.cuts import expected_depth
 
 SMALL = {"max_examples": 150, "deadline": None}
@@ -65,7 +65,13 @@ def induced_cost(distances, X, centers, weight, rows, some, feature, threshold):
     return total
 
 
-def check_imm(tree, X, centers, weight):
+def fewer_centers(X, centers, some, feature, threshold):
+    """Centres on the side of a cut that has fewer: what EMN divides by."""
+    n_left = (centers[some, feature] <= threshold).sum()
+    return min(n_left, len(some) - n_left)
+
+
+def check_imm(tree, X, centers, weight, divisor=None):
     """Walk down the tree: fewest mistakes at every node, the first of equal cuts."""
     labels = squared(X, centers).argmin(axis=1)
     todo = [(0, np.arange(len(X)), np.arange(len(centers)), True)]
@@ -76,7 +82,8 @@ def check_imm(tree, X, centers, weight):
             found = mistakes(X, centers, weight, labels, rows, some, *cut)
             # Nothing on the right though some belong there: not after rows were dropped.
             is_beyond = found > 0 and bool((X[rows, cut[0]] <= cut[1]).all())
-            options[cut] = (is_beyond and not is_complete, found)
+            by = 1 if divisor is None else divisor(X, centers, some, *cut)
+            options[cut] = (is_beyond and not is_complete, Fraction(int(found), int(by)))
         if not options:
             assert tree.children_left[node] < 0
             assert tree.leaf_label[node] == some[0]
@@ -100,6 +107,14 @@ def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
     distinct = np.unique(centers, axis=0)
     assert tree.n_leaves == len(distinct)
     assert len(np.unique(tree.leaf_label[tree.leaves])) == len(distinct)
+
+
+@settings(**SMALL)
+@given(problems(max_rows=20))
+def test_emn_makes_the_fewest_mistakes_for_each_parted_center(problem):
+    X, centers, weight = problem
+    tree = build_emn(X, centers, sample_weight=weight, midpoints=False)
+    check_imm(tree, X, centers, weight, fewer_centers)
 
 
 def walk(tree, X, centers):
@@ -271,6 +286,7 @@ def test_sparse_rows_and_threads_give_the_same_tree(problem):
     X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
     for build, options in (
         (build_imm, {}),
+        (build_emn, {}),
         (build_exgreedy, {}),
         (build_exshallow, {}),
         (build_exkmc, {"max_leaves": 9}),

@@ -43,7 +43,7 @@ def build_cubt(
 ):
     """CUBT: clusters of an unsupervised tree, grown by deviance, pruned, and joined.
 
-    Fraiman, Ghattas & Svarc (2013), in three stages, none of which sees the reference:
+    Fraiman, Ghattas & Svarc (2013), in three stages, none of which parts rows by the reference:
 
     1. leaves are cut where the deviance (squared distances to the mean of a leaf) is least
        after the cut;
@@ -81,9 +81,9 @@ def build_cubt(
     Examples
     --------
     >>> from greedy import build_cubt
-    >>> tree = build_cubt([[0.0], [1.0], [8.0], [9.0]], [[0.5], [8.5]], min_size=2)
-    >>> tree.to_rules()[0]
-    'if x0 <= 4.5 then cluster 0'
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> build_cubt(X, [[0.5], [8.5]], min_size=2).predict(X).tolist()
+    [0, 0, 1, 1]
     """
     points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
     growth = cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile)
