@@ -231,8 +231,8 @@ def _density(part, below, per_length):
 def _best_gain(values, below, part, per_length):
     """Cut of a part of a feature with the most information gain: (place, values below it).
 
-    Rows at the place itself are on its left or on its right, whatever gains more. The number of
-    values is -1 if nothing is gained.
+    Rows at the place itself are on its left or on its right, whatever gains more; at an end of the
+    part they are parted from all space. The number of values is -1 if nothing is gained.
     """
     low, first, high, last = part
     y, n = float(below[last] - below[first]), (high - low) * per_length
@@ -240,8 +240,8 @@ def _best_gain(values, below, part, per_length):
     for i in range(first, last):
         for n_below in (i, i + 1):
             place = values[i]
-            if not low < place < high:
-                continue
+            if (place == low and n_below == first) or (place == high and n_below == last):
+                continue  # nothing at all on one side
             y_left, n_left = float(below[n_below] - below[first]), (place - low) * per_length
             gain = whole - _entropy(y_left, n_left) - _entropy(y - y_left, n - n_left)
             if gain > best[0] * (1.0 + 1e-12):
@@ -296,9 +296,10 @@ def density_cut(columns, slot, region, lo, hi):
 
     Returns
     -------
-    (density, feature, threshold); feature -1 if no cut gains anything
+    (density, feature, threshold, place); feature -1 if no cut gains anything. The place is where
+    the space is parted, the threshold it or, if rows at it go right, the number before it.
     """
-    best = (np.inf, np.int64(-1), np.inf)
+    best, where = (np.inf, np.int64(-1), np.inf), 0.0
     for f in range(lo, hi):
         length = region.high[f] - region.low[f]
         if not length > 0.0:
@@ -311,6 +312,6 @@ def density_cut(columns, slot, region, lo, hi):
         is_right = n_below < values.shape[0] and values[n_below] == place
         threshold = np.nextafter(place, -np.inf) if is_right else place
         value = np.float64(np.float32(density))
-        if _is_better(value, f, threshold, best):
-            best = (value, f, threshold)
-    return best
+        if best[1] < 0 or _is_better(value, f, threshold, best):
+            best, where = (value, f, threshold), place
+    return best[0], best[1], best[2], where

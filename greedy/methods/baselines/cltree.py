@@ -112,6 +112,13 @@ class Box:
         return self.n_rows / self.n_uniform if self.n_uniform > 0 else np.inf
 
 
+@dataclass(frozen=True)
+class BoxCut(Cut):
+    """A cut, and where it parts the box."""
+
+    place: float = 0.0
+
+
 class _Kept(dict):
     """Leaves by node that are all remembered, in `boxes`, when they are no leaves any more."""
 
@@ -166,18 +173,18 @@ class CutDensity:
         n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
         region = Region(leaf.rows, self.mass, leaf.low, leaf.high, n_uniform)
         best = self.points.best_cut(density_cut, self.points.slot(leaf.rows), region)
-        return best and Cut(best[1], best[2], float(leaf.n_rows))
+        return best and BoxCut(best[1], best[2], float(leaf.n_rows), best[3])
 
     def divide(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         length = leaf.high[cut.feature] - leaf.low[cut.feature]
-        share = (cut.threshold - leaf.low[cut.feature]) / length
+        share = (cut.place - leaf.low[cut.feature]) / length
         n_uniform, parts = max(leaf.n_uniform, float(leaf.n_rows)), []
         for is_left in (True, False):
             rows = leaf.rows[goes_left == is_left]
             low, high = leaf.low.copy(), leaf.high.copy()
-            (high if is_left else low)[cut.feature] = cut.threshold
+            (high if is_left else low)[cut.feature] = cut.place
             part = (share if is_left else 1.0 - share) * n_uniform
             parts.append(Box(rows, low, high, int(self.mass[rows].sum()), part))
         return tuple(parts)
