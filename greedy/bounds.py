@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .methods.random_cuts import DEFAULT_RULE
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -92,7 +94,6 @@ _KNOWN = {
 }
 # ExKMC starts from IMM's tree and its surrogate cost never rises (Frost et al. 2020, theorem 3).
 _KNOWN["exkmc", "kmeans"] = _KNOWN["imm", "kmeans"]
-_AUTO = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
 
 
 def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
@@ -139,7 +140,7 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
         raise ValueError(f"k={k} and d={d} must be at least 1.")
     name = method.lower()
     if name == "randomcuts":
-        name = _AUTO.get(objective, name)
+        name = DEFAULT_RULE.get(objective, name)
     known = _KNOWN.get((name, objective))
     if known is None:
         return None
@@ -154,6 +155,9 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
 def bound_of(model: Any, objective="kmeans"):
     """The bound of a fitted estimator's method, for its own numbers; None if there is none.
 
+    There is none where the tree does not cut the space in which costs are measured: with an
+    embedding, or with ``standardize=True``, whose costs are those of other units.
+
     Parameters
     ----------
     model : fitted estimator
@@ -166,7 +170,10 @@ def bound_of(model: Any, objective="kmeans"):
     parameters = model.get_params(deep=False)
     rule = parameters.get("rule", "auto")
     name = type(model).__name__ if rule == "auto" else rule
-    if parameters.get("objective", objective) != objective or parameters.get("base") == "none":
+    is_other = parameters.get("objective", objective) != objective
+    if is_other or parameters.get("base") == "none" or parameters.get("standardize", False):
+        return None
+    if model._space.has_embedding:
         return None
     return bound(
         name,

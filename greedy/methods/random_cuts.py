@@ -53,7 +53,7 @@ PARAMETERS = {
     "delta": [None, Interval(Real, 0, 1, closed="neither")],
 }
 
-_AUTO = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
+DEFAULT_RULE = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
 _DELTA = 0.5
 _AT_ONCE = 2**22  # random numbers held at a time, 32 MB
 
@@ -148,7 +148,7 @@ def random_growth(points, rule, n_trees, delta, objective, random_state):
     best, at_once = (np.inf, None), max(1, _AT_ONCE // max(space.max_leaves - 1, 1))
     for start in range(0, n_trees, at_once):
         numbers = rng.random((min(at_once, n_trees - start), space.max_leaves - 1))
-        costs = np.zeros(1) if n_trees == 1 else _costs(points, space, numbers)
+        costs = np.zeros(1) if n_trees == 1 else _costs(points, space, numbers)  # no choice
         if costs.min() < best[0]:
             best = (costs.min(), numbers[costs.argmin()])
     return _growth(space, best[1])
@@ -167,7 +167,7 @@ def cut_space(positions, rule, objective, delta=None):
     -------
     CutSpace
     """
-    name = _AUTO[objective] if rule == "auto" else rule
+    name = DEFAULT_RULE[objective] if rule == "auto" else rule
     chosen, n_centers = RULES[name], len(positions)
     if objective not in chosen.objectives:
         known = ", ".join(other for other in RULES if objective in RULES[other].objectives)

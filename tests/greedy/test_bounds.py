@@ -54,6 +54,8 @@ def test_bounds_of_fitted_models():
     assert bound_of(model, "kmedians") is None  # it was fitted for k-means
     assert bound_of(CART(3, random_state=0).fit(X)) is None
     assert bound_of(ExKMC(3, base="none", random_state=0).fit(X)) is None
+    assert bound_of(IMM(3, standardize=True, random_state=0).fit(X)) is None
+    assert bound_of(IMM(3, random_state=0).fit(X, embedding=X[:, :2])) is None
     cuts = RandomCuts(3, rule="bicriteria", random_state=0).fit(X)
     assert bound_of(cuts) == bound("bicriteria", 3, 4)
     assert bound_of(RandomCuts(3, random_state=0).fit(X)).formula == "O(k log^2 k)"

@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
-
-from greedy import IMM, CLTree
 from tao_cluster.measures import (
     accuracy,
     explainability,
@@ -15,6 +13,8 @@ from tao_cluster.measures import (
     spacing,
     surrogate_cost,
 )
+
+from greedy import IMM, CLTree
 
 
 @pytest.fixture
@@ -39,7 +39,8 @@ def test_prices_are_ratios_of_costs(model, X):
     far = apart[np.arange(len(X)), model.labels_].max() / apart.min(axis=1).max()
     assert price_of_explainability(model, X, "kcenter") == pytest.approx(far)
     between = cdist(X, X)
-    least = [between[l[:, None] != l].min() for l in (model.free_labels_, model.labels_)]
+    pair = model.free_labels_, model.labels_
+    least = [between[each[:, None] != each].min() for each in pair]
     assert price_of_explainability(model, X, "spacing") == pytest.approx(least[0] / least[1])
 
 
