@@ -88,11 +88,11 @@ def _depth_term(mass_low, mass_high, j, n_centers, feature, depth, table):
 
 
 @jit
-def _unit(j, n_centers, depth):
-    """What a whole number of price counts for where j + 1 centres are on the left."""
-    if depth.is_ratio:
-        return depth.unit / min(j + 1, n_centers - j - 1)
-    return depth.unit
+def _counted(price, j, n_centers, depth):
+    """What a price, a whole number, counts for where j + 1 centres are on the left."""
+    value = price * depth.unit
+    # Divided, not multiplied by an inverse: so that equal ratios are equal numbers.
+    return value / min(j + 1, n_centers - j - 1) if depth.is_ratio else value
 
 
 @jit
@@ -182,8 +182,8 @@ def _try_segment(values, feature, j, cost, edges, order, rank, node, depth, scra
             rows[n_inside], change[n_inside] = r, -price if owned_left else price
             saving += price if owned_left else 0
             n_inside += 1
-    unit = _unit(j, n_centers, depth)
-    value, bound = cost * unit, (cost - saving) * unit
+    value = _counted(cost, j, n_centers, depth)
+    bound = _counted(cost - saving, j, n_centers, depth)
     if depth.factor > 0.0:
         value += _depth_term(mass, mass, j, n_centers, feature, depth, table)
         bound += _depth_term(mass, depth.total_mass, j, n_centers, feature, depth, table)
@@ -218,7 +218,6 @@ def _try_inside(values, at, state, rows, change, node, depth, table, best):
         order[first[bin_of[i] + 1]] = i
         first[bin_of[i] + 1] += 1
     cost, n_left, mass = state
-    unit = _unit(at[1], at[2], depth)
     has_mass = node.mass.shape[0] > 0
     for b in range(n_bins):
         members = order[first[b] : first[b + 1]]
@@ -227,7 +226,7 @@ def _try_inside(values, at, state, rows, change, node, depth, table, best):
             least += min(change[i], 0)
             total += change[i]
             weight += node.mass[rows[i]] if has_mass else 0
-        bound = least * unit
+        bound = _counted(least, at[1], at[2], depth)
         if has_mass:
             bound += _depth_term(mass, mass + weight, at[1], at[2], at[0], depth, table)
             bound -= _SLACK * abs(bound)
@@ -244,7 +243,6 @@ def _try_sorted(inside, order, at, state, rows, change, node, depth, table, best
     """Best cut at one of the values inside[order], which increase, or `best`."""
     feature, j, n_centers = at
     cost, n_left, mass = state
-    unit = _unit(j, n_centers, depth)
     for k in range(order.shape[0]):
         i = order[k]
         cost += change[i]
@@ -252,7 +250,7 @@ def _try_sorted(inside, order, at, state, rows, change, node, depth, table, best
             mass += node.mass[rows[i]]
         if k + 1 < order.shape[0] and inside[order[k + 1]] == inside[i]:
             continue
-        value = cost * unit
+        value = _counted(cost, j, n_centers, depth)
         if depth.factor > 0.0 and value <= best[0]:
             value += _depth_term(mass, mass, j, n_centers, feature, depth, table)
         is_cut = _is_allowed(n_left + k + 1, cost, node)
@@ -269,7 +267,7 @@ def _bounds(feature, edges, cost, gain, right, depth, table, out):
     for j in range(n_centers - 1):
         if edges[j] == edges[j + 1]:
             continue
-        out[j] = (cost[j] - gain[j]) * _unit(j, n_centers, depth)
+        out[j] = _counted(cost[j] - gain[j], j, n_centers, depth)
         if depth.factor > 0.0:
             low, high = depth.total_mass - right[j], depth.total_mass - right[j + 1]
             out[j] += _depth_term(low, high, j, n_centers, feature, depth, table)
@@ -288,7 +286,7 @@ def _best_edge(feature, edges, order, cost, node, depth, best):
         above -= node.price[first:stop].sum()
         if edges[j] == edges[j + 1] or (not node.all_left and cost[j] == above > 0):
             continue
-        value = cost[j] * _unit(j, edges.shape[0], depth)
+        value = _counted(cost[j], j, edges.shape[0], depth)
         if _is_better(value, feature, edges[j], best):
             best = (value, feature, edges[j])
     return best

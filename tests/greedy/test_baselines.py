@@ -16,7 +16,7 @@ from greedy.methods.baselines.leaves import deviance, joined
 from greedy.methods.matching import matched_labels, matched_numbers
 from greedy.points import Points
 
-SMALL = {"max_examples": 100, "deadline": None}
+SMALL = {"max_examples": 60, "deadline": None}
 BUILDERS = [build_kdtree, build_cubt, build_cltree]
 
 

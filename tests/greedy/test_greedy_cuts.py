@@ -17,9 +17,10 @@ SMALL = {"max_examples": 150, "deadline": None}
 
 
 @st.composite
-def problems(draw, max_rows=12):
+def problems(draw, max_rows=12, max_centers=4):
     """Few rows and centres with whole coordinates (many ties, duplicates), whole weights."""
-    n, d, k = draw(st.integers(1, max_rows)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    n, d = draw(st.integers(1, max_rows)), draw(st.integers(1, 3))
+    k = draw(st.integers(1, max_centers))
     values = st.integers(0, draw(st.sampled_from([1, 3, 8])))
     X = draw(hnp.arrays(np.float64, (n, d), elements=values))
     if draw(st.booleans()):  # centres of clusters, as k-means gives them
@@ -110,11 +111,26 @@ def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
 
 
 @settings(**SMALL)
-@given(problems(max_rows=20))
+@given(problems(max_rows=30, max_centers=9))
 def test_emn_makes_the_fewest_mistakes_for_each_parted_center(problem):
     X, centers, weight = problem
     tree = build_emn(X, centers, sample_weight=weight, midpoints=False)
     check_imm(tree, X, centers, weight, fewer_centers)
+
+
+def test_equal_ratios_tie():
+    """A row parted for one centre, or 49 rows for 49: 49 / 49 is 1, but 49 times 1 / 49 is not."""
+    k = 98
+    centers = np.zeros((k, 2))
+    centers[0, 0] = -1.0
+    centers[49:, 1] = 1.0
+    X, labels = np.repeat(centers, 2, axis=0), np.repeat(np.arange(k), 2)
+    X[2, 0] = -1.0
+    X[0:98:2, 1] = 1.0
+    tree = build_emn(X, centers, labels=labels, midpoints=False)
+    assert tree.split(0)[0].tolist() == [0]
+    swapped = build_emn(X[:, ::-1], centers[:, ::-1], labels=labels, midpoints=False)
+    assert swapped.split(0)[0].tolist() == [0]
 
 
 def walk(tree, X, centers):
