@@ -9,6 +9,9 @@ keeps all sums of a node below 2 ** 53. So no sum depends on the order of the ro
 have equal values, and threads that share the features give the result of one.
 
 Ties go to the lowest feature, then to the lowest threshold.
+
+Two files stand apart: `random.py` grows whole trees from random numbers, and `unlabelled.py` sorts the
+features of a node, for baselines whose criteria have no such bounds.
 """
 
 from .binary import binary_cut

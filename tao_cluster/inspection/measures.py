@@ -339,6 +339,8 @@ def explainability(model, X, objective="kmeans", sample_weight=None):
 
 def _rows_of(model, X, sample_weight):
     """The rows of a fit, checked, and their weights."""
+    if model.labels_.dtype.kind not in "iu":
+        raise ValueError("Labels that are given have no price: they have no free clustering.")
     rows = check_rows(X)
     expected = len(model.labels_), model.free_centers_.shape[1]
     if rows.shape != expected:
