@@ -63,6 +63,15 @@ class SurrogateNode(NamedTuple):
     cap: float  # largest price
 
 
+class MixedNode(NamedTuple):
+    """Rows of several labels, as :func:`greedy.cuts.purest_cut` reads them."""
+
+    rows: np.ndarray  # (m,) int64
+    label: np.ndarray  # (m,) int64
+    mass: np.ndarray  # (m,) float64, weights as whole numbers
+    totals: np.ndarray  # (k,) float64, of each label
+
+
 class BinaryNode(NamedTuple):
     """Rows of two classes, as :func:`greedy.cuts.binary_cut` reads them.
 
@@ -207,6 +216,24 @@ def surrogate_node(points, rows):
         scale=scale,
         cap=cap,
     )
+
+
+def mixed_node(points, rows):
+    """Node whose rows have the labels of their nearest centres, ties to the lowest.
+
+    Parameters
+    ----------
+    points : Points
+    rows : int64 array
+
+    Returns
+    -------
+    MixedNode
+    """
+    weight, label = points.weight[rows], points.distances[rows].argmin(axis=1)
+    # Half of the bits: squares of sums are whole numbers too.
+    mass = np.rint(weight * np.exp2(_BITS // 2 - np.frexp(weight.sum())[1]))
+    return MixedNode(rows, label, mass, np.bincount(label, mass, len(points.positions)))
 
 
 def binary_node(rows, goes_right, weight, n_rows):

@@ -14,7 +14,7 @@ Ties go to the lowest feature, then to the lowest threshold.
 from .binary import binary_cut
 from .codes import code_dense, code_stored
 from .parting import expected_depth, parting_cut, prices
-from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
+from .surrogate import N_EDGES, label_costs, label_savings, purest_cut, surrogate_cut
 
 __all__ = [
     "N_EDGES",
@@ -26,5 +26,6 @@ __all__ = [
     "label_savings",
     "parting_cut",
     "prices",
+    "purest_cut",
     "surrogate_cut",
 ]

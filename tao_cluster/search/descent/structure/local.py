@@ -18,12 +18,12 @@ from .kernels import BIN, FEATURE, LEFT, without_subtree
 from .sketch import Sketch
 
 _SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
-_PROMISING = 1.01  # times the best value: trees that are worth rounds of regrowth
-_NEAR = 1.01  # times the best value: trees from which the search goes on
+_PROMISING = 1.0  # times the best value: trees that are worth rounds of regrowth
+_WIDTH = 0.06  # of the best value, at first: how far from it the search goes on
 _LEAST_PROGRESS = 1e-9  # of the value
 _MOST_REDRAWN = 3  # tests
-_PATIENCE = 15  # disturbances a test without a better tree
-_FIRST_SHARE = 0.5  # of the passes, for the starts one by one; the best one gets the others
+_PATIENCE = 30  # disturbances a test without a better tree
+_FIRST_SHARE = 0.25  # of the passes, for the starts one by one; the best one gets the others
 
 
 def better_start(search, state, trees, lambda_, random_state):
@@ -102,6 +102,7 @@ class _LocalSearch:
         Sketched, of no more leaves than allowed
         """
         sketch, waited = self.sketch, 0
+        first = sketch.n_passes
         best = here = self.settled(self.regrown(state, 0), sketch.most_leaves // 2)
         while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
             other = self.disturbed(here)
@@ -110,7 +111,8 @@ class _LocalSearch:
                 other = self.settled(other, sketch.most_leaves // 4)
             if _is_better(other, best):
                 best, waited = other, 0
-            if other.value <= max(_NEAR * best.value, here.value):
+            near = 1.0 + _WIDTH * max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
+            if other.value <= max(near * best.value, here.value):
                 here = other
         return best
 
