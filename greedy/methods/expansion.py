@@ -124,7 +124,8 @@ def expand_base(points, max_leaves, base):
             f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
             ConvergenceWarning,
         )
-    return growth.without(_never_paid(growth, gains)), n_base
+    never = _never_paid(growth, gains)
+    return growth.without(never) if never else growth, n_base
 
 
 def _never_paid(growth, gains):

@@ -18,8 +18,7 @@ from .kernels import BIN, FEATURE, LEFT, without_subtree
 from .sketch import Sketch
 
 _SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
-_PROMISING = 1.0  # times the best value: trees that are worth rounds of regrowth
-_WIDTH = 0.06  # of the best value, at first: how far from it the search goes on
+_WIDTH = 0.4  # of what the best tree costs beyond the free clustering: see _LocalSearch.width
 _LEAST_PROGRESS = 1e-9  # of the value
 _MOST_REDRAWN = 3  # tests
 _PATIENCE = 30  # disturbances a test without a better tree
@@ -65,15 +64,11 @@ def search_structure(search, trees, lambda_, random_state):
     rng = check_random_state(random_state)
     sketch = Sketch.of(search.problem, trees, lambda_, most_leaves, rng)
     share = int(_FIRST_SHARE * sketch.most_passes / len(trees))
-    found = []
-    for tree in trees:
-        start = sketch.from_tree(upright(tree))
-        local = _LocalSearch(sketch, rng)
-        found.append(local.run(start, sketch.n_passes + share))
+    local = _LocalSearch(sketch, rng)
+    starts = (sketch.from_tree(upright(tree)) for tree in trees)
+    found = [local.run(start, sketch.n_passes + share) for start in starts]
     best = min(found, key=lambda state: state.value)
-    if len(trees) > 1 or share < sketch.most_passes:
-        best = _LocalSearch(sketch, rng).run(best, sketch.most_passes)
-    return sketch.to_tree(best)
+    return sketch.to_tree(local.run(best, sketch.most_passes))
 
 
 @dataclass
@@ -107,14 +102,17 @@ class _LocalSearch:
         while sketch.n_passes < until and waited < _PATIENCE * (best.n_leaves - 1):
             other = self.disturbed(here)
             waited += 1
-            if other.value < _PROMISING * best.value:
-                other = self.settled(other, sketch.most_leaves // 4)
             if _is_better(other, best):
-                best, waited = other, 0
-            near = 1.0 + _WIDTH * max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
-            if other.value <= max(near * best.value, here.value):
+                best = other = self.settled(other, sketch.most_leaves // 4)
+                waited = 0
+            heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
+            if other.value <= max(best.value + heat * self.width(best), here.value):
                 here = other
         return best
+
+    def width(self, best):
+        """By how much a tree may be worse than the best one, at first, for the search to go on."""
+        return _WIDTH * max(0.0, best.value - self.sketch.problem.free.inertia)
 
     def disturbed(self, state):
         """A tree with some tests drawn anew, or without a subtree, regrown."""
