@@ -37,7 +37,7 @@ class SplitKind(Protocol):
         """ValueError if a tree cannot be the initial one."""
 
     def better_start(self, search, state, trees, lambda_, random_state):
-        """State to descend from where relax=True, of what initial trees and the best of them tell."""
+        """State to descend from where relax=True, given the best of the initial trees."""
 
     def finish(self, search, state, lambda_):
         """State that a descent ends with where relax=True."""

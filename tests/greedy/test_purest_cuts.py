@@ -1,4 +1,4 @@
-"""Cuts of least impurity, by which ExKMC goes on where none saves: exact, and taken back in vain."""
+"""Cuts of least impurity, by which ExKMC goes on where none saves."""
 
 from fractions import Fraction
 
@@ -57,8 +57,13 @@ def test_a_cut_that_saves_nothing_makes_way_for_cuts_that_do():
     assert tree.n_leaves == 4
     assert build_exkmc(X, centers, max_leaves=3, **options).n_leaves == 3  # one half is right
     assert build_exkmc(X, centers, max_leaves=2, **options).n_leaves == 1  # taken back
-    doubled = build_exkmc(np.repeat(X, 2, axis=0), centers, base="none", max_leaves=4,
-                          embedding=np.repeat(place, 2, axis=0))
+    doubled = build_exkmc(
+        np.repeat(X, 2, axis=0),
+        centers,
+        base="none",
+        max_leaves=4,
+        embedding=np.repeat(place, 2, axis=0),
+    )
     weights = build_exkmc(X, centers, max_leaves=4, sample_weight=np.full(20, 2.0), **options)
     assert doubled == weights == tree
     assert build_exkmc(sp.csr_matrix(X), centers, max_leaves=4, **options) == tree

@@ -1,4 +1,4 @@
-"""The search over structures of axis-aligned trees: exact moves, and what it promises as a whole."""
+"""The search over structures of axis-aligned trees: its moves, and what it promises."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,6 @@ def cost_of(nodes, codes, cost):
 def test_a_pass_gives_a_stump_its_best_test(seed):
     codes, first, cost = small_case(seed)
     leaves = kernels.one_pass(STUMP, codes, first, cost, -1.0)[0]  # labels first
-    best = min(cost[:, 0].sum(), cost[:, 1].sum(), cost_of(STUMP, codes, cost))
     left = codes[:, 0] <= 1
     one, two = cost[left].sum(axis=0).argmin(), cost[~left].sum(axis=0).argmin()
     best = min(cost[:, one].sum(), cost[:, two].sum())
@@ -58,8 +57,9 @@ def test_a_pass_gives_a_stump_its_best_test(seed):
 @given(seed=st.integers(0, 10**6))
 def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
     codes, first, cost = small_case(seed)
-    big = kernels.expand(np.array([[-1, -1, -1, -1, 0]]), codes, first, cost, 6, 0.0)
-    stump = kernels.expand(np.array([[-1, -1, -1, -1, 0]]), codes, first, cost, 2, 0.0)
+    leaf = np.array([[-1, -1, -1, -1, cost.sum(axis=0).argmin()]])
+    big = kernels.expand(leaf, codes, first, cost, 6, 0.0)
+    stump = kernels.expand(leaf, codes, first, cost, 2, 0.0)
     cuts = [
         cost[below].sum(axis=0).min() + cost[~below].sum(axis=0).min()
         for feature in range(codes.shape[1])
@@ -70,11 +70,11 @@ def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
     passed, _ = kernels.one_pass(big, codes, first, cost, 0.0)
     assert cost_of(passed, codes, cost) <= cost_of(big, codes, cost)
     without = [cost_of(side, codes, cost) for side in hoisted(passed)]
-    fewer = kernels.shrink(passed, codes, cost, len(passed) // 2, 0.0)
-    if without and cost_of(fewer, codes, cost) > cost_of(passed, codes, cost):
-        assert len(fewer) <= len(passed) - 2
-        saving = [value for value in without if value > cost_of(passed, codes, cost)]
-        assert len(fewer) < len(passed) - 2 or cost_of(fewer, codes, cost) == min(saving)
+    # A price below 0: tests that save nothing go too only where they have to.
+    fewer = kernels.shrink(passed, codes, cost, max(1, len(passed) // 2), -1.0)
+    assert len(fewer) <= max(1, len(passed) - 2)
+    if len(fewer) == len(passed) - 2:
+        assert cost_of(fewer, codes, cost) == min(without)
 
 
 def hoisted(nodes):
@@ -91,7 +91,9 @@ def test_trees_go_into_a_sketch_and_out_of_it(digits):
     tree = build_exkmc(digits, search.problem.free.centers, max_leaves=15)
     sketch = Sketch.of(search.problem, [tree], 0.0, 15, 0)
     state = sketch.from_tree(tree)
-    np.testing.assert_array_equal(kernels.labels_of(state.nodes, sketch.codes), tree.predict(digits))
+    np.testing.assert_array_equal(
+        kernels.labels_of(state.nodes, sketch.codes), tree.predict(digits)
+    )
     assert state.value == pytest.approx(search.evaluate(tree).inertia)
     np.testing.assert_array_equal(sketch.to_tree(state).predict(digits), tree.predict(digits))
     nodes = sketch.expand(state, 20)
@@ -153,20 +155,17 @@ def test_digits(digits, digits_reference, n_leaves, most):
 
 
 def test_nothing_but_the_seed_matters(rng):
-    X = np.round(rng.normal(size=(300, 5)), 1)
-    options = {"split": "axis", "max_leaves": 8, "reference": X[:4], "random_state": 0}
+    X = np.round(rng.normal(size=(90, 3)), 1)
+    options = {"split": "axis", "max_leaves": 6, "reference": X[:4], "random_state": 0}
     model = TAOClustering(4, **options).fit(X)
     assert_same_fit(model, TAOClustering(4, n_jobs=3, **options).fit(X))
-    weight = rng.integers(0, 3, 300)
+    weight = rng.integers(0, 3, 90)
     weighted = TAOClustering(4, **options).fit(X, sample_weight=weight)
     repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0))
     assert weighted.tree_ == repeated.tree_
-    single = TAOClustering(4, **options).fit(X.astype(np.float32).astype(float))
-    assert TAOClustering(4, **options).fit(X.astype(np.float32)).tree_.n_leaves == 8
-    assert single.tree_.n_leaves == 8
-    some = X * (rng.random(X.shape) < 0.5)
-    dense, sparse = (TAOClustering(4, **options).fit(form) for form in (some, sp.csr_matrix(some)))
-    assert sparse.cost_increase_ == pytest.approx(dense.cost_increase_, abs=1.0)
+    for form in (np.float32, np.asfortranarray, sp.csr_matrix):
+        other = TAOClustering(4, **options).fit(form(X))
+        assert other.cost_increase_ == pytest.approx(model.cost_increase_, abs=1.0)
 
 
 def test_no_search_without_relax_and_from_a_given_start_alone(digits, digits_reference):
@@ -211,7 +210,7 @@ def test_an_embedding_is_where_costs_are_counted(digits):
 
 @pytest.mark.parametrize("X", [np.ones((5, 2)), np.zeros((1, 3)), np.repeat([[0.0], [1]], 3, 0)])
 @pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.filterwarnings("ignore:Number of distinct", "ignore:X has")
+@pytest.mark.filterwarnings("ignore:Number of distinct", "ignore:Only 1 of 2")
 def test_degenerate_data(X, k):
     if k > len(X):
         return

@@ -40,6 +40,8 @@ def better_start(search, state, trees, lambda_, random_state):
     State
     """
     found = search.evaluate(search_structure(search, trees, lambda_, random_state))
+    is_better = found.objective(lambda_) < state.objective(lambda_)
+    search.record("search", found, lambda_, kept=is_better)
     found = descend(search, found, lambda_, stage="search")
     return min(state, found, key=lambda state: state.objective(lambda_))
 

@@ -1,4 +1,4 @@
-"""A sketch of a problem, on which thousands of trees can be looked at: rows and columns as bytes."""
+"""A sketch of a problem, to look at thousands of trees: rows and columns as bytes."""
 
 from dataclasses import dataclass, field
 
