@@ -1,10 +1,11 @@
 """Axis-aligned trees of equal size: the setting of table 1 of the KDD'22 paper.
 
-    python -m benchmarks.axis fifa19 adult letter
+    python -m benchmarks.axis digits fifa19 adult letter
 
 For k, 2k and 4k leaves: CART fitted to the labels of k-means, ExKMC, axis-aligned TAO from it as
 the paper describes (penalty method; lambda = 0, since any price prunes most tests while mu is
-small), and with its defaults here.
+small), from ExKMC, ExShallow and CART without a search for the structure, and with its defaults
+here. Besides, ExShallow and ExGreedy with a leaf a cluster.
 """
 
 import argparse
@@ -30,7 +31,12 @@ def main():
             )
             for n in sizes
         }
-        methods = {"CART": "cart", "ExKMC": "exkmc", **as_published, "TAO": "tao-axis"}
+        without_search = {
+            f"TAO, no search, {n} leaves": TAOClustering(split="axis", max_leaves=n, relax=False)
+            for n in sizes
+        }
+        methods = {"CART": "cart", "ExKMC": "exkmc", "ExShallow": "exshallow"}
+        methods |= {"ExGreedy": "exgreedy", **as_published, **without_search, "TAO": "tao-axis"}
         print(f"{name} {X.shape}, k={k}")
         print(compare(X, k, methods, budgets=sizes), flush=True)
 

@@ -47,7 +47,7 @@ def history(growth):
     ]
 
 
-def grow(growth, leaves, rule, max_leaves=None):
+def grow(growth, leaves, rule, max_leaves=None, gains=None):
     """Split leaves, the one with the largest gain first, ties to the lowest node number.
 
     A leaf is searched only when no searched leaf gains as much as this one promises.
@@ -60,8 +60,10 @@ def grow(growth, leaves, rule, max_leaves=None):
     rule : Rule
         Its leaves have a `label`.
     max_leaves : int, optional
+    gains : dict, optional
+        Gets what each cut gained, by the node that it split, in the order of the cuts.
     """
-    queue = []
+    queue, gains = [], {} if gains is None else gains
 
     def enqueue(node):
         promise = rule.promise(leaves[node])
@@ -77,6 +79,7 @@ def grow(growth, leaves, rule, max_leaves=None):
             if cut is not None:
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
+        gains[node] = cut.gain
         parts = rule.divide(leaves.pop(node), cut)
         split = Split.of_feature(cut.feature, cut.threshold)
         children = growth.split(node, split, [part.label for part in parts])

@@ -40,12 +40,16 @@ class PartingNode(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """The value of a cut is ``unit * price + factor * DExp``."""
+    """The value of a cut is ``unit * price + factor * DExp``.
+
+    In a ratio the price is divided by the number of centres on the side that has fewer.
+    """
 
     factor: float
     unit: float
     total_mass: int
     used: np.ndarray  # (2, d) bool, features of the left and right edges above the node
+    is_ratio: bool
 
 
 class SurrogateNode(NamedTuple):
@@ -61,6 +65,15 @@ class SurrogateNode(NamedTuple):
     weight: np.ndarray  # (n,) float64
     scale: float
     cap: float  # largest price
+
+
+class MixedNode(NamedTuple):
+    """Rows of several labels, as :func:`greedy.cuts.purest_cut` reads them."""
+
+    rows: np.ndarray  # (m,) int64
+    label: np.ndarray  # (m,) int64
+    mass: np.ndarray  # (m,) float64, weights as whole numbers
+    totals: np.ndarray  # (k,) float64, of each label
 
 
 class BinaryNode(NamedTuple):
@@ -80,8 +93,8 @@ class BinaryNode(NamedTuple):
     scale: float
 
 
-def fixed_labels_node(points, rows, centers, all_left, most=np.inf):
-    """Node whose rows keep their labels; a parted row pays its weight (IMM).
+def fixed_labels_node(points, rows, centers, all_left, is_ratio, most=np.inf):
+    """Node whose rows keep their labels; a parted row pays its weight (IMM, EMN).
 
     Parameters
     ----------
@@ -90,6 +103,8 @@ def fixed_labels_node(points, rows, centers, all_left, most=np.inf):
     centers : int64 array, increasing
     all_left : bool
         Whether a cut may leave no rows on its right, though some belong there.
+    is_ratio : bool
+        Whether the price of a cut is divided by the fewer centres of a side (EMN).
     most : float, a cost that the best cut does not exceed
 
     Returns
@@ -101,7 +116,7 @@ def fixed_labels_node(points, rows, centers, all_left, most=np.inf):
     label = position[points.labels[rows]]
     order, first = _grouped(label, len(centers))
     rows, weight = rows[order], points.weight[rows[order]]
-    scale, cap = _scale(weight.sum(), len(rows), most)
+    scale, cap = price_scale(weight.sum(), len(rows), most)
     node = PartingNode(
         rows=rows,
         first=first,
@@ -118,7 +133,7 @@ def fixed_labels_node(points, rows, centers, all_left, most=np.inf):
         cap=cap,
         all_left=all_left,
     )
-    return node, Depth(0.0, 1.0, 0, np.zeros((2, points.n_features), bool))
+    return node, Depth(0.0, 1.0, 0, np.zeros((2, points.n_features), bool), is_ratio)
 
 
 def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
@@ -140,10 +155,10 @@ def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
     label, second, nearest, gap, spread = nearest_two(points.distances, rows, centers)
     order, first = _grouped(label, len(centers))
     weight = points.weight[rows]
-    scale, cap = _scale(weight @ spread, len(rows), most)
+    scale, cap = price_scale(weight @ spread, len(rows), most)
     mass = np.empty(0, np.int64)
     if factor > 0:
-        by, _ = _scale(weight.sum(), len(rows), np.inf)
+        by, _ = price_scale(weight.sum(), len(rows), np.inf)
         mass = prices(np.ones(len(rows)), by, weight, np.inf)[order]
     node = PartingNode(
         rows=rows[order],
@@ -167,7 +182,7 @@ def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
     unit = 1.0
     if factor > 0:  # a node whose rows are their centres: the least cost there is
         unit = 1.0 / max(scale * (weight @ nearest), 1.0)
-    return node, Depth(float(factor), unit, int(mass.sum()), used)
+    return node, Depth(float(factor), unit, int(mass.sum()), used, False)
 
 
 def surrogate_node(points, rows):
@@ -186,11 +201,11 @@ def surrogate_node(points, rows):
 
     data = (rows, nearest, points.distances, points.weight)
     largest_sum = weight @ points.spread[rows]
-    scale, cap = _scale(largest_sum, len(rows), np.inf)
+    scale, cap = price_scale(largest_sum, len(rows), np.inf)
     costs = label_costs(*data, scale, cap)
     most = finer_bound(costs.min(), weight, scale)
     if most is not None:
-        scale, cap = _scale(largest_sum, len(rows), 2 * most)
+        scale, cap = price_scale(largest_sum, len(rows), 2 * most)
         costs = label_costs(*data, scale, cap)
     own = int(costs.argmin())
     savings = label_savings(*data, scale, cap, own)
@@ -207,6 +222,24 @@ def surrogate_node(points, rows):
         scale=scale,
         cap=cap,
     )
+
+
+def mixed_node(points, rows):
+    """Node whose rows have the labels of their nearest centres, ties to the lowest.
+
+    Parameters
+    ----------
+    points : Points
+    rows : int64 array
+
+    Returns
+    -------
+    MixedNode
+    """
+    weight, label = points.weight[rows], points.distances[rows].argmin(axis=1)
+    # Half of the bits: squares of sums are whole numbers too.
+    mass = np.rint(weight * np.exp2(_BITS // 2 - np.frexp(weight.sum())[1]))
+    return MixedNode(rows, label, mass, np.bincount(label, mass, len(points.positions)))
 
 
 def binary_node(rows, goes_right, weight, n_rows):
@@ -248,7 +281,7 @@ def binary_node(rows, goes_right, weight, n_rows):
 
 
 def _binary_prices(weight, cap):
-    scale, largest = _scale(weight.sum(), len(weight), cap)
+    scale, largest = price_scale(weight.sum(), len(weight), cap)
     return prices(weight, scale, np.ones(len(weight)), largest), scale
 
 
@@ -294,7 +327,7 @@ def _grouped(label, n_labels):
     return order, first
 
 
-def _scale(largest_sum, n_rows, cap):
+def price_scale(largest_sum, n_rows, cap):
     """Power of two by which prices are multiplied before they are rounded, and their cap."""
     if largest_sum == 0:
         return 1.0, np.inf

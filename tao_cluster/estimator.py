@@ -88,10 +88,10 @@ class TAOClustering(TreeClustering):
         "labels": ``fit(X, y)`` explains labels y of any kind; the cost is the weight of the rows
         that the tree puts elsewhere.
     split : {"oblique", "axis"} or SplitKind, default="oblique"
-        Tests of weighted sums, or of single features, which are solved exactly and start from
-        ExKMC. Thresholds of single features lie halfway between the rows on their two sides;
-        :class:`AxisAligned(midpoints=False) <tao_cluster.split_kinds.AxisAligned>` has values of
-        rows instead.
+        Tests of weighted sums, or of single features, which are solved exactly and whose trees
+        are searched for from several starts (see Notes). Thresholds of single features lie
+        halfway between the rows on their two sides; :class:`AxisAligned(midpoints=False)
+        <tao_cluster.split_kinds.AxisAligned>` has values of rows instead.
     standardize : bool, default=False
         Whether columns of X are centred and brought to unit spread (sparse ones to unit spread
         alone) before anything else, for distances between rows, unless there is an embedding, and
@@ -105,9 +105,10 @@ class TAOClustering(TreeClustering):
             Tree or InitialTree, default="auto"
         Initial tree. "bisecting": 2-means of the rows at each node, up to 2 ** depth leaves.
         "centroids": 2-means of the free centres, one leaf a cluster, the smallest trees. "auto":
-        these two in turn; if ``split="axis"``, ExKMC with 2 ** depth leaves. "random": bisectors
-        of random rows. A Tree is used as it is; it and the axis-aligned trees of :mod:`greedy`,
-        by name or as an object (``ExKMC(max_leaves=40)``), replace `depth`. An axis-aligned
+        these two in turn; if ``split="axis"``, ExKMC and CART on the free labels, with 2 ** depth
+        leaves, and ExShallow. "random": bisectors of random rows. A Tree is used as it is; it and
+        the axis-aligned trees of :mod:`greedy`, by name or as an object
+        (``ExKMC(max_leaves=40)``), replace `depth`, and are the only start. An axis-aligned
         result has no more leaves than its initial tree.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
@@ -117,7 +118,8 @@ class TAOClustering(TreeClustering):
     n_init : int, default=4
         Initial trees. Each gets a few passes, and the one of least objective (4), the cost plus
         lambda sum_i ||w_i||_1, is followed. Results depend much on the initial tree. Builders
-        without random numbers build one.
+        without random numbers build one; the three that "auto" is with ``split="axis"`` one each,
+        ExKMC first, so that ``n_init=1`` is ExKMC alone.
     max_parameters : int, optional
         Instead of `lambda_`: the least cost with at most so many parameters (non-zero weights,
         thresholds and leaves), searched along lambda.
@@ -145,7 +147,7 @@ class TAOClustering(TreeClustering):
         Whether nodes are refitted on the features they have, with less shrinkage and exact
         thresholds: features that matter little go first (adaptive lasso), then 3 % of
         lambda is left (relaxed lasso). About half the parameters at the same cost. Of
-        axis-aligned trees, whether leaves are regrown.
+        axis-aligned trees, whether there is a search for their structure, and leaves are regrown.
     node_solver : {"auto", "newton", "liblinear"} or NodeSolver, default="auto"
         Solver of the logistic regression at an oblique node. "auto" is "newton", ours: warm
         starts, instance weights, a certified gap. "liblinear", the paper's, takes sample weights
@@ -192,10 +194,10 @@ class TAOClustering(TreeClustering):
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict
-        One record a tree that was looked at: stage ("start", "direct", "relax", "regrow",
-        "penalty" or "polish"), lambda, mu (inf in the direct form), cost_increase (percent),
-        leaves, non_zeros, mismatch (weight of the rows whose assignment is not the tree's), kept
-        (the best of its stage so far), seconds. Where a sample was looked at, lambda and
+        One record a tree that was looked at: stage ("start", "search", "direct", "relax",
+        "regrow", "penalty" or "polish"), lambda, mu (inf in the direct form), cost_increase
+        (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment is not the
+        tree's), kept (the best of its stage so far), seconds. Where a sample was looked at, lambda and
         cost_increase are the sample's.
     n_iter_ : int
         Number of records.
@@ -221,10 +223,14 @@ class TAOClustering(TreeClustering):
     kept. Passes may well raise the cost alone: that is what lambda asks for. Refits are compared
     by cost.
 
-    *Axis-aligned trees* (``split="axis"``). Nodes are solved exactly, so that no pass raises the
-    cost plus lambda a test; then leaves are regrown: the tree is expanded by half as many leaves as
-    it may have, optimised, and rid of the tests that save least, as long as that helps. This
-    regrowth is ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way.
+    *Axis-aligned trees* (``split="axis"``). An iterated local search from all initial trees looks
+    for a better one: passes of exact node updates, leaves regrown where they save more, and then
+    some tests drawn anew or a subtree taken out. It reads a byte a value of at most 5000 rows (a
+    sample of more) and 256 columns, and ends after 2000 passes over them, fewer where these bytes
+    are many. What it finds gets passes over all rows, and starts the descent if it beats the
+    initial trees there. Nodes are solved exactly, so that no pass raises the cost plus lambda a
+    test; in the end leaves are regrown over all rows. Search and regrowth are ours;
+    ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way, which has no search.
 
     *Penalty method.* What the paper leaves open, and what was chosen, is said in the notes of
     :class:`tao_cluster.PenaltyMethod`.

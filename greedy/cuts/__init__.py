@@ -9,12 +9,15 @@ keeps all sums of a node below 2 ** 53. So no sum depends on the order of the ro
 have equal values, and threads that share the features give the result of one.
 
 Ties go to the lowest feature, then to the lowest threshold.
+
+Two files stand apart: `random.py` grows whole trees from random numbers, and `unlabelled.py` sorts the
+features of a node, for baselines whose criteria have no such bounds.
 """
 
 from .binary import binary_cut
 from .codes import code_dense, code_stored
 from .parting import expected_depth, parting_cut, prices
-from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
+from .surrogate import N_EDGES, label_costs, label_savings, purest_cut, surrogate_cut
 
 __all__ = [
     "N_EDGES",
@@ -26,5 +29,6 @@ __all__ = [
     "label_savings",
     "parting_cut",
     "prices",
+    "purest_cut",
     "surrogate_cut",
 ]

@@ -88,6 +88,14 @@ def _depth_term(mass_low, mass_high, j, n_centers, feature, depth, table):
 
 
 @jit
+def _counted(price, j, n_centers, depth):
+    """What a price, a whole number, counts for where j + 1 centres are on the left."""
+    value = price * depth.unit
+    # Divided, not multiplied by an inverse: so that equal ratios are equal numbers.
+    return value / min(j + 1, n_centers - j - 1) if depth.is_ratio else value
+
+
+@jit
 def _sort_centers(positions, lo, hi):
     """Centres in the order of each feature (ties by number), their ranks and values."""
     shape = (hi - lo, positions.shape[0])
@@ -174,7 +182,8 @@ def _try_segment(values, feature, j, cost, edges, order, rank, node, depth, scra
             rows[n_inside], change[n_inside] = r, -price if owned_left else price
             saving += price if owned_left else 0
             n_inside += 1
-    value, bound = cost * depth.unit, (cost - saving) * depth.unit
+    value = _counted(cost, j, n_centers, depth)
+    bound = _counted(cost - saving, j, n_centers, depth)
     if depth.factor > 0.0:
         value += _depth_term(mass, mass, j, n_centers, feature, depth, table)
         bound += _depth_term(mass, depth.total_mass, j, n_centers, feature, depth, table)
@@ -217,7 +226,7 @@ def _try_inside(values, at, state, rows, change, node, depth, table, best):
             least += min(change[i], 0)
             total += change[i]
             weight += node.mass[rows[i]] if has_mass else 0
-        bound = least * depth.unit
+        bound = _counted(least, at[1], at[2], depth)
         if has_mass:
             bound += _depth_term(mass, mass + weight, at[1], at[2], at[0], depth, table)
             bound -= _SLACK * abs(bound)
@@ -241,7 +250,7 @@ def _try_sorted(inside, order, at, state, rows, change, node, depth, table, best
             mass += node.mass[rows[i]]
         if k + 1 < order.shape[0] and inside[order[k + 1]] == inside[i]:
             continue
-        value = cost * depth.unit
+        value = _counted(cost, j, n_centers, depth)
         if depth.factor > 0.0 and value <= best[0]:
             value += _depth_term(mass, mass, j, n_centers, feature, depth, table)
         is_cut = _is_allowed(n_left + k + 1, cost, node)
@@ -258,7 +267,7 @@ def _bounds(feature, edges, cost, gain, right, depth, table, out):
     for j in range(n_centers - 1):
         if edges[j] == edges[j + 1]:
             continue
-        out[j] = (cost[j] - gain[j]) * depth.unit
+        out[j] = _counted(cost[j] - gain[j], j, n_centers, depth)
         if depth.factor > 0.0:
             low, high = depth.total_mass - right[j], depth.total_mass - right[j + 1]
             out[j] += _depth_term(low, high, j, n_centers, feature, depth, table)
@@ -266,7 +275,7 @@ def _bounds(feature, edges, cost, gain, right, depth, table, out):
 
 
 @jit
-def _best_edge(feature, edges, order, cost, node, best):
+def _best_edge(feature, edges, order, cost, node, depth, best):
     """Best cut at the edges of a feature, or `best`, where their costs are exact.
 
     An edge that may have no rows above it is left to `_try_segment`.
@@ -277,8 +286,9 @@ def _best_edge(feature, edges, order, cost, node, best):
         above -= node.price[first:stop].sum()
         if edges[j] == edges[j + 1] or (not node.all_left and cost[j] == above > 0):
             continue
-        if _is_better(np.float64(cost[j]), feature, edges[j], best):
-            best = (np.float64(cost[j]), feature, edges[j])
+        value = _counted(cost[j], j, edges.shape[0], depth)
+        if _is_better(value, feature, edges[j], best):
+            best = (value, feature, edges[j])
     return best
 
 
@@ -311,7 +321,7 @@ def parting_cut(X, slot, node, depth, lo, hi):
         _bounds(lo + f, edges[f], cost[f], gain[f], right[f], depth, table, bound[f])
         least[f] = bound[f].min()
         if node.distances.shape[1] == 0:  # then the costs at the edges are exact
-            best = _best_edge(lo + f, edges[f], order[f], cost[f], node, best)
+            best = _best_edge(lo + f, edges[f], order[f], cost[f], node, depth, best)
     n_rows = node.rows.shape[0]
     values = np.empty(n_rows)
     scratch = (np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64), table)

@@ -1,4 +1,4 @@
-"""Kernels for the cut of a leaf that saves most of its surrogate cost (ExKMC)."""
+"""Kernels for the cut of a leaf that saves most of its surrogate cost, or that makes it purest."""
 
 import numpy as np
 from numba import types
@@ -308,3 +308,65 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
             _sum_features(X, slot, leaf, sample, lo + f, edges, n_edges, sums, 0, 1)
         best = _try_intervals(X, slot, lo + f, edges[at], n_edges[at], sums[at], leaf, best)
     return best
+
+
+@jit
+def _squares(masses):
+    total = 0.0
+    for c in range(masses.shape[0]):
+        total += masses[c] * masses[c]
+    return total
+
+
+@jit
+def _purest_of(values, node, best, feature):
+    """Best cut of a feature, or `best`, given its values."""
+    order = np.argsort(values, kind="mergesort")
+    left, right = np.zeros(node.totals.shape[0]), node.totals.copy()
+    at_left, at_right = 0.0, _squares(right)  # sums of squares
+    mass_left, mass_right = 0.0, right.sum()
+    for i in range(order.shape[0] - 1):
+        label, mass = node.label[order[i]], node.mass[order[i]]
+        at_left += mass * (2.0 * left[label] + mass)
+        at_right -= mass * (2.0 * right[label] - mass)
+        left[label] += mass
+        right[label] -= mass
+        mass_left += mass
+        mass_right -= mass
+        threshold = values[order[i]]
+        if values[order[i + 1]] == threshold or mass_left == 0.0 or mass_right == 0.0:
+            continue
+        purity = at_left / mass_left + at_right / mass_right
+        if purity > best[0]:
+            best = (purity, feature, threshold)
+    return best
+
+
+@jit
+def purest_cut(X, slot, node, lo, hi):
+    """Cut that takes most from the Gini impurity of a node's labels, over features lo..hi-1.
+
+    The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
+    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    node : greedy.nodes.MixedNode
+    lo, hi : int
+
+    Returns
+    -------
+    (minus the share of the impurity that goes, feature, threshold)
+        Feature -1 if the rows have no two values of any feature, or one label. Masses and squares
+        are whole numbers, so that equal cuts tie: they go to the lowest feature and threshold.
+    """
+    mass = node.totals.sum()
+    before = _squares(node.totals) / mass if mass > 0.0 else mass
+    best = (-1.0, np.int64(-1), np.inf)
+    if before < mass:
+        for f in range(lo, hi):
+            best = _purest_of(_values(X, slot, node.rows, f), node, best, np.int64(f))
+    if best[1] < 0:
+        return 0.0, best[1], best[2]
+    return -(best[0] - before) / (mass - before), best[1], best[2]

@@ -1,4 +1,4 @@
-"""CART as an estimator: the baseline that sees labels and no distances."""
+"""The baselines as estimators: CART, KDTree, and CUBT and CLTree, which cluster by themselves."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -12,6 +12,9 @@ from tao_cluster.problem.objectives import Objective
 from tao_cluster.problem.problem import Result
 from tao_cluster.search.settings import OBJECTIVES
 from tao_cluster.search.starts.cart import cart_tree
+
+from ..methods.baselines import cltree, cubt, kdtree
+from .base import CostTree
 
 
 class CART(TreeClustering):
@@ -101,3 +104,186 @@ class _Method:
         labels, weight = problem.free.labels, problem.weight
         tree = cart_tree(problem.X, labels, self.max_leaves, weight, self.random_state)
         return Result(tree, {"n_iter_": 1})
+
+
+class KDTree(CostTree):
+    """The baseline: medians of the features of most variance, leaves labelled by their cost.
+
+    Frost, Moshkovitz & Rashtchian (2020), appendix B.1; see :func:`greedy.build_kdtree`.
+
+    Parameters
+    ----------
+    max_leaves : int, default=None
+        None is twice the number of clusters. Powers of two give the paper's balanced trees.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import KDTree
+    >>> KDTree(3, max_leaves=4, random_state=0).fit(load_iris().data).tree_.max_depth
+    2
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        **kdtree.PARAMETERS,
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        max_leaves=None,
+        objective="kmeans",
+        reference=None,
+        standardize=False,
+        midpoints=True,
+        n_jobs=None,
+        random_state=None,
+    ):
+        super().__init__(
+            n_clusters,
+            objective=objective,
+            reference=reference,
+            standardize=standardize,
+            midpoints=midpoints,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.max_leaves = max_leaves
+
+    def _grow(self, points, random_state):
+        return kdtree.kd_growth(points, self.max_leaves)
+
+
+class CUBT(CostTree):
+    """The baseline: clusters of an unsupervised binary tree, pruned and joined.
+
+    Fraiman, Ghattas & Svarc (2013); see :func:`greedy.build_cubt`. The tree clusters X without
+    the reference, which only gives its clusters their numbers, and what they cost is compared to.
+
+    Parameters
+    ----------
+    max_leaves : int, default=None
+        Leaves after the pruning (`nleaves`); None is twice the number of clusters.
+    min_size : float, default=10
+        Rows (weight) below which a leaf is not cut (`minsize`).
+    min_dev : float in [0, 1], default=0.001
+        Least share of the deviance of all rows that a cut saves (`mindev`).
+    min_dist : float, default=0
+        Leaves of one node that are less dissimilar are taken back (`mindist`).
+    quantile : float in (0, 1], default=0.2
+        Share of the smallest distances that make the dissimilarity (the paper's delta).
+    n_clusters : int, default=8
+        The authors' `nclass`; fewer clusters have rows if the tree has fewer leaves.
+    objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import CUBT
+    >>> CUBT(3, max_leaves=3, random_state=0).fit(load_iris().data).tree_.n_leaves
+    3
+    """
+
+    _parameter_constraints: ClassVar[dict] = {**CostTree._parameter_constraints, **cubt.PARAMETERS}
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        max_leaves=None,
+        min_size=10,
+        min_dev=0.001,
+        min_dist=0.0,
+        quantile=0.2,
+        objective="kmeans",
+        reference=None,
+        standardize=False,
+        midpoints=True,
+        n_jobs=None,
+        random_state=None,
+    ):
+        super().__init__(
+            n_clusters,
+            objective=objective,
+            reference=reference,
+            standardize=standardize,
+            midpoints=midpoints,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.max_leaves = max_leaves
+        self.min_size = min_size
+        self.min_dev = min_dev
+        self.min_dist = min_dist
+        self.quantile = quantile
+
+    def _grow(self, points, random_state):
+        options = {name: getattr(self, name) for name in cubt.PARAMETERS}
+        return cubt.cubt_growth(points, **options)
+
+
+class CLTree(CostTree):
+    """The baseline: clusters as the dense regions of a tree that parts rows from uniform points.
+
+    Liu, Xia & Yu (2000, 2005); see :func:`greedy.build_cltree`, which says how its dense regions
+    become `n_clusters` clusters. The tree sees X alone, as that of :class:`CUBT`.
+
+    Parameters
+    ----------
+    min_split : float in (0, 1], default=0.02
+        Share of the rows (weight) that a region needs to be cut.
+    min_y : float in [0, 1], default=0.01
+        Share of the rows below which a region is not looked into when the tree is pruned.
+    min_rd : float, default=0.1
+        Relative density above which a region is joined with its neighbour.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes; fewer clusters have rows if there are fewer
+        dense regions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import CLTree
+    >>> len(set(CLTree(3, random_state=0).fit(load_iris().data).labels_))
+    3
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        **cltree.PARAMETERS,
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        min_split=0.02,
+        min_y=0.01,
+        min_rd=0.1,
+        objective="kmeans",
+        reference=None,
+        standardize=False,
+        midpoints=True,
+        n_jobs=None,
+        random_state=None,
+    ):
+        super().__init__(
+            n_clusters,
+            objective=objective,
+            reference=reference,
+            standardize=standardize,
+            midpoints=midpoints,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.min_split = min_split
+        self.min_y = min_y
+        self.min_rd = min_rd
+
+    def _grow(self, points, random_state):
+        return cltree.cltree_growth(points, self.min_split, self.min_y, self.min_rd)

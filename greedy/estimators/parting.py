@@ -1,4 +1,4 @@
-"""IMM, ExGreedy and ExShallow as estimators."""
+"""IMM, EMN, ExGreedy and ExShallow as estimators."""
 
 from numbers import Real
 from typing import ClassVar
@@ -77,6 +77,24 @@ class IMM(CostTree):
 
     def _grow(self, points, random_state):
         return part_centers(points, keep_labels=True)
+
+
+class EMN(CostTree):
+    """EMN: one leaf a cluster, few mistakes for each centre that a cut parts.
+
+    The deterministic algorithm of Esfandiari, Mirrokni & Narayanan (2022); see
+    :func:`greedy.build_emn`. Parameters and attributes as in :class:`IMM`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import EMN
+    >>> EMN(3, random_state=0).fit(load_iris().data).tree_.n_leaves
+    3
+    """
+
+    def _grow(self, points, random_state):
+        return part_centers(points, keep_labels=True, is_ratio=True)
 
 
 class ExGreedy(CostTree):

@@ -11,9 +11,9 @@ from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.telling import tell
 from tao_cluster.core.tree.growth import Growth
 
-from ..cuts import N_EDGES, surrogate_cut
+from ..cuts import N_EDGES, purest_cut, surrogate_cut
 from ..growth import Cut, grow
-from ..nodes import SurrogateNode, surrogate_node
+from ..nodes import SurrogateNode, mixed_node, surrogate_node
 from ..points import Points
 from .parting import part_centers
 from .start import SHARED, finish
@@ -43,7 +43,12 @@ def build_exkmc(
 
     The surrogate cost is that of the reference centres when every leaf has the label that
     serves its rows best (Frost, Moshkovitz & Rashtchian 2020, algorithm 1). Leaves of the base
-    keep their labels until they are cut; leaves that no cut improves stay as they are.
+    keep their labels until they are cut.
+
+    Where no cut saves anything, a leaf that does not serve all its rows best is cut where that
+    makes it purest, by the Gini impurity of the nearest centres, since cuts below may save. Such
+    cuts are taken back in the end if none below them did. The paper leaves this open; its program
+    goes on by the rounding of its sums.
 
     Parameters
     ----------
@@ -99,7 +104,7 @@ def expand_base(points, max_leaves, base):
     n_base : int, leaves of the tree that it starts from
     """
     max_leaves = leaf_budget(max_leaves, len(points.positions))
-    rule = CutSurrogate(points)
+    rule = CutSurrogate(points, goes_on=True)
     if base == "imm":
         growth = part_centers(points, keep_labels=True)
         tree = growth.to_tree(points.n_features)
@@ -111,15 +116,36 @@ def expand_base(points, max_leaves, base):
     else:
         growth, root = Growth(), rule.leaf(points.rows)
         leaves = {growth.add(root.label): root}
-    n_base = growth.n_leaves
+    n_base, gains = growth.n_leaves, {}
     try:
-        grow(growth, leaves, rule, max_leaves)
+        grow(growth, leaves, rule, max_leaves, gains)
     except KeyboardInterrupt:
         tell(
             f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
             ConvergenceWarning,
         )
-    return growth, n_base
+    never = _never_paid(growth, gains)
+    return growth.without(never) if never else growth, n_base
+
+
+def _never_paid(growth, gains):
+    """Nodes whose cut gained nothing, nor did any below it.
+
+    Parameters
+    ----------
+    growth : Growth
+    gains : dict of node to what its cut gained, parents before children
+
+    Returns
+    -------
+    set of int
+    """
+    never = set()
+    for node in reversed(gains):
+        below = {growth.left[node], growth.right[node]} & gains.keys()
+        if gains[node] <= 0 and below <= never:
+            never.add(node)
+    return never
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +169,15 @@ class CutSurrogate:
     points : Points
     price : float
         What a cut must save more than.
+    goes_on : bool
+        Whether a leaf that no cut improves, though it does not serve all its rows best, is cut
+        where that makes it purest: below such a cut there may be some that save. These cuts come
+        after all that save, and have a negative gain.
     """
 
     points: Points
     price: float = 0.0
+    goes_on: bool = False
 
     def leaf(self, rows):
         """Leaf of some rows."""
@@ -158,6 +189,21 @@ class CutSurrogate:
 
     def search(self, leaf):
         """See :class:`greedy.growth.Rule`; None if no cut saves more than its price."""
+        cut = self._saving(leaf)
+        return self._purest(leaf) if cut is None and self.goes_on else cut
+
+    def _purest(self, leaf):
+        """Cut that takes most from the impurity of a leaf, the labels being the nearest centres.
+
+        Its gain is the share of the impurity that it takes, minus 2, which is below 0.
+        """
+        node, points = leaf.node, self.points
+        mixed = mixed_node(points, node.rows)
+        best = points.best_cut(purest_cut, points.slot(node.rows), mixed)
+        return best and Cut(best[1], best[2], -best[0] - 2.0)
+
+    def _saving(self, leaf):
+        """Cut that saves most, None if none saves more than its price."""
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))

@@ -1,4 +1,4 @@
-"""Trees with a leaf a centre, whose cuts part the centres: IMM, ExGreedy, ExShallow."""
+"""Trees with a leaf a centre, whose cuts part the centres: IMM, EMN, ExGreedy, ExShallow."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -137,9 +137,41 @@ def build_exshallow(
     return finish(part_centers(points, depth_factor=depth_factor), points, midpoints)
 
 
-def part_centers(points, keep_labels=False, depth_factor=0.0):
+@validate_params(_SHARED, prefer_skip_nested_validation=True)
+def build_emn(
+    X,
+    centers,
+    *,
+    objective="kmeans",
+    sample_weight=None,
+    embedding=None,
+    labels=None,
+    midpoints=True,
+    n_jobs=None,
+):
+    """EMN: IMM with a ratio, few rows parted from their centre for each centre that a cut parts.
+
+    Every node is cut where the weight of the rows that are parted from their centre is least, over
+    the number of centres on the side that has fewer: the deterministic algorithm of Esfandiari,
+    Mirrokni & Narayanan (SODA 2022) for k-means, whose cost is O(k log k) times the reference's,
+    in the form in which SpEx (Argov & Wagner, NeurIPS 2025) compares with it. With
+    ``objective="kmedians"`` it is the same ratio for nearest centres in L1, without a proven bound.
+
+    In all else it is :func:`build_imm`, with its parameters, return value and errors.
+
+    Examples
+    --------
+    >>> from greedy import build_emn
+    >>> build_emn([[0.0], [1.0], [8.0], [9.0]], centers=[[0.5], [8.5]]).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    """
+    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs, objective=objective)
+    return finish(part_centers(points, keep_labels=True, is_ratio=True), points, midpoints)
+
+
+def part_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False):
     """Growth of a tree with one centre a leaf; see :class:`greedy.methods.parting.PartCenters`."""
-    rule = PartCenters(points, keep_labels, depth_factor)
+    rule = PartCenters(points, keep_labels, depth_factor, is_ratio)
     root = CenterLeaf(points.rows, np.arange(len(points.positions)))
     growth = Growth()
     grow(growth, {growth.add(root.label): root}, rule)
@@ -166,7 +198,7 @@ class CenterLeaf:
 
 @dataclass(frozen=True, eq=False)
 class PartCenters:
-    """Split until every leaf has one reference centre (IMM, ExGreedy, ExShallow).
+    """Split until every leaf has one reference centre (IMM, EMN, ExGreedy, ExShallow).
 
     Parameters
     ----------
@@ -176,11 +208,14 @@ class PartCenters:
         of its side and pays what that costs more.
     depth_factor : float >= 0
         Price of the expected depth (ExShallow).
+    is_ratio : bool
+        Divide the price of a cut by the fewer centres of its sides (EMN, with `keep_labels`).
     """
 
     points: Points
     keep_labels: bool = False
     depth_factor: float = 0.0
+    is_ratio: bool = False
 
     def promise(self, leaf):
         """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
@@ -198,7 +233,8 @@ class PartCenters:
         best = self._search(node, depth)
         if best is not None and is_coarse(node):
             weight = self.points.weight[node.rows]
-            most = finer_bound(best[0] / depth.unit, weight, node.scale)
+            times = len(leaf.centers) // 2 if self.is_ratio else 1  # the best cut's cost at most
+            most = finer_bound(best[0] / depth.unit * times, weight, node.scale)
             if most is not None:
                 best = self._search(*self._node(leaf, all_left, most))
         return best
@@ -206,7 +242,7 @@ class PartCenters:
     def _node(self, leaf, all_left, most=np.inf):
         terms = (self.points, leaf.rows, leaf.centers)
         if self.keep_labels:
-            return fixed_labels_node(*terms, all_left, most)
+            return fixed_labels_node(*terms, all_left, self.is_ratio, most)
         return nearest_labels_node(*terms, self.depth_factor, leaf.path, most)
 
     def _search(self, node, depth):

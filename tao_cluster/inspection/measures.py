@@ -3,17 +3,28 @@
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
+from sklearn.metrics import pairwise_distances_argmin_min
 
+from greedy.bounds import bound_of
+
+from ..core.matrices import check_rows
 from ..core.tree.conditions import explanation_sizes
+from ..problem.objectives import KMeans, KMedians
 from ..problem.reference import cost_increase
 from .report import check_weight
 
 __all__ = [
+    "accuracy",
     "adjusted_rand_index",
     "cost_increase",
+    "explainability",
     "feature_usage",
     "normalized_mutual_information",
+    "price_of_explainability",
+    "spacing",
+    "surrogate_cost",
     "weighted_average_depth",
     "weighted_average_explanation_size",
 ]
@@ -108,6 +119,36 @@ def adjusted_rand_index(labels, reference_labels, sample_weight=None):
     return float((both - expected) / (most - expected))
 
 
+def accuracy(labels, reference_labels, sample_weight=None, *, matched=False):
+    """Share of the rows, or of their weight, that have their reference label.
+
+    Parameters
+    ----------
+    labels, reference_labels : arrays of shape (n,)
+    sample_weight : array of shape (n,), optional
+    matched : bool, default=False
+        Renumber the clusters first, one-to-one, so that the share is largest: for clusters that
+        were found and numbered apart from the reference's.
+
+    Returns
+    -------
+    float from 0 to 1
+
+    Examples
+    --------
+    >>> accuracy([0, 0, 1, 1], [1, 1, 0, 1])
+    0.25
+    >>> accuracy([0, 0, 1, 1], [1, 1, 0, 1], matched=True)
+    0.75
+    """
+    if matched:
+        joint = _joint_weights(labels, reference_labels, sample_weight).toarray()
+        pairs = linear_sum_assignment(joint, maximize=True)
+        return float(joint[pairs].sum() / joint.sum())
+    weight = check_weight(sample_weight, len(labels))
+    return float(np.average(np.asarray(labels) == np.asarray(reference_labels), weights=weight))
+
+
 def _joint_weights(labels, reference_labels, sample_weight):
     """Weight of the rows of every pair of clusters: CSR, without the pairs that have none."""
     weight = check_weight(sample_weight, len(labels))
@@ -144,3 +185,188 @@ def feature_usage(tree, X, sample_weight=None):
     leaves = tree.apply(X)
     share = np.bincount(leaves, check_weight(sample_weight, len(leaves)), tree.n_nodes)
     return on_path.T @ (share / share.sum())
+
+
+# ---------------------------------------------------------------- price of explainability
+
+
+_OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
+_PRICES = (*_OBJECTIVES, "kcenter", "spacing")
+
+
+def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
+    """Cost of a fitted tree's clusters with the centres of the free clustering.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like or sparse matrix of shape (n, m)
+        The rows of the fit, where they are clustered: the embedding, if `fit` was given one.
+    objective : {"kmeans", "kmedians"}, default="kmeans"
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    float, in the units of X, whatever the fit has standardised
+
+    Examples
+    --------
+    >>> from greedy import IMM
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> surrogate_cost(IMM(2, random_state=0).fit(X), X)
+    1.0
+    """
+    rows, weight = _rows_of(model, X, sample_weight)
+    return _cost(_objective(objective), rows, model.labels_, weight, model.free_centers_)
+
+
+def spacing(X, labels, sample_weight=None):
+    """Least Euclidean distance of two rows with different labels; inf if there are none.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, m)
+    labels : array of shape (n,)
+    sample_weight : array of shape (n,), optional
+        Rows of weight 0 are absent.
+
+    Returns
+    -------
+    float; takes O(n^2 m) time and O(n) memory
+
+    Examples
+    --------
+    >>> spacing([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1])
+    7.0
+    """
+    X = check_rows(X)
+    present = np.flatnonzero(check_weight(sample_weight, X.shape[0]) > 0)
+    codes = pd.factorize(np.asarray(labels)[present])[0]
+    least = np.inf
+    for code in range(codes.max()):
+        here, others = present[codes == code], present[codes > code]
+        nearest, _ = pairwise_distances_argmin_min(X[here], X[others])
+        apart = X[here] - X[others[nearest]]  # the search rounds; this does not
+        square = apart.multiply(apart) if sp.issparse(apart) else apart * apart
+        least = min(least, float(np.sqrt(square.sum(axis=1).min())))
+    return least
+
+
+def price_of_explainability(model, X, objective="kmeans", sample_weight=None):
+    """How many times worse a fitted tree's clustering is than the free clustering it explains.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like or sparse matrix of shape (n, m)
+        The rows of the fit, where they are clustered: the embedding, if `fit` was given one.
+    objective : {"kmeans", "kmedians", "kcenter", "spacing"}, default="kmeans"
+        The cost of both clusterings with optimal centres; for "kcenter" the largest Euclidean
+        distance to the reference's centre of the cluster; for "spacing", which is to be large,
+        that of the free clustering over that of the tree's (see :func:`spacing`).
+    sample_weight : array of shape (n,), optional
+
+    Returns
+    -------
+    float; 1 where nothing is lost, inf where the free clustering alone costs nothing
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import IMM
+    >>> X = load_iris().data
+    >>> round(price_of_explainability(IMM(3, random_state=0).fit(X), X), 3)
+    1.037
+    """
+    if objective not in _PRICES:
+        raise ValueError(f"objective must be one of {', '.join(_PRICES)}; got {objective!r}.")
+    rows, weight = _rows_of(model, X, sample_weight)
+    ours, free, centers = model.labels_, model.free_labels_, model.free_centers_
+    if objective == "spacing":
+        return _ratio(*(spacing(rows, labels, weight) for labels in (free, ours)))
+    if objective == "kcenter":
+        distances = KMeans().distances(KMeans().prepare(rows), centers)[weight > 0]
+        far = (distances[np.arange(len(distances)), labels[weight > 0]] for labels in (ours, free))
+        return float(np.sqrt(_ratio(*(each.max() for each in far))))
+    return _ratio(
+        *(
+            _cost(_objective(objective), rows, labels, weight, centers, True)
+            for labels in (ours, free)
+        )
+    )
+
+
+def explainability(model, X, objective="kmeans", sample_weight=None):
+    """What a fitted tree loses of the free clustering, and what is proven of its method.
+
+    Parameters
+    ----------
+    model, X, objective, sample_weight
+        As for :func:`price_of_explainability`.
+
+    Returns
+    -------
+    dict
+        price; surrogate_price (with the reference's centres; k-means and k-medians only), to which
+        proven bounds apply; accuracy (share of the rows with their free label), accuracy_matched
+        (after renumbering), NMI and ARI with the free labels; bound, a
+        :class:`greedy.bounds.Bound` or None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import IMM
+    >>> X = load_iris().data
+    >>> found = explainability(IMM(3, random_state=0).fit(X), X)
+    >>> found["surrogate_price"] <= found["bound"].value
+    True
+    """
+    pair = model.labels_, model.free_labels_, sample_weight
+    found = {"price": price_of_explainability(model, X, objective, sample_weight)}
+    if objective in _OBJECTIVES:
+        rows, weight = _rows_of(model, X, sample_weight)
+        free = (_OBJECTIVES[objective], rows, model.free_labels_, weight, model.free_centers_)
+        surrogate = surrogate_cost(model, X, objective, sample_weight)
+        found["surrogate_price"] = _ratio(surrogate, _cost(*free))
+    return found | {
+        "accuracy": accuracy(*pair),
+        "accuracy_matched": accuracy(*pair, matched=True),
+        "NMI": normalized_mutual_information(*pair),
+        "ARI": adjusted_rand_index(*pair),
+        "bound": bound_of(model, objective),
+    }
+
+
+def _rows_of(model, X, sample_weight):
+    """The rows of a fit, checked, and their weights."""
+    if model.labels_.dtype.kind not in "iu":
+        raise ValueError("Labels that are given have no price: they have no free clustering.")
+    rows = check_rows(X)
+    expected = len(model.labels_), model.free_centers_.shape[1]
+    if rows.shape != expected:
+        raise ValueError(
+            f"X has the shape {rows.shape}, the rows that the model was fitted to had {expected} "
+            "where they are clustered."
+        )
+    return rows, check_weight(sample_weight, rows.shape[0])
+
+
+def _objective(name):
+    if name not in _OBJECTIVES:
+        raise ValueError(f"objective must be one of {', '.join(_OBJECTIVES)}; got {name!r}.")
+    return _OBJECTIVES[name]
+
+
+def _cost(objective, rows, labels, weight, centers, is_optimal=False):
+    """Cost of a partition with given centres, or with optimal ones instead."""
+    data = objective.prepare(rows)
+    if is_optimal:
+        centers = objective.update_centers(data, labels, weight, centers)
+    return objective.value(data, labels, weight, centers)
+
+
+def _ratio(above, below):
+    """Ratio of two costs, 1 if they are equal, 0 and infinity, too."""
+    if above == below:
+        return 1.0
+    return float(above / below) if below > 0 else np.inf

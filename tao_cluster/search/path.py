@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.matrices import variances
-from .descent.passes import best_start, descend, finish
+from .descent.passes import descend, finish, starts
 from .descent.surplus import fitting
 from .starts.named import initial_trees
 from .state import State
@@ -83,7 +83,7 @@ def follow_path(search, lambdas, random_state):
     Point
     """
     trees = starting_trees(search, random_state)
-    state = best_start(search, trees, lambdas[0], random_state)
+    *_, state = starts(search, trees, lambdas[0], random_state)
     for lambda_ in lambdas:
         point = _point(search, state, float(lambda_))
         yield point

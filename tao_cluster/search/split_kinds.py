@@ -6,8 +6,9 @@ from typing import ClassVar, Protocol
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .descent.refits import refit
 from .descent.regrowth import regrow
+from .descent.structure.local import better_start
 from .starts.cart import Cart
-from .starts.named import exkmc, in_turn
+from .starts.named import axis_aligned, in_turn
 from .step.trimming import at_midpoints, at_values, trim
 
 
@@ -34,6 +35,9 @@ class SplitKind(Protocol):
 
     def check_start(self, tree):
         """ValueError if a tree cannot be the initial one."""
+
+    def better_start(self, search, state, trees, lambda_, random_state):
+        """State to descend from where relax=True, given the best of the initial trees."""
 
     def finish(self, search, state, lambda_):
         """State that a descent ends with where relax=True."""
@@ -62,6 +66,10 @@ class Oblique:
 
     def check_start(self, tree):
         """Any tree will do."""
+
+    def better_start(self, search, state, trees, lambda_, random_state):
+        """The best of the initial trees."""
+        return state
 
     def finish(self, search, state, lambda_):
         """Nodes are refitted on the features that they have."""
@@ -107,10 +115,13 @@ class AxisAligned:
     depth_limits_leaves: ClassVar[bool] = False
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """ExKMC with `max_leaves`, by default 2 ** depth leaves; CART for given labels."""
+        """ExKMC, ExShallow and CART in turn; CART for given labels.
+
+        They have `max_leaves`, by default 2 ** depth leaves.
+        """
         if objective.explains_labels:
             return Cart(max_leaves or 2**depth)
-        return exkmc(max_leaves or max(n_clusters, 2**depth))
+        return axis_aligned(max_leaves or max(n_clusters, 2**depth))
 
     def check_start(self, tree):
         """Only an axis-aligned tree will do."""
@@ -119,6 +130,10 @@ class AxisAligned:
                 "split='axis' starts from a tree that tests single features, with weight 1: use "
                 "init='auto', 'imm', 'exkmc', 'exgreedy', 'exshallow' or such a Tree."
             )
+
+    def better_start(self, search, state, trees, lambda_, random_state):
+        """The best of the initial trees, or what a search from all of them finds."""
+        return better_start(search, state, trees, lambda_, random_state)
 
     def finish(self, search, state, lambda_):
         """Leaves are regrown, if the solver can."""

@@ -140,7 +140,7 @@ class Search:
 
         Parameters
         ----------
-        stage : {"start", "penalty", "direct", "relax", "regrow", "polish"}
+        stage : {"start", "search", "penalty", "direct", "relax", "regrow", "polish"}
         state : State
         lambda_, mu : float, mu = inf in the direct form
         mismatch : float, weight of the rows whose assignment is not the tree's

@@ -10,16 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from greedy import build_exgreedy, build_exkmc, build_exshallow, build_imm
+from greedy import build_emn, build_exgreedy, build_exkmc, build_exshallow, build_imm
 from greedy.cuts import expected_depth
 
 SMALL = {"max_examples": 150, "deadline": None}
 
 
 @st.composite
-def problems(draw, max_rows=12):
+def problems(draw, max_rows=12, max_centers=4):
     """Few rows and centres with whole coordinates (many ties, duplicates), whole weights."""
-    n, d, k = draw(st.integers(1, max_rows)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    n, d = draw(st.integers(1, max_rows)), draw(st.integers(1, 3))
+    k = draw(st.integers(1, max_centers))
     values = st.integers(0, draw(st.sampled_from([1, 3, 8])))
     X = draw(hnp.arrays(np.float64, (n, d), elements=values))
     if draw(st.booleans()):  # centres of clusters, as k-means gives them
@@ -65,7 +66,13 @@ def induced_cost(distances, X, centers, weight, rows, some, feature, threshold):
     return total
 
 
-def check_imm(tree, X, centers, weight):
+def fewer_centers(X, centers, some, feature, threshold):
+    """Centres on the side of a cut that has fewer: what EMN divides by."""
+    n_left = (centers[some, feature] <= threshold).sum()
+    return min(n_left, len(some) - n_left)
+
+
+def check_imm(tree, X, centers, weight, divisor=None):
     """Walk down the tree: fewest mistakes at every node, the first of equal cuts."""
     labels = squared(X, centers).argmin(axis=1)
     todo = [(0, np.arange(len(X)), np.arange(len(centers)), True)]
@@ -76,7 +83,8 @@ def check_imm(tree, X, centers, weight):
             found = mistakes(X, centers, weight, labels, rows, some, *cut)
             # Nothing on the right though some belong there: not after rows were dropped.
             is_beyond = found > 0 and bool((X[rows, cut[0]] <= cut[1]).all())
-            options[cut] = (is_beyond and not is_complete, found)
+            by = 1 if divisor is None else divisor(X, centers, some, *cut)
+            options[cut] = (is_beyond and not is_complete, Fraction(int(found), int(by)))
         if not options:
             assert tree.children_left[node] < 0
             assert tree.leaf_label[node] == some[0]
@@ -100,6 +108,29 @@ def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
     distinct = np.unique(centers, axis=0)
     assert tree.n_leaves == len(distinct)
     assert len(np.unique(tree.leaf_label[tree.leaves])) == len(distinct)
+
+
+@settings(**SMALL)
+@given(problems(max_rows=30, max_centers=9))
+def test_emn_makes_the_fewest_mistakes_for_each_parted_center(problem):
+    X, centers, weight = problem
+    tree = build_emn(X, centers, sample_weight=weight, midpoints=False)
+    check_imm(tree, X, centers, weight, fewer_centers)
+
+
+def test_equal_ratios_tie():
+    """A row parted for one centre, or 49 rows for 49: 49 / 49 is 1, but 49 times 1 / 49 is not."""
+    k = 98
+    centers = np.zeros((k, 2))
+    centers[0, 0] = -1.0
+    centers[49:, 1] = 1.0
+    X, labels = np.repeat(centers, 2, axis=0), np.repeat(np.arange(k), 2)
+    X[2, 0] = -1.0
+    X[0:98:2, 1] = 1.0
+    tree = build_emn(X, centers, labels=labels, midpoints=False)
+    assert tree.split(0)[0].tolist() == [0]
+    swapped = build_emn(X[:, ::-1], centers[:, ::-1], labels=labels, midpoints=False)
+    assert swapped.split(0)[0].tolist() == [0]
 
 
 def walk(tree, X, centers):
@@ -271,6 +302,7 @@ def test_sparse_rows_and_threads_give_the_same_tree(problem):
     X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
     for build, options in (
         (build_imm, {}),
+        (build_emn, {}),
         (build_exgreedy, {}),
         (build_exshallow, {}),
         (build_exkmc, {"max_leaves": 9}),

@@ -197,12 +197,18 @@ def test_path_and_goals(digits, digits_reference):
     assert small.tree_.n_parameters <= 40
 
 
-def test_default_start_is_exkmc(digits, digits_reference):
-    options = {"split": "axis", "reference": digits_reference}
-    by_name = TAOClustering(10, **options).fit(digits)
-    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=32)
-    assert by_name.tree_ == TAOClustering(10, init=tree, **options).fit(digits).tree_
-    assert TAOClustering(10, init=IMM(), **options).fit(digits).tree_.n_leaves <= 10
+def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
+    options = {"split": "axis", "reference": digits_reference, "relax": False}
+    few = digits[:500]
+    tree = build_exkmc(few, digits_reference.cluster_centers_, max_leaves=32)
+    only = TAOClustering(10, init=tree, **options).fit(few)
+    assert TAOClustering(10, n_init=1, **options).fit(few).tree_ == only.tree_
+    model = TAOClustering(10, **options).fit(few)
+    assert model.cost_increase_ <= only.cost_increase_
+    most = TAOClustering(10, n_init=20, **options).fit(few)  # there are no more
+    assert most.tree_ == model.tree_
+    assert most.n_iter_ == model.n_iter_
+    assert TAOClustering(10, init=IMM(), **options).fit(few).tree_.n_leaves <= 10
 
 
 def test_start_is_measured_where_the_rows_are_clustered(digits):

@@ -1,14 +1,13 @@
 """Regrowth of axis-aligned trees: no worse than its start, no larger than the initial tree."""
 
-from types import SimpleNamespace
+import operator
 
 import numpy as np
 import pytest
 from conftest import make_search
 
 from greedy import build_exkmc
-from tao_cluster.search.descent import regrowth
-from tao_cluster.search.descent.regrowth import regrow
+from tao_cluster.search.descent.regrowth import regrow, rounds
 from tao_cluster.search.descent.surplus import least_useful
 
 
@@ -31,18 +30,14 @@ def test_regrowth_never_ends_above_its_start(seed):
             state = found
 
 
-def test_a_round_counts_if_it_helps_else_it_is_tried_with_fewer_leaves(monkeypatch):
+def test_a_round_counts_if_it_helps_else_it_is_tried_with_fewer_leaves():
     values, asked = iter([8.0, 9.0, 7.0, 7.0, 8.0, 8.0]), []
 
-    def regrown(search, state, lambda_, most_leaves, n_more):
+    def regrown(state, n_more):
         asked.append(n_more)
-        value = next(values)
-        return SimpleNamespace(objective=lambda lambda_: value)
+        return next(values)
 
-    monkeypatch.setattr(regrowth, "_passes", lambda search, state, lambda_: state)
-    monkeypatch.setattr(regrowth, "_regrown", regrown)
-    start = SimpleNamespace(objective=lambda lambda_: 10.0)
-    assert regrowth._rounds(None, start, 1.0, 16).objective(1.0) == 7.0
+    assert rounds(10.0, regrown, operator.lt, 8) == 7.0
     assert asked == [8, 8, 4, 4, 2, 1]
 
 

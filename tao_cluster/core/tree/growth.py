@@ -55,6 +55,20 @@ class Growth:
         self.left[node], self.right[node] = (self.add(label) for label in labels)
         return self.left[node], self.right[node]
 
+    def without(self, nodes):
+        """The growth in which some nodes, and all below them, were never split."""
+        out, place = Growth(), {0: 0}
+        out.add(self.label[0])
+        split = (node for node in range(self.n_nodes) if self.splits[node] is not None)
+        for node in sorted(split, key=self.left.__getitem__):  # as they were made
+            if node in nodes or node not in place:
+                continue
+            children = (self.left[node], self.right[node])
+            labels = [self.label[child] for child in children]
+            made = out.split(place[node], self.splits[node], labels)
+            place.update(zip(children, made, strict=True))
+        return out
+
     def to_tree(self, n_features, n_nodes=None):
         """The tree of all nodes, or of the first `n_nodes`."""
         n = self.n_nodes if n_nodes is None else n_nodes

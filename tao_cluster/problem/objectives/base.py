@@ -59,9 +59,10 @@ def cluster_sums(blocks, labels, weight, shape):
     """
     sums = np.zeros(shape)
     for part, block in blocks:
-        columns = np.arange(block.shape[0])
-        membership = sp.csr_matrix(
-            (weight[part], (labels[part], columns)), shape=(shape[0], len(columns))
+        n_rows = block.shape[0]
+        # By columns, each of which has one entry: there is nothing to be sorted.
+        membership = sp.csc_matrix(
+            (weight[part], labels[part], np.arange(n_rows + 1)), shape=(shape[0], n_rows)
         )
         product = membership @ block
         sums += product.toarray() if sp.issparse(product) else product

@@ -10,7 +10,7 @@ import itertools
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .passes import best_start, descend, finish
+from .passes import descend, finish, starts
 
 # A direct fit at one lambda approaches it from below: clusters that a tree loses while lambda
 # is large do not come back.
@@ -41,8 +41,8 @@ class DirectForm:
         first = next(trees)
         yield search.evaluate(first)
         strengths = [share * lambda_ for share in _APPROACH]
-        state = best_start(search, itertools.chain([first], trees), strengths[0], random_state)
-        yield state
+        for state in starts(search, itertools.chain([first], trees), strengths[0], random_state):
+            yield state
         for strength in strengths:
             state = descend(search, state, strength)
             yield state

@@ -1,5 +1,7 @@
 """Passes over a tree at one lambda: the one descent loop of oblique and axis-aligned trees."""
 
+import itertools
+
 # Of each initial tree.
 _START_PASSES = 3
 _PATIENCE = 2  # passes without a better tree
@@ -59,6 +61,24 @@ def descend(
         if waited == _PATIENCE and not is_judged:
             break
     return state if best is None else best
+
+
+def starts(search, trees, lambda_, random_state):
+    """Yield the state that a descent starts from, and a better one where there is a search for it.
+
+    Parameters
+    ----------
+    search : Search
+    trees : iterable of Tree, initial trees
+    lambda_ : float
+    random_state : int, RandomState instance or None
+    """
+    trees, again = itertools.tee(trees)
+    state = best_start(search, trees, lambda_, random_state)
+    yield state
+    if search.settings.relax:
+        kind = search.settings.split_kind
+        yield kind.better_start(search, state, list(again), lambda_, random_state)
 
 
 def best_start(search, trees, lambda_, random_state):

@@ -29,23 +29,45 @@ def regrow(search, state, lambda_):
     most_leaves = search.settings.max_leaves or state.tree.n_leaves
     found = state
     for share in _APPROACH:
-        found = _rounds(search, found, share * lambda_, most_leaves)
+        found = _regrown_at(search, found, share * lambda_, most_leaves)
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
-def _rounds(search, state, lambda_, most_leaves):
-    """Regrowth by half as many leaves as there may be, by fewer where that does not help."""
-    state = _passes(search, state, lambda_)
-    n_more = most_leaves // 2
+def rounds(state, regrown, is_better, n_more):
+    """Regrowth by some leaves while it helps, then by half as many, down to one.
+
+    Parameters
+    ----------
+    state : what is regrown
+    regrown : callable(state, n_more) -> state
+    is_better : callable(state, state) -> bool, whether the first is
+    n_more : int
+
+    Returns
+    -------
+    state
+    """
     for _ in range(_MOST_ROUNDS):
         if n_more == 0:
             break
-        other = _regrown(search, state, lambda_, most_leaves, n_more)
-        if other.objective(lambda_) < state.objective(lambda_):
+        other = regrown(state, n_more)
+        if is_better(other, state):
             state = other
         else:
             n_more //= 2
     return state
+
+
+def _regrown_at(search, state, lambda_, most_leaves):
+    """Rounds of regrowth at one price, by half as many leaves as there may be at first."""
+
+    def regrown(state, n_more):
+        return _regrown(search, state, lambda_, most_leaves, n_more)
+
+    def is_better(state, other):
+        return state.objective(lambda_) < other.objective(lambda_)
+
+    return rounds(_passes(search, state, lambda_), regrown, is_better, most_leaves // 2)
 
 
 def _passes(search, state, lambda_):

@@ -18,13 +18,15 @@ from ...core.tree.growth import grow_by_levels
 class InitialTree(Protocol):
     """What builds the first tree of a fit.
 
-    `deterministic`: it draws no random numbers, and is asked once. `uses_distances`: `build` also
+    `deterministic`: it draws no random numbers, and is asked once; or as many times as it has
+    different trees, where `n_different` says how many these are. `uses_distances`: `build` also
     takes `distances` (n, k), what rows cost in each cluster, where these are not the squared
     Euclidean distances to `centers`. `in_raw_units`: its tests read columns as the user gave them,
     where the fit standardises them.
     """
 
     deterministic: bool = False
+    n_different: int = 1
     uses_distances: bool = False
     in_raw_units: bool = False
 
@@ -251,17 +253,33 @@ class InTurn(InitialTree):
 
     Parameters
     ----------
-    builders : list of InitialTree
+    builders : list of InitialTree, none of them in raw units
     """
 
     builders: list
     _n_built: int = 0
 
-    def build(self, X, labels, centers, sample_weight, rng):
+    @property
+    def deterministic(self):
+        """Whether no builder draws random numbers."""
+        return all(builder.deterministic for builder in self.builders)
+
+    @property
+    def n_different(self):
+        """Number of builders."""
+        return len(self.builders)
+
+    @property
+    def uses_distances(self):
+        """Whether some builder does."""
+        return any(builder.uses_distances for builder in self.builders)
+
+    def build(self, X, labels, centers, sample_weight, rng, distances=None):
         """See :class:`InitialTree`."""
         builder = self.builders[self._n_built % len(self.builders)]
         self._n_built += 1
-        return builder.build(X, labels, centers, sample_weight, rng)
+        options = {"distances": distances} if builder.uses_distances else {}
+        return builder.build(X, labels, centers, sample_weight, rng, **options)
 
 
 @dataclass(frozen=True)

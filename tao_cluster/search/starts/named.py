@@ -10,12 +10,21 @@ from greedy.methods.parting import part_centers
 from greedy.methods.start import GreedyStart
 
 from ...core.tree import Tree
+from .cart import Cart
 from .initial import Bisecting, Centroids, Given, InTurn, Random
 
 
 def in_turn(depth, further=()):
     """Trees of the centres and of the rows, and of further builders, in turn."""
     return InTurn([Centroids(depth), Bisecting(depth), *further])
+
+
+def axis_aligned(max_leaves):
+    """Axis-aligned trees that fare differently from data to data, in turn; ExKMC's comes first.
+
+    The search makes them as large as they may be: ExShallow's has a leaf a cluster.
+    """
+    return InTurn([exkmc(max_leaves), GREEDY["exshallow"], Cart(max_leaves)])
 
 
 def exkmc(max_leaves=None):
@@ -56,7 +65,7 @@ def builder_of(init, depth, max_leaves=None):
 
 
 def initial_trees(problem, settings, random_state):
-    """Yield the initial trees of a fit; one only if its builder draws no random numbers.
+    """Yield the initial trees of a fit: `n_init`, or the different ones if these are fewer.
 
     Parameters
     ----------
@@ -69,7 +78,8 @@ def initial_trees(problem, settings, random_state):
     free, centers, options = problem.free, problem.positions(), {}
     if centers is not free.centers and builder.uses_distances:
         options["distances"] = problem.objective.distances(problem.data, free.centers)
-    for _ in range(1 if builder.deterministic else settings.n_init):
+    most = builder.n_different if builder.deterministic else settings.n_init
+    for _ in range(min(most, settings.n_init)):
         tree = builder.build(problem.X, free.labels, centers, problem.weight, rng, **options)
         settings.split_kind.check_start(tree)
         if builder.in_raw_units and problem.scaling is not None:

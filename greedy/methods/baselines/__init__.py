@@ -1,0 +1,1 @@
+"""Published trees that papers compare with: KDTree, CUBT, CLTree. CART is an estimator alone."""

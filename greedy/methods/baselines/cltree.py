@@ -1,0 +1,232 @@
+"""CLTree: dense regions by decision trees that part the rows from uniform points."""
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.utils._param_validation import Interval, validate_params
+
+from tao_cluster.core.tree.growth import Growth
+
+from ...cuts import prices
+from ...cuts.unlabelled import Region, density_cut
+from ...growth import Cut, grow
+from ...nodes import price_scale
+from ...points import Points
+from ..start import SHARED, finish
+from .leaves import cut_back, deviance, joined, numbered
+
+PARAMETERS = {
+    "min_split": [Interval(Real, 0, 1, closed="right")],
+    "min_y": [Interval(Real, 0, 1, closed="both")],
+    "min_rd": [Interval(Real, 0, None, closed="left")],
+}
+
+
+@validate_params({**SHARED, **PARAMETERS}, prefer_skip_nested_validation=True)
+def build_cltree(
+    X,
+    centers,
+    *,
+    min_split=0.02,
+    min_y=0.01,
+    min_rd=0.1,
+    sample_weight=None,
+    embedding=None,
+    midpoints=True,
+    n_jobs=None,
+):
+    """CLTree: clusters as the dense regions of a tree that parts rows from uniform points.
+
+    Liu, Xia & Yu (2000, 2005). Every region is filled with uniform points, as many as it has from
+    its parent, at least as many as rows; they are never made, only counted. A cut of a feature
+    has the most information gain on rows against uniform points; then up to two further cuts
+    in the sparser side of the one before (evaluateCuts) move it to the edge of a dense region.
+    The feature whose cut has the sparsest region beside it is taken. The tree is pruned from
+    below (evaluatePrune): regions of few rows are not looked into, and two ends are one if the
+    sparser one has a relative density (rows over uniform points) above `min_rd`, or if the denser
+    one has fewer rows than uniform points.
+
+    The paper leaves its user with the regions that have more rows than uniform points. Here they
+    become as many clusters as there are centres: the two of them that lose least by it are
+    joined (as CUBT joins leaves, see :func:`greedy.build_cubt`) until there are few enough, a
+    sparse region belongs to the cluster with the nearest mean (to its rows' mean, without rows
+    to its middle), and the clusters get the numbers of the reference's with which they agree
+    best. With fewer dense regions there are fewer clusters. With an embedding it is still X
+    that is clustered. Where the paper cuts, boundaries are closed: a row at the boundary belongs
+    to the side with which more information is gained.
+
+    Parameters
+    ----------
+    min_split : float in (0, 1], default=0.02
+        Share of the rows (weight) that a region needs to be cut.
+    min_y : float in [0, 1], default=0.01
+        Share of the rows below which a region is not looked into when the tree is pruned.
+    min_rd : float, default=0.1
+        Relative density above which a region is joined with its neighbour.
+    X, centers, sample_weight, embedding, midpoints, n_jobs
+        As in :func:`build_imm`, like the return value and the errors.
+
+    Notes
+    -----
+    The defaults are ours; the papers look for the best on a grid.
+
+    Examples
+    --------
+    >>> from greedy import build_cltree
+    >>> X = [[0.0], [1.0], [2.0], [27.0], [28.0], [29.0]]
+    >>> build_cltree(X, [[1.0], [28.0]]).predict(X).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
+    return finish(cltree_growth(points, min_split, min_y, min_rd), points, midpoints)
+
+
+def cltree_growth(points, min_split, min_y, min_rd):
+    """The growth of :func:`build_cltree`."""
+    rule = CutDensity.of(points, min_split)
+    growth, boxes = Growth(), {}
+    leaves = _Kept({growth.add(): rule.root()}, boxes)
+    grow(growth, leaves, rule)
+    ends = _pruned(growth, boxes, min_y * rule.mass[points.rows].sum(), min_rd)
+    rows_of = {node: boxes[node].rows for node in ends}
+    return cut_back(growth, ends, _labels(points, boxes, rows_of))
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Rows of a region, the region, and how much it has of rows and of uniform points."""
+
+    rows: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_rows: int
+    n_uniform: float
+    label: int = 0
+
+    @property
+    def density(self):
+        """Rows over uniform points."""
+        return self.n_rows / self.n_uniform if self.n_uniform > 0 else np.inf
+
+
+@dataclass(frozen=True)
+class BoxCut(Cut):
+    """A cut, and where it parts the box."""
+
+    place: float = 0.0
+
+
+class _Kept(dict):
+    """Leaves by node that are all remembered, in `boxes`, when they are no leaves any more."""
+
+    def __init__(self, leaves, boxes):
+        super().__init__(leaves)
+        self.boxes = boxes
+        boxes.update(leaves)
+
+    def __setitem__(self, node, leaf):
+        super().__setitem__(node, leaf)
+        self.boxes[node] = leaf
+
+
+@dataclass(frozen=True, eq=False)
+class CutDensity:
+    """Cut regions beside their sparsest part.
+
+    Parameters
+    ----------
+    points : Points
+    mass : int64 array of shape (n,), weights as whole numbers
+    least : float, mass that a region needs to be cut
+    """
+
+    points: Points
+    mass: np.ndarray
+    least: float
+
+    @classmethod
+    def of(cls, points, min_split):
+        """The rule for some rows."""
+        weight = points.weight
+        scale, _ = price_scale(weight.sum(), len(weight), np.inf)
+        mass = prices(np.ones(len(weight)), scale, weight, np.inf)
+        return cls(points, mass, min_split * mass[points.rows].sum())
+
+    def root(self):
+        """The region of all rows."""
+        X, rows = self.points.X[self.points.rows], self.points.rows
+        low, high = X.min(axis=0), X.max(axis=0)
+        if sp.issparse(X):
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        n_rows = int(self.mass[rows].sum())
+        return Box(rows, low.astype(np.float64), high.astype(np.float64), n_rows, float(n_rows))
+
+    def promise(self, leaf):
+        """See :class:`greedy.growth.Rule`: the mass of the rows."""
+        return float(leaf.n_rows) if leaf.n_rows >= self.least else 0.0
+
+    def search(self, leaf):
+        """See :class:`greedy.growth.Rule`; None if nothing is gained."""
+        n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
+        region = Region(leaf.rows, self.mass, leaf.low, leaf.high, n_uniform)
+        best = self.points.best_cut(density_cut, self.points.slot(leaf.rows), region)
+        return best and BoxCut(best[1], best[2], float(leaf.n_rows), best[3])
+
+    def divide(self, leaf, cut):
+        """See :class:`greedy.growth.Rule`."""
+        goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
+        length = leaf.high[cut.feature] - leaf.low[cut.feature]
+        share = (cut.place - leaf.low[cut.feature]) / length
+        n_uniform, parts = max(leaf.n_uniform, float(leaf.n_rows)), []
+        for is_left in (True, False):
+            rows = leaf.rows[goes_left == is_left]
+            low, high = leaf.low.copy(), leaf.high.copy()
+            (high if is_left else low)[cut.feature] = cut.place
+            part = (share if is_left else 1.0 - share) * n_uniform
+            parts.append(Box(rows, low, high, int(self.mass[rows].sum()), part))
+        return tuple(parts)
+
+
+def _pruned(growth, boxes, least, min_rd):
+    """Nodes that are the leaves of the pruned tree (evaluatePrune)."""
+    is_end = {}
+    for node in reversed(range(growth.n_nodes)):
+        children = [growth.left[node], growth.right[node]]
+        if children[0] < 0:
+            is_end[node] = True
+            continue
+        for child in children:
+            is_end[child] = is_end[child] or boxes[child].n_rows < least
+        sparser, denser = sorted(boxes[child].density for child in children)
+        is_end[node] = all(is_end[child] for child in children) and (
+            sparser > min_rd or denser < 1.0
+        )
+    ends, todo = set(), [0]
+    while todo:
+        node = todo.pop()
+        if is_end[node]:
+            ends.add(node)
+        else:
+            todo += [growth.left[node], growth.right[node]]
+    return ends
+
+
+def _labels(points, boxes, rows_of):
+    """Labels of the leaves: dense ones joined, sparse ones to the nearest cluster."""
+    full = sorted(node for node in rows_of if len(rows_of[node]))
+    dense = [node for node in full if boxes[node].density >= 1.0] or full
+    statistics = {node: deviance(points, rows_of[node]) for node in full}
+    group, joint = joined([statistics[node] for node in dense], len(points.positions))
+    group = dict(zip(dense, group, strict=True))
+    sparse = sorted(set(rows_of) - set(dense))
+    if sparse:
+        middle = [
+            statistics[node][1] if node in statistics else (boxes[node].low + boxes[node].high) / 2
+            for node in sparse
+        ]
+        nearest = cdist(middle, [mean for _, mean, _ in joint]).argmin(axis=1)
+        group |= dict(zip(sparse, nearest, strict=True))
+    return numbered(points, rows_of, group)

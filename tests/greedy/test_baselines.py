@@ -1,0 +1,317 @@
+"""KDTree, CUBT and CLTree: cuts against plain searches, pruning, joining, and numbers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.datasets import load_iris, make_blobs
+
+from greedy import build_cltree, build_cubt, build_kdtree
+from greedy.cuts.unlabelled import Region, density_cut
+from greedy.methods.baselines.cltree import CutDensity
+from greedy.methods.baselines.cubt import CutDeviance, DevianceLeaf, dissimilarity
+from greedy.methods.baselines.leaves import deviance, joined
+from greedy.methods.matching import matched_labels, matched_numbers
+from greedy.points import Points
+
+SMALL = {"max_examples": 60, "deadline": None}
+BUILDERS = [build_kdtree, build_cubt, build_cltree]
+
+
+@st.composite
+def tables(draw):
+    """Few rows with whole coordinates (ties, duplicates, zeros, negative ones) and weights."""
+    n, d = draw(st.integers(2, 12)), draw(st.integers(1, 3))
+    X = draw(hnp.arrays(np.float64, (n, d), elements=st.integers(-3, 3)))
+    return X, draw(hnp.arrays(np.int64, n, elements=st.integers(0, 3)).filter(np.any))
+
+
+def points_of(X, weight):
+    return Points.of(X, np.zeros((1, X.shape[1])), sample_weight=weight)
+
+
+def spread(X, weight):
+    mean = np.average(X, axis=0, weights=weight)
+    return float(weight @ ((X - mean) ** 2).sum(axis=1))
+
+
+# ---------------------------------------------------------------- CUBT
+
+
+@settings(**SMALL)
+@given(tables())
+def test_deviance_cuts_are_the_best(table):
+    X, weight = table
+    X, weight = X[weight > 0], weight[weight > 0].astype(float)
+    whole, best = spread(X, weight), {}
+    for f in range(X.shape[1]):
+        for threshold in np.unique(X[:, f])[:-1]:
+            left = X[:, f] <= threshold
+            parts = sum(spread(X[s], weight[s]) for s in (left, ~left))
+            best[f, threshold] = whole - parts
+    for form in (X, sp.csr_matrix(X)):
+        points = points_of(form, weight)
+        rule = CutDeviance.of(points, 0, 0.0)
+        cut = rule.search(DevianceLeaf.of(points, points.rows)) if whole > 0 else None
+        if cut is None:
+            assert max(best.values(), default=0) < 1e-9
+            continue
+        most = max(best.values())
+        assert cut.gain == pytest.approx(most)
+        first = min(key for key, gain in best.items() if gain > most - 1e-10 * whole)
+        assert (cut.feature, cut.threshold) == first
+
+
+def test_cubt_stops_where_it_is_told_to():
+    X = make_blobs(300, centers=6, random_state=0)[0]
+    centers = X[:3]
+    assert build_cubt(X, centers, max_leaves=1).n_leaves == 1
+    assert build_cubt(X, centers, max_leaves=4).n_leaves == 4
+    assert build_cubt(X, centers, max_leaves=300, min_dist=1e9).n_leaves == 1
+    total = spread(X, np.ones(len(X)))
+    tree = build_cubt(X, centers, max_leaves=300, min_dev=0.02, midpoints=False)
+    leaf = tree.apply(X)
+    rows = {node: np.isin(leaf, _below(tree, node)) for node in range(tree.n_nodes)}
+    for node in tree.decision_nodes:
+        parts = [rows[child] for child in (tree.children_left[node], tree.children_right[node])]
+        saved = spread(X[rows[node]], np.ones(rows[node].sum()))
+        saved -= sum(spread(X[part], np.ones(part.sum())) for part in parts)
+        assert saved >= 0.02 * total * (1 - 1e-9)
+    coarse = build_cubt(X, centers, max_leaves=300, min_size=150)
+    assert coarse.n_leaves < build_cubt(X, centers, max_leaves=300, min_size=20).n_leaves
+
+
+def _below(tree, node):
+    if tree.children_left[node] < 0:
+        return [node]
+    sides = tree.children_left[node], tree.children_right[node]
+    return [leaf for side in sides for leaf in _below(tree, side)]
+
+
+def test_dissimilarity_is_the_mean_of_the_smallest_distances():
+    X = np.array([[0.0], [1.0], [4.0], [6.0], [9.0]])
+    left, right = np.array([0, 1]), np.array([2, 3, 4])
+    points = points_of(X, None)
+    assert dissimilarity(points, left, right, 1.0) == (3 + 5 + 8) / 3
+    assert dissimilarity(points, left, right, 0.5) == pytest.approx((3 + 0.5 * 5) / 1.5)
+    weighted = points_of(X, [1, 1, 2, 1, 1])
+    assert dissimilarity(weighted, left, right, 0.5) == 3.0
+    assert dissimilarity(weighted, left, right, 1.0) == (2 * 3 + 5 + 8) / 4
+
+
+@settings(**SMALL)
+@given(tables(), st.integers(1, 4))
+def test_joins_lose_the_least_deviance(table, n_clusters):
+    X, weight = table
+    X, weight = X[weight > 0], weight[weight > 0].astype(float)
+    points = points_of(X, weight)
+    members = [[row] for row in range(len(X))]
+    group, statistics = joined([deviance(points, np.array(m)) for m in members], n_clusters)
+    assert len(statistics) == min(n_clusters, len(X)) == len(set(group))
+    for g, found in enumerate(statistics):
+        expected = deviance(points, np.flatnonzero(group == g))
+        np.testing.assert_allclose(np.hstack(found), np.hstack(expected), atol=1e-9)
+    if len(X) == n_clusters + 1:  # one join: the least of all
+        lost = min(spread(X[[a, b]], weight[[a, b]]) for a in range(len(X)) for b in range(a))
+        assert sum(found[2] for found in statistics) == pytest.approx(lost)
+
+
+# ---------------------------------------------------------------- CLTree
+
+
+def bits(y, n):
+    total = y + n
+    return sum(-p * np.log2(p / total) for p in (y, n) if p > 0)
+
+
+def plain_cut(x, w, low, high, density):
+    """The best (place, whether rows at it go right) of a part, from rows; None if no gain."""
+    inside = (high - low) * density
+    best = None
+    for value in np.unique(x):
+        for goes_right in (True, False):
+            left = x < value if goes_right else x <= value
+            if (value == low and not left.any()) or (value == high and left.all()):
+                continue
+            y, n = w[left].sum(), (value - low) * density
+            gain = bits(w.sum(), inside) - bits(y, n) - bits(w.sum() - y, inside - n)
+            if gain > 1e-12 * (w.sum() + inside) and (best is None or gain > best[0] * (1 + 1e-12)):
+                best = (gain, value, goes_right)
+    return best and best[1:]
+
+
+def halves(part, cut):
+    x, w, low, high = part
+    left = x < cut[0] if cut[1] else x <= cut[0]
+    return (x[left], w[left], low, cut[0]), (x[~left], w[~left], cut[0], high)
+
+
+def plain_look_ahead(x, w, low, high, density):
+    """evaluateCuts for one feature, word by word: (density beside the cut, cut)."""
+
+    def relative(part):
+        return part[1].sum() / ((part[3] - part[2]) * density) if part[3] > part[2] else np.inf
+
+    def cut_of(part):
+        return plain_cut(*part, density)
+
+    first = cut_of((x, w, low, high))
+    if first is None:
+        return None
+    left, right = halves((x, w, low, high), first)
+    is_left = relative(left) <= relative(right)
+    sparse = left if is_left else right
+    second = cut_of(sparse)
+    if second is None:
+        return relative(sparse), first
+    parts = halves(sparse, second)
+    outer, between = parts if is_left else parts[::-1]
+    if relative(between) > relative(outer):
+        return relative(outer), second
+    third = cut_of(between)
+    if third is None:
+        return relative(between), second
+    return min(relative(part) for part in halves(between, third)), third
+
+
+@settings(**SMALL)
+@given(tables(), st.floats(1.0, 4.0))
+def test_density_cuts_look_ahead_as_the_paper_says(table, times):
+    X, weight = table
+    for form in (X, sp.csr_matrix(X)):
+        points = points_of(form, weight)
+        rule = CutDensity.of(points, 0.0)
+        box = rule.root()
+        scale = rule.mass[points.rows].sum() / weight.sum()
+        n_uniform = times * box.n_rows
+        region = Region(box.rows, rule.mass, box.low, box.high, float(n_uniform))
+        got = points.best_cut(density_cut, points.slot(points.rows), region)
+        expected = []
+        kept = weight > 0
+        for f in range(X.shape[1]):
+            x, w = X[kept, f], weight[kept] * scale
+            if x.min() < x.max():
+                length = x.max() - x.min()
+                found = plain_look_ahead(x, w, x.min(), x.max(), n_uniform / length)
+                if found is not None:
+                    at, goes_right = found[1]
+                    threshold = np.nextafter(at, -np.inf) if goes_right else at
+                    expected.append((np.float32(found[0]), f, threshold))
+        if not expected:
+            assert got is None
+            continue
+        least = min(expected)[0]
+        assert got[0] == pytest.approx(least, rel=1e-6)
+        near = [cut[1:] for cut in expected if cut[0] == pytest.approx(least, rel=1e-6)]
+        assert (got[1], got[2]) in near
+
+
+def test_cltree_finds_dense_regions_among_sparse_rows():
+    rng = np.random.default_rng(0)
+    dense = [rng.uniform(0, 1, (200, 2)) + at for at in ([0, 0], [8, 8], [0, 8])]
+    X = np.concatenate([*dense, rng.uniform(0, 9, (12, 2))])
+    labels = np.repeat([0, 1, 2], 200)
+    centers = np.array([part.mean(axis=0) for part in dense])
+    tree = build_cltree(X, centers)
+    assert (tree.predict(X)[:600] == labels).mean() > 0.95
+    order = [2, 0, 1]  # the reference gives the numbers
+    again = build_cltree(X, centers[order])
+    np.testing.assert_array_equal(np.array(order)[again.predict(X)], tree.predict(X))
+
+
+def test_cltree_prunes():
+    X = load_iris().data
+    sizes = [build_cltree(X, X[:3], min_rd=r).n_leaves for r in (100.0, 1.0, 0.1, 0.0)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0]
+    few = build_cltree(X, X[:3], min_y=0.5, min_rd=100.0)
+    assert few.n_leaves < sizes[0]
+    assert build_cltree(X, X[:3], min_split=1.0, min_y=0.0, min_rd=100.0).n_leaves > 1
+
+
+# ---------------------------------------------------------------- KDTree
+
+
+@settings(**SMALL)
+@given(tables())
+def test_kd_cuts_are_medians_of_the_widest_feature(table):
+    X, weight = table
+    tree = build_kdtree(X, X[:2], max_leaves=2, sample_weight=weight, midpoints=False)
+    X, weight = X[weight > 0], weight[weight > 0]
+    if len(np.unique(X, axis=0)) == 1:
+        assert tree.n_leaves == 1
+        return
+    mean = np.average(X, axis=0, weights=weight)
+    variance = np.round(np.average((X - mean) ** 2, axis=0, weights=weight), 9)
+    feature = int(variance.argmax())
+    values = np.unique(X[:, feature])[:-1]
+    uneven = [abs(2 * weight[X[:, feature] <= v].sum() - weight.sum()) for v in values]
+    assert tree.split(0)[0].tolist() == [feature]
+    assert tree.threshold[0] == values[int(np.argmin(uneven))]
+
+
+def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_reference):
+    centers = digits_reference.cluster_centers_
+    tree = build_kdtree(digits, centers, max_leaves=16)
+    assert tree.n_leaves == 16
+    leaf = tree.apply(digits)
+    for node in tree.leaves:
+        rows = digits[leaf == node]
+        costs = ((rows[:, None] - centers) ** 2).sum(axis=(0, 2))
+        assert costs[tree.leaf_label[node]] == pytest.approx(costs.min())
+    balanced = build_kdtree(np.arange(64.0)[:, None], np.arange(2.0)[:, None], max_leaves=8)
+    assert set(balanced.depth[balanced.leaves]) == {3}
+
+
+# ---------------------------------------------------------------- what all share
+
+
+@pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
+def test_forms_weights_and_threads_give_the_same_tree(build, rng):
+    X = np.round(rng.normal(size=(90, 4)), 1)
+    centers = X[:4]
+    tree = build(X, centers)
+    for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X[:, ::-1][:, ::-1]):
+        assert build(form, centers) == tree
+    for n_jobs in (2, -1):
+        assert build(X, centers, n_jobs=n_jobs) == tree
+    weight = rng.integers(0, 3, len(X))
+    weighted = build(X, centers, sample_weight=weight)
+    repeated = build(np.repeat(X, weight, axis=0), centers)
+    np.testing.assert_array_equal(weighted.predict(X[weight > 0]), repeated.predict(X[weight > 0]))
+    narrow = X.astype(np.float32)
+    assert build(narrow, centers) == build(narrow.astype(np.float64), centers)
+
+
+@pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
+def test_degenerate_rows_make_valid_trees(build):
+    for X in (np.zeros((1, 2)), np.ones((9, 2)), np.zeros((9, 1))):
+        tree = build(X, X[:1])
+        assert tree.n_leaves == 1
+        assert tree.predict(X).tolist() == [0] * len(X)
+    two = np.repeat([[0.0, 5.0], [1.0, 5.0]], 20, axis=0)
+    assert len(set(build(two, two[[0, 0, 30]]).predict(two))) == 2
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@given(st.integers(1, 5), st.data())
+def test_matching_is_the_best_permutation(k, data):
+    pairs = data.draw(hnp.arrays(np.int64, (12, 2), elements=st.integers(0, k - 1)))
+    weight = data.draw(hnp.arrays(np.int64, 12, elements=st.integers(0, 3)))
+    labels, free = pairs.T
+    number = matched_numbers(labels, free, k, weight)
+    assert sorted(number) == list(range(k))
+    agreed = weight[matched_labels(labels, free, k, weight) == free].sum()
+    for swap in range(k):
+        other = number.copy()
+        other[[0, swap]] = other[[swap, 0]]
+        assert weight[other[labels] == free].sum() <= agreed
+
+
+def test_labels_out_of_range_are_refused():
+    with pytest.raises(ValueError, match=r"must lie in 0\.\.1"):
+        matched_labels([0, 2], [0, 1], 2)

@@ -1,0 +1,241 @@
+"""Random cuts: where they fall, what they cost, how many leaves they make, and their bounds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.stats import chisquare, kstest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+
+from greedy import RandomCuts, build_random_cuts
+from greedy.bounds import bound
+from greedy.cuts.random import blank_tree, draw_tree, tree_costs
+from greedy.methods.random_cuts import RULES, cut_space
+
+RULES_OF = [(objective, name) for name, rule in RULES.items() for objective in rule.objectives]
+
+
+def draws(centers, rule, objective, n=4000, delta=None):
+    """First cuts of many trees: features and thresholds."""
+    space = cut_space(np.asarray(centers, dtype=float), rule, objective, delta)
+    rng, found = np.random.default_rng(0), []
+    for _ in range(n):
+        tree = blank_tree(space.max_leaves)
+        draw_tree(space, rng.random(space.max_leaves - 1), tree)
+        found.append((tree.feature[0], tree.threshold[0]))
+    return np.array(found)
+
+
+def distances(X, centers, objective):
+    gaps = np.abs(X[:, None, :] - centers)
+    return gaps.sum(axis=2) if objective == "kmedians" else (gaps**2).sum(axis=2)
+
+
+CENTERS = [[0.0, 0.0, 5.0], [1.0, 2.0, 5.0], [4.0, 3.0, 5.0]]
+
+
+@pytest.mark.parametrize("rule", ["random-coordinate", "gamlath", "makarychev-shan", "esfandiari"])
+def test_cuts_of_kmedians_are_uniform(rule):
+    found = draws(CENTERS, rule, "kmedians")
+    feature, threshold = found.T
+    counts = np.bincount(feature.astype(int), minlength=3)
+    assert counts[2] == 0  # nothing to part there
+    assert chisquare(counts[:2], np.array([4, 3]) / 7 * len(found)).pvalue > 1e-3
+    for f, extent in ((0, 4.0), (1, 3.0)):
+        assert kstest(threshold[feature == f] / extent, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("rule", ["gamlath", "makarychev-shan"])
+def test_cuts_of_kmeans_prefer_wide_gaps_and_their_middle(rule):
+    found = draws(CENTERS, rule, "kmeans")
+    feature, threshold = found.T
+    gaps = [(0, 0, 1), (0, 1, 4), (1, 0, 2), (1, 2, 3)]
+    inside = [(feature == f) & (threshold >= a) & (threshold < b) for f, a, b in gaps]
+    squares = np.array([(b - a) ** 2 for _, a, b in gaps])
+    counts = np.array([each.sum() for each in inside])
+    assert counts.sum() == len(found)
+    assert chisquare(counts, squares / squares.sum() * len(found)).pvalue > 1e-3
+    for (_, a, b), each in zip(gaps, inside, strict=True):
+        # The density 4 min(s, 1 - s) is that of the mean of two uniform numbers.
+        assert kstest((threshold[each] - a) / (b - a), "triang", args=(0.5,)).pvalue > 1e-3
+
+
+def test_bicriteria_cuts_have_uniform_squares_of_their_distance_to_the_median():
+    found = draws(CENTERS, "bicriteria", "kmeans", delta=0.5)
+    feature, threshold = found.T
+    away = threshold - np.array([1.0, 2.0, 5.0])[feature.astype(int)]
+    squares = np.array([9.0, 1.0, 4.0, 1.0])  # sides: feature 0 above and below, feature 1
+    sides = [(feature == f) & (np.sign(away) == s) for f, s in ((0, 1), (0, -1), (1, -1), (1, 1))]
+    counts = [side.sum() for side in sides]
+    assert chisquare(counts, squares / squares.sum() * len(found)).pvalue > 1e-3
+    for side, most in zip(sides, squares, strict=True):
+        # Cuts in the band of the outermost centres are not made: 1 / 384 of the distance.
+        assert kstest(away[side] ** 2 / most * (1 + 1 / 384) ** 2, "uniform").pvalue > 1e-3
+
+
+def test_centers_that_are_near_are_parted_last():
+    near = [[0.0, 0.0], [1e-4, 0.01], [5.0, 1.0], [9.0, 4.0]]
+    found = draws(near, "makarychev-shan", "kmedians")
+    feature, threshold = found.T
+    assert not ((feature == 0) & (threshold < 1e-4)).any()
+    assert not ((feature == 1) & (threshold < 0.01)).any()
+    tree = build_random_cuts(near, near, rule="makarychev-shan", objective="kmedians", n_trees=1)
+    assert tree.n_leaves == 4
+
+
+def test_shared_cuts_are_made_in_every_leaf_that_they_part():
+    corners = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    for rule, is_shared in (("gamlath", True), ("esfandiari", False)):
+        same = [
+            len({tree.threshold[node] for node in tree.decision_nodes[1:]}) == 1
+            for tree in (
+                build_random_cuts(
+                    corners,
+                    corners,
+                    rule=rule,
+                    objective="kmedians",
+                    n_trees=1,
+                    midpoints=False,
+                    random_state=seed,
+                )
+                for seed in range(20)
+            )
+        ]
+        assert all(same) if is_shared else not any(same)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    hnp.arrays(
+        np.float64, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.integers(0, 4)
+    ),
+    st.sampled_from(RULES_OF),
+    st.integers(0, 2**20),
+)
+def test_every_center_gets_a_leaf(centers, rule, seed):
+    objective, name = rule
+    tree = build_random_cuts(
+        centers,
+        centers,
+        rule=name,
+        objective=objective,
+        n_trees=1,
+        random_state=seed,
+        midpoints=False,
+    )
+    distinct = len(np.unique(centers, axis=0))
+    assert set(tree.leaf_label[tree.leaves]) == set(
+        np.unique(centers, axis=0, return_index=True)[1].tolist()
+    )
+    most = int(1.5 * len(centers)) if name == "bicriteria" else distinct
+    assert distinct <= tree.n_leaves <= most
+    np.testing.assert_array_equal(centers[tree.predict(centers)], centers)
+
+
+def test_bicriteria_shares_centers_while_there_are_leaves():
+    """A wide band (a small share of it is what theory asks for) makes all the leaves there are."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    space = cut_space(X, "bicriteria", "kmeans", 0.25)._replace(share=0.3)
+    sizes = []
+    for seed in range(20):
+        tree = blank_tree(space.max_leaves)
+        n_nodes = draw_tree(space, np.random.default_rng(seed).random(space.max_leaves - 1), tree)
+        sizes.append((n_nodes + 1) // 2)
+    assert space.max_leaves == 50
+    assert max(sizes) == 50
+    assert min(sizes) >= 40
+
+
+@pytest.mark.parametrize(("objective", "name"), RULES_OF)
+def test_costs_are_those_of_the_trees(objective, name, rng):
+    X = np.round(rng.normal(size=(60, 3)), 1)
+    centers, weight = X[:6], rng.integers(0, 4, 60).astype(float)
+    space = cut_space(centers, name, objective)
+    numbers = rng.random((7, space.max_leaves - 1))
+    table = distances(X, centers, objective)
+    nearest, rows = table.min(axis=1), np.flatnonzero(weight)
+    terms = (table, nearest, weight, 2.0**30, np.inf)
+    costs = tree_costs(X, space, numbers, rows, 0, terms)
+    csc = sp.csc_matrix(X)
+    columns = (csc.data, csc.indices, csc.indptr)
+    np.testing.assert_array_equal(tree_costs(columns, space, numbers, rows, 60, terms), costs)
+    for cost, some in zip(costs, numbers, strict=True):
+        tree = blank_tree(space.max_leaves)
+        draw_tree(space, some, tree)
+        total = 0.0
+        for row in rows:
+            node = 0
+            while tree.feature[node] >= 0:
+                is_right = X[row, tree.feature[node]] > tree.threshold[node]
+                node = tree.left[node] + is_right
+            total += weight[row] * (table[row, tree.label[node]] - nearest[row])
+        assert cost / 2.0**30 == pytest.approx(total, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(("objective", "name"), RULES_OF)
+def test_the_best_tree_is_kept_for_any_form_of_the_rows(objective, name, rng):
+    X = load_iris().data
+    centers = KMeans(5, n_init=1, random_state=0).fit(X).cluster_centers_
+    options = {"rule": name, "objective": objective, "n_trees": 40, "random_state": 7}
+    tree = build_random_cuts(X, centers, **options)
+    for form in (sp.csr_matrix(X), np.asfortranarray(X)):
+        assert build_random_cuts(form, centers, **options) == tree
+    for n_jobs in (2, 3):
+        assert build_random_cuts(X, centers, n_jobs=n_jobs, **options) == tree
+    weight = rng.integers(0, 3, len(X))
+    weighted = build_random_cuts(X, centers, sample_weight=weight, **options)
+    assert weighted == build_random_cuts(np.repeat(X, weight, axis=0), centers, **options)
+    table = distances(X, centers, objective)
+    few = build_random_cuts(X, centers, **{**options, "n_trees": 5})
+    costs = [table[np.arange(len(X)), each.predict(X)].sum() for each in (tree, few)]
+    assert costs[0] <= costs[1]
+
+
+@pytest.mark.parametrize("k", [2, 4, 8])
+def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
+    X = np.concatenate([rng.normal(size=(150, 4)), rng.standard_cauchy((50, 4))])
+    centers = X[rng.choice(len(X), k, replace=False)]
+    table = distances(X, centers, "kmedians")
+    costs = []
+    for seed in range(200):
+        tree = build_random_cuts(
+            X, centers, objective="kmedians", n_trees=1, random_state=seed, midpoints=False
+        )
+        costs.append(table[np.arange(len(X)), tree.predict(X)].sum())
+    most = bound("random-coordinate", k, 4, objective="kmedians").value
+    assert np.mean(costs) / table.min(axis=1).sum() <= most
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"rule": "esfandiari"},
+            "'esfandiari' is not one of objective='kmeans', which are gamlath",
+        ),
+        ({"rule": "bicriteria", "objective": "kmedians"}, "which are random-coordinate, gamlath"),
+        ({"delta": 0.5}, "delta belongs to rule=\"bicriteria\", not to rule='gamlath'"),
+        ({"n_trees": 0}, "'n_trees' parameter"),
+        ({"rule": "best"}, "'rule' parameter"),
+        ({"rule": "bicriteria", "delta": 1.0}, "'delta' parameter"),
+    ],
+)
+def test_bad_parameters_get_one_sentence(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        build_random_cuts(CENTERS, CENTERS, **options)
+    with pytest.raises(ValueError, match=sentence):
+        RandomCuts(2, **options).fit(CENTERS)
+
+
+def test_seeds(digits, digits_reference):
+    options = {"reference": digits_reference, "n_trees": 20}
+    trees = [RandomCuts(10, random_state=s, **options).fit(digits).tree_ for s in (0, 0, 1)]
+    assert trees[0] == trees[1] != trees[2]
+    generator = [np.random.default_rng(3) for _ in range(2)]
+    centers = digits_reference.cluster_centers_
+    assert (
+        len({build_random_cuts(digits, centers, random_state=g).to_json() for g in generator}) == 1
+    )
