@@ -1,17 +1,21 @@
 from .estimators.baselines import CART
+from .estimators.dynamic import DPTree
 from .estimators.exkmc import ExKMC
 from .estimators.parting import IMM, ExGreedy, ExShallow
 from .estimators.search import ExShallowSearch
+from .methods.dynamic import build_dptree
 from .methods.expansion import build_exkmc
 from .methods.parting import build_exgreedy, build_exshallow, build_imm
 
 __all__ = [
     "CART",
     "IMM",
+    "DPTree",
     "ExGreedy",
     "ExKMC",
     "ExShallow",
     "ExShallowSearch",
+    "build_dptree",
     "build_exgreedy",
     "build_exkmc",
     "build_exshallow",

@@ -14,6 +14,7 @@ Ties go to the lowest feature, then to the lowest threshold.
 from .binary import binary_cut
 from .codes import code_dense, code_stored
 from .parting import expected_depth, parting_cut, prices
+from .search_trees import parted_at_edges, search_tree
 from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "expected_depth",
     "label_costs",
     "label_savings",
+    "parted_at_edges",
     "parting_cut",
     "prices",
+    "search_tree",
     "surrogate_cut",
 ]
