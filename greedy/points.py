@@ -142,16 +142,20 @@ class Points:
         slot[rows] = np.arange(len(rows))
         return slot
 
+    def column(self, rows, feature):
+        """Values of a feature for some rows: array of shape (m,)."""
+        if not sp.issparse(self.X):
+            return self.X[rows, feature]
+        data, indices, indptr = self.columns
+        stored = slice(indptr[feature], indptr[feature + 1])
+        values = np.zeros(self.X.shape[0])
+        values[indices[stored]] = data[stored]
+        return values[rows]
+
     def goes_left(self, rows, feature, threshold):
         """Mask of the rows with a value of at most `threshold`."""
-        if sp.issparse(self.X):
-            data, indices, indptr = self.columns
-            stored = slice(indptr[feature], indptr[feature + 1])
-            values = np.zeros(self.X.shape[0])
-            values[indices[stored]] = data[stored]
-            return values[rows] <= threshold
         # Compared as float64: a centre may lie between two values of float32.
-        return self.X[rows, feature] <= np.float64(threshold)
+        return self.column(rows, feature) <= np.float64(threshold)
 
     def values(self, rows):
         """Dense copy of a few rows: float64 array of shape (m, d)."""

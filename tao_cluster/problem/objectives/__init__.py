@@ -2,6 +2,7 @@
 
 from .alternating import AlternatingClustering, ByDistances
 from .base import Objective
+from .kcenter import FarthestFirst, KCenter
 from .kmeans import KMeans, cluster_means
 from .labels import Labels, encode
 from .medians import KMedians
@@ -11,6 +12,8 @@ from .spherical import SphericalKMeans
 __all__ = [
     "AlternatingClustering",
     "ByDistances",
+    "FarthestFirst",
+    "KCenter",
     "KMeans",
     "KMedians",
     "KMedoids",
