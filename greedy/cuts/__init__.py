@@ -15,6 +15,7 @@ from .binary import binary_cut
 from .codes import code_dense, code_stored
 from .parting import expected_depth, parting_cut, prices
 from .search_trees import parted_at_edges, search_tree
+from .spacing import spacing_cut
 from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "parting_cut",
     "prices",
     "search_tree",
+    "spacing_cut",
     "surrogate_cut",
 ]

@@ -7,11 +7,14 @@ from .kmeans import KMeans, cluster_means
 from .labels import Labels, encode
 from .medians import KMedians
 from .medoids import KMedoids
+from .spacing import Spacing
+from .spanning import Edges, SpannedRows
 from .spherical import SphericalKMeans
 
 __all__ = [
     "AlternatingClustering",
     "ByDistances",
+    "Edges",
     "FarthestFirst",
     "KCenter",
     "KMeans",
@@ -19,6 +22,8 @@ __all__ = [
     "KMedoids",
     "Labels",
     "Objective",
+    "Spacing",
+    "SpannedRows",
     "SphericalKMeans",
     "cluster_means",
     "encode",
