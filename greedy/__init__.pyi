@@ -1,10 +1,9 @@
+from . import datasets
 from .estimators.baselines import CART
-from .estimators.dynamic import DPTree
 from .estimators.exkmc import ExKMC
-from .estimators.kcenter import ExKCenter
-from .estimators.parting import IMM, ExGreedy, ExShallow
+from .estimators.extremes import ExKCenter, ExSingleLink
+from .estimators.parting import IMM, DPTree, ExGreedy, ExShallow
 from .estimators.search import ExShallowSearch
-from .estimators.single_link import ExSingleLink
 from .methods.dynamic import build_dptree
 from .methods.expansion import build_exkmc
 from .methods.kcenter import build_exkcenter
@@ -28,4 +27,5 @@ __all__ = [
     "build_exshallow",
     "build_exsinglelink",
     "build_imm",
+    "datasets",
 ]

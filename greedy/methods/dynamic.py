@@ -1,5 +1,6 @@
 """DPTree: a tree with a leaf a centre, from the optimal search trees of single features."""
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -190,5 +191,6 @@ class PartBySearchTrees:
 
 def _between(places):
     """Middle between each place and the next: float64 array, one shorter."""
-    pairs = zip(places[:-1], places[1:], strict=True)
-    return np.array([halfway(low, high) if low < high else low for low, high in pairs])
+    return np.array(
+        [halfway(low, high) if low < high else low for low, high in itertools.pairwise(places)]
+    )

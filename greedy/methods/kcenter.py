@@ -18,9 +18,7 @@ from .start import SHARED, finish
 REST = ("grid", "halves")
 
 
-@validate_params(
-    {**SHARED, "rest": [StrOptions(set(REST))]}, prefer_skip_nested_validation=True
-)
+@validate_params({**SHARED, "rest": [StrOptions(set(REST))]}, prefer_skip_nested_validation=True)
 def build_exkcenter(
     X,
     centers,
@@ -164,12 +162,12 @@ class CleanCuts:
         low = np.sort(self.low[leaf.clusters], axis=0)
         high = np.sort(self.high[leaf.clusters], axis=0)
         # With j boxes to the left of a cut, these end before any other begins.
-        is_clean = high[:-1] < low[1:]
+        is_clean = (high[:-1] < low[1:]).T
         if not is_clean.any():
             return None
-        n = len(leaf.clusters)
-        evenness = np.where(is_clean, np.minimum(np.arange(1, n), np.arange(n - 1, 0, -1))[:, None], 0)
-        feature, place = np.unravel_index(evenness.T.argmax(), evenness.T.shape)
+        n_left = np.arange(1, len(leaf.clusters))
+        evenness = np.minimum(n_left, n_left[::-1])
+        feature, place = divmod(np.where(is_clean, evenness, 0).argmax(), len(n_left))
         return Cut(int(feature), float(high[place, feature]), np.inf)
 
     def divide(self, leaf, cut):

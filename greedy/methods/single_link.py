@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from tao_cluster.core.matrices import check_rows, rows_of
 from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.inputs import check_embedding, fitting_weight
-from tao_cluster.problem.objectives import Edges, SpannedRows, Spacing
+from tao_cluster.problem.objectives import Edges, Spacing, SpannedRows
 
 from ..cuts import spacing_cut
 from ..growth import Cut, grow

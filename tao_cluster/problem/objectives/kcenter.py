@@ -182,7 +182,8 @@ def _single_run(objective, rows, n_clusters, first, max_iter):
     weight, n_iter = np.ones(rows.shape[0]), 0
     distances = objective.distances(rows, centers)
     cost = distances.min(axis=1).max()
-    for n_iter in range(1, max_iter + 1):
+    for _ in range(max_iter):
+        n_iter += 1
         labels = distances.argmin(axis=1)
         moved = objective.update_centers(rows, labels, weight, centers)
         distances = objective.distances(rows, moved)
