@@ -58,8 +58,10 @@ def build_dptree(
     objective : {"kmeans", "kmedians"}, default="kmeans"
         The costs that the bound is of, and whether the nearest centre is that of least Euclidean
         or of least L1 distance.
-    sample_weight, embedding, labels, n_jobs
+    sample_weight, embedding, labels
         As in :func:`greedy.build_imm`.
+    n_jobs : int, optional
+        As in :func:`greedy.build_imm`, but there is nothing to share: few features are looked at.
     midpoints : bool, default=True
         Put thresholds halfway between the values of rows and centres on their two sides; rows
         take the same paths. Else they lie halfway between two centres, as in the paper.
