@@ -138,8 +138,7 @@ def test_every_cut_leaves_the_largest_spacing(X, k, is_embedded):
     squared = cdist(space, space, "sqeuclidean")
     labels = Spacing().free_labels(SpannedRows(space), k, np.ones(len(X)))
     leaves, cuts = plain_leaves(X, squared, labels, len(set(labels)))
-    parents = [node for node in tree.decision_nodes]
-    made = sorted(parents, key=lambda node: tree.children_left[node])
+    made = sorted(tree.decision_nodes, key=lambda node: tree.children_left[node])
     assert [(int(tree.split(node)[0][0]), tree.threshold[node]) for node in made] == cuts
     np.testing.assert_array_equal(np.unique(tree.apply(X)), sorted(leaves))
     assert len(set(tree.leaf_label[tree.leaves])) == tree.n_leaves
@@ -158,7 +157,9 @@ def test_forms_of_the_input_change_nothing(X, k, data):
     for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
         assert build_exsinglelink(form, k, sample_weight=weight) == tree
     assert build_exsinglelink(X, k, sample_weight=weight, n_jobs=2) == tree
-    assert build_exsinglelink(X[weight > 0], k) == build_exsinglelink(X, k, sample_weight=weight > 0)
+    assert build_exsinglelink(X[weight > 0], k) == build_exsinglelink(
+        X, k, sample_weight=weight > 0
+    )
     plain = build_exsinglelink(X, k, sample_weight=weight, midpoints=False)
     kept = weight > 0
     np.testing.assert_array_equal(plain.predict(X[kept]), tree.predict(X[kept]))
@@ -237,11 +238,3 @@ def test_too_few_rows_get_a_sentence():
         build_exsinglelink([[0.0], [1.0]], 2, sample_weight=[1, 0])
     with pytest.raises(ValueError, match="'n_clusters' parameter of build_exsinglelink"):
         build_exsinglelink([[0.0]], 0)
-
-
-def test_scattered_rows_take_memory_for_themselves_alone():
-    """20 000 rows would have a matrix of 3.2 GB; edges and keys are what is kept."""
-    X = np.random.default_rng(0).normal(size=(3000, 2))
-    spanned = SpannedRows(X)
-    assert len(spanned.edges.squared) == 2999
-    assert spanned.edges.ends.nbytes + spanned.edges.squared.nbytes == 24 * 2999

@@ -98,7 +98,7 @@ def test_farthest_first_is_at_most_twice_the_optimum(seed):
     for first in range(5):
         alone = FarthestFirst(3, n_init=1, max_iter=0, random_state=first).fit(X)
         assert optimum <= alone.inertia_ <= 2 * optimum
-        assert all((X == center).all(axis=1).any() for center in alone.cluster_centers_)
+        assert all((center == X).all(axis=1).any() for center in alone.cluster_centers_)
         moved = FarthestFirst(3, n_init=1, random_state=first).fit(X)
         assert optimum * (1 - 1e-9) <= moved.inertia_ <= alone.inertia_
     best = FarthestFirst(3, random_state=0).fit(X)
