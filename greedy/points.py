@@ -129,6 +129,31 @@ class Points:
             n_jobs=effective_n_jobs(n_jobs),
         )
 
+    @classmethod
+    def without_centers(cls, X, labels, weight, n_jobs=None):
+        """Rows of positive weight and their clusters, for a method that knows no centres.
+
+        Parameters
+        ----------
+        X : array or canonical CSR matrix of shape (n, d)
+        labels : int64 array of shape (n,)
+        weight : float64 array of shape (n,), positive
+        n_jobs : int, optional
+        """
+        n_rows, blank = X.shape[0], np.zeros(X.shape[0])
+        return cls(
+            X=X,
+            columns=columns_of(X),
+            rows=np.arange(n_rows),
+            weight=_in_unit(weight),
+            positions=np.empty((0, X.shape[1])),
+            distances=np.empty((n_rows, 0)),
+            labels=labels,
+            nearest=blank,
+            spread=blank,
+            n_jobs=effective_n_jobs(n_jobs),
+        )
+
     @property
     def n_features(self):
         """Columns of X."""

@@ -17,6 +17,8 @@ features of a node, for baselines whose criteria have no such bounds.
 from .binary import binary_cut
 from .codes import code_dense, code_stored
 from .parting import expected_depth, parting_cut, prices
+from .search_trees import parted_at_edges, search_tree
+from .spacing import spacing_cut
 from .surrogate import N_EDGES, label_costs, label_savings, purest_cut, surrogate_cut
 
 __all__ = [
@@ -27,8 +29,11 @@ __all__ = [
     "expected_depth",
     "label_costs",
     "label_savings",
+    "parted_at_edges",
     "parting_cut",
     "prices",
     "purest_cut",
+    "search_tree",
+    "spacing_cut",
     "surrogate_cut",
 ]

@@ -56,7 +56,7 @@ def label_column(y, n_rows, classes=None):
     return codes[:, None].astype(np.float64), classes
 
 
-def _fitting_weight(sample_weight, X):
+def fitting_weight(sample_weight, X):
     """Weights of the rows of a fit, of which some are positive."""
     weight = check_sample_weight(sample_weight, X)
     if not weight.any():
@@ -102,7 +102,7 @@ class Inputs:
         """
         X = check_rows(X, "X", estimator)
         space = X if embedding is None else check_embedding(embedding, X.shape[0])
-        weight = _fitting_weight(sample_weight, X)
+        weight = fitting_weight(sample_weight, X)
         present = weight > 0
         if present.sum() < n_clusters:
             raise ValueError(
@@ -121,7 +121,7 @@ class Inputs:
             As `of`, or if y is missing, has another number of rows or no label at all.
         """
         X = check_rows(X, "X", estimator)
-        weight = _fitting_weight(sample_weight, X)
+        weight = fitting_weight(sample_weight, X)
         column, classes = label_column(y, X.shape[0])
         present = (weight > 0) & (column[:, 0] >= 0)
         if not present.any():

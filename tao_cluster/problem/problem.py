@@ -9,7 +9,7 @@ import numpy as np
 from ..core.matrices import row_blocks, rows_of
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
-from .reference import FreeClustering, cost_increase, free_clustering, nearest_center
+from .reference import FreeClustering, cost_increase, free_clustering, free_labels
 
 _ROUNDING = 1e-12
 
@@ -88,7 +88,7 @@ class Problem:
     def beside(cls, centers, X, space, weight, objective):
         """The problem of rows whose free clustering is that of the nearest of given centres."""
         data = objective.prepare(space)
-        labels = nearest_center(objective, data, centers)
+        labels = free_labels(objective, data, weight, centers)
         free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
         return cls(X, space, objective, data, weight, free)
 

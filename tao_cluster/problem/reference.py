@@ -59,6 +59,8 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     ConvergenceWarning
         If some clusters have no rows, as when X has fewer distinct rows than clusters.
     """
+    if objective.free_labels is not None:
+        return _by_labels(objective, rows, data, n_clusters, sample_weight)
     is_ours = is_to_be_fitted(reference) and not objective.explains_labels
     if is_ours and rows.shape[0] < n_clusters:
         centers = _one_row_each(objective, data, n_clusters, rows.shape)
@@ -78,6 +80,26 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
             f"features; it has centres of shape {centers.shape}."
         )
     labels = nearest_center(objective, data, centers)
+    used = _used(labels, n_clusters)
+    if is_ours and not used.all():  # numbers of our own choosing: empty clusters last
+        order = np.argsort(~used, kind="stable")
+        centers, labels = centers[order], np.argsort(order)[labels]
+    with one_thread():
+        inertia = objective.value(data, labels, sample_weight, centers)
+    return FreeClustering(labels, centers, inertia)
+
+
+def _by_labels(objective, rows, data, n_clusters, sample_weight):
+    """The free clustering of an objective that has clusters without centres."""
+    labels = objective.free_labels(data, n_clusters, sample_weight)
+    _used(labels, n_clusters)
+    blank = np.zeros((n_clusters, rows.shape[1]))
+    centers = objective.update_centers(data, labels, sample_weight, blank)
+    return FreeClustering(labels, centers, objective.value(data, labels, sample_weight, centers))
+
+
+def _used(labels, n_clusters):
+    """Which clusters have rows: bool array; a warning if some have none."""
     used = np.bincount(labels, minlength=n_clusters) > 0
     if not used.all():
         tell(
@@ -85,12 +107,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
             "rows than n_clusters.",
             ConvergenceWarning,
         )
-        if is_ours:  # numbers of our own choosing: empty clusters last
-            order = np.argsort(~used, kind="stable")
-            centers, labels = centers[order], np.argsort(order)[labels]
-    with one_thread():
-        inertia = objective.value(data, labels, sample_weight, centers)
-    return FreeClustering(labels, centers, inertia)
+    return used
 
 
 def optimal_centers(objective, data, labels, sample_weight, free):
@@ -142,6 +159,16 @@ def nearest_center(objective, data, centers):
     """Cluster of the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
     with one_thread():
         return objective.distances(data, centers).argmin(axis=1)
+
+
+def free_labels(objective, data, weight, centers):
+    """Clusters of rows beside a free clustering: those of the nearest of its centres.
+
+    Where clusters do not follow from centres, a clustering of the rows into as many.
+    """
+    if objective.free_labels is None:
+        return nearest_center(objective, data, centers)
+    return objective.free_labels(data, len(centers), weight)
 
 
 def is_to_be_fitted(reference):

@@ -164,6 +164,11 @@ def _most_leaves(parameters, kind, objective):
 def _check_parts(settings):
     """ValueError, with a sentence that names what to use, if the parts do not go together."""
     solver, name = settings.solver, name_of(settings.solver)
+    if not settings.objective.is_sum:
+        raise ValueError(
+            f"{name_of(settings.objective)} is no sum over rows, which TAOClustering needs; use "
+            "what is made for it, greedy.ExKCenter or greedy.ExSingleLink."
+        )
     if solver.split != settings.split_kind.name:
         raise ValueError(
             f"{name} solves nodes of split={solver.split!r}; for "

@@ -14,6 +14,7 @@ from greedy import build_emn, build_exgreedy, build_exkmc, build_exshallow, buil
 from greedy.cuts import expected_depth
 
 SMALL = {"max_examples": 150, "deadline": None}
+OBJECTIVES = st.sampled_from(["kmeans", "kmedians"])
 
 
 @st.composite
@@ -34,6 +35,13 @@ def problems(draw, max_rows=12, max_centers=4):
 
 def squared(X, centers):
     return ((X[:, None, :] - centers) ** 2).sum(axis=2)
+
+
+def costs_of(X, centers, objective):
+    """What a row costs under each centre: squared Euclidean, or L1 distances."""
+    if objective == "kmedians":
+        return np.abs(X[:, None, :] - centers).sum(axis=2)
+    return squared(X, centers)
 
 
 def cuts_that_part(X, rows, centers, some):
@@ -72,9 +80,9 @@ def fewer_centers(X, centers, some, feature, threshold):
     return min(n_left, len(some) - n_left)
 
 
-def check_imm(tree, X, centers, weight, divisor=None):
+def check_imm(tree, X, centers, weight, objective, divisor=None):
     """Walk down the tree: fewest mistakes at every node, the first of equal cuts."""
-    labels = squared(X, centers).argmin(axis=1)
+    labels = costs_of(X, centers, objective).argmin(axis=1)
     todo = [(0, np.arange(len(X)), np.arange(len(centers)), True)]
     while todo:
         node, rows, some, is_complete = todo.pop()
@@ -100,11 +108,11 @@ def check_imm(tree, X, centers, weight, divisor=None):
 
 
 @settings(**SMALL)
-@given(problems())
-def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
+@given(problems(), OBJECTIVES)
+def test_imm_makes_the_fewest_mistakes_at_every_node(problem, objective):
     X, centers, weight = problem
-    tree = build_imm(X, centers, sample_weight=weight, midpoints=False)
-    check_imm(tree, X, centers, weight)
+    tree = build_imm(X, centers, objective=objective, sample_weight=weight, midpoints=False)
+    check_imm(tree, X, centers, weight, objective)
     distinct = np.unique(centers, axis=0)
     assert tree.n_leaves == len(distinct)
     assert len(np.unique(tree.leaf_label[tree.leaves])) == len(distinct)
@@ -115,7 +123,7 @@ def test_imm_makes_the_fewest_mistakes_at_every_node(problem):
 def test_emn_makes_the_fewest_mistakes_for_each_parted_center(problem):
     X, centers, weight = problem
     tree = build_emn(X, centers, sample_weight=weight, midpoints=False)
-    check_imm(tree, X, centers, weight, fewer_centers)
+    check_imm(tree, X, centers, weight, "kmeans", fewer_centers)
 
 
 def test_equal_ratios_tie():
@@ -151,11 +159,11 @@ def walk(tree, X, centers):
 
 
 @settings(**SMALL)
-@given(problems())
-def test_exgreedy_induces_the_least_cost_at_every_node(problem):
+@given(problems(), OBJECTIVES)
+def test_exgreedy_induces_the_least_cost_at_every_node(problem, objective):
     X, centers, weight = problem
-    tree = build_exgreedy(X, centers, sample_weight=weight, midpoints=False)
-    distances = squared(X, centers)
+    tree = build_exgreedy(X, centers, objective=objective, sample_weight=weight, midpoints=False)
+    distances = costs_of(X, centers, objective)
     for node, rows, some, _ in walk(tree, X, centers):
         chosen = (int(tree.split(node)[0][0]), tree.threshold[node])
         costs = {
@@ -193,11 +201,12 @@ def expected_explanation(X, weight, centers, rows, some, path, feature, threshol
 
 
 @settings(**SMALL)
-@given(problems(), st.sampled_from([0.03, 0.3, 5.0]))
-def test_exshallow_minimises_price_plus_depth_at_every_node(problem, factor):
+@given(problems(), st.sampled_from([0.03, 0.3, 5.0]), OBJECTIVES)
+def test_exshallow_minimises_price_plus_depth_at_every_node(problem, factor, objective):
     X, centers, weight = problem
-    tree = build_exshallow(X, centers, depth_factor=factor, sample_weight=weight, midpoints=False)
-    distances = squared(X, centers)
+    options = {"objective": objective, "depth_factor": factor, "midpoints": False}
+    tree = build_exshallow(X, centers, sample_weight=weight, **options)
+    distances = costs_of(X, centers, objective)
     for node, rows, some, path in walk(tree, X, centers):
         current = (weight[rows] * distances[rows][:, some].min(axis=1)).sum() if len(rows) else 0
         if current == 0:  # see test_rows_on_their_centers
@@ -303,8 +312,11 @@ def test_sparse_rows_and_threads_give_the_same_tree(problem):
     for build, options in (
         (build_imm, {}),
         (build_emn, {}),
+        (build_imm, {"objective": "kmedians"}),
         (build_exgreedy, {}),
+        (build_exgreedy, {"objective": "kmedians"}),
         (build_exshallow, {}),
+        (build_exshallow, {"objective": "kmedians"}),
         (build_exkmc, {"max_leaves": 9}),
         (build_exkmc, {"max_leaves": 9, "base": "none"}),
     ):

@@ -2,20 +2,28 @@
 
 from .alternating import AlternatingClustering, ByDistances
 from .base import Objective
+from .kcenter import FarthestFirst, KCenter
 from .kmeans import KMeans, cluster_means
 from .labels import Labels, encode
 from .medians import KMedians
 from .medoids import KMedoids
+from .spacing import Spacing
+from .spanning import Edges, SpannedRows
 from .spherical import SphericalKMeans
 
 __all__ = [
     "AlternatingClustering",
     "ByDistances",
+    "Edges",
+    "FarthestFirst",
+    "KCenter",
     "KMeans",
     "KMedians",
     "KMedoids",
     "Labels",
     "Objective",
+    "Spacing",
+    "SpannedRows",
     "SphericalKMeans",
     "cluster_means",
     "encode",

@@ -15,11 +15,16 @@ class Objective(Protocol):
     trees start from them, else from such means. `explains_labels`: whether what is clustered are
     labels that `fit` is given as y; a cost is then told as a share of all weight. `geometry`: the
     objective in whose terms centres of clusters are shown, where its own are no places.
+    `is_sum`: whether E is the sum above, which trees are searched by; a method that is made for
+    the objective does without. `free_labels`: a method (data, n_clusters, weight) -> int array
+    with the clusters of the free clustering, where these do not follow from centres.
     """
 
     centers_are_means: bool = False
     explains_labels: bool = False
     geometry: Any = None
+    is_sum: bool = True
+    free_labels: Any = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

@@ -1,0 +1,304 @@
+"""Data sets that papers make to show where explainable clusterings are cheap, and where not."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
+
+_AT_LEAST = {n: [Interval(Integral, n, None, closed="left")] for n in range(1, 5)}
+_RETURN = {"return_centers": ["boolean"]}
+
+
+def _returned(X, y, centers, return_centers):
+    return (X, y, centers) if return_centers else (X, y)
+
+
+@validate_params(
+    {
+        "n_samples": _AT_LEAST[4],
+        "n_features": _AT_LEAST[3],
+        "n_flips": _AT_LEAST[1],
+        "outlier": [Interval(Real, 0, None, closed="neither")],
+        "random_state": ["random_state"],
+        **_RETURN,
+    },
+    prefer_skip_nested_validation=True,
+)
+def synthetic_one(
+    n_samples=5000,
+    n_features=1000,
+    *,
+    n_flips=2,
+    outlier=1000.0,
+    random_state=None,
+    return_centers=False,
+):
+    """Three clusters, one of them two far outliers: bad for CART, easy for IMM.
+
+    Synthetic I of Frost, Moshkovitz & Rashtchian (2020), appendix B.2. The outliers are
+    (v, 0, ..., 0) and (v, 1, ..., 1). Half of the other rows are 1 but for the first feature and
+    `n_flips` random features, where they are 0; the rest are 0 but for `n_flips` random features,
+    where they are 1. Any feature but the first parts the halves almost without fault, so that
+    CART takes one, which parts the outliers too: with three leaves one of them ends up in a half.
+    A cut of the first feature makes no mistake.
+
+    Parameters
+    ----------
+    n_samples : int >= 4, default=5000
+    n_features : int >= 3, default=1000
+    n_flips : int < n_features, default=2
+        The paper's number is not printed in the copies known to us; more flips make every
+        method's cost larger.
+    outlier : float > 0, default=1000
+        The v above.
+    random_state : int, RandomState instance or None, default=None
+    return_centers : bool, default=False
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, n_features)
+    y : int64 array of shape (n_samples,)
+        0 for the outliers, which come first, 1 and 2 for the halves.
+    centers : float64 array of shape (3, n_features), only if `return_centers`
+        Means of the clusters.
+
+    Raises
+    ------
+    ValueError
+        If `n_flips` is not below the number of features.
+
+    Examples
+    --------
+    >>> from greedy.datasets import synthetic_one
+    >>> X, y = synthetic_one(6, 5, n_flips=1, outlier=9, random_state=0)
+    >>> X[:2].tolist(), y.tolist()
+    ([[9.0, 0.0, 0.0, 0.0, 0.0], [9.0, 1.0, 1.0, 1.0, 1.0]], [0, 0, 1, 1, 2, 2])
+    """
+    if n_flips >= n_features:
+        raise ValueError(f"n_flips={n_flips} must be below n_features={n_features}.")
+    rng = check_random_state(random_state)
+    y = np.zeros(n_samples, np.int64)
+    y[2:] = 1
+    y[2 + (n_samples - 1) // 2 :] = 2
+    X = np.zeros((n_samples, n_features))
+    X[y == 1, 1:] = 1.0
+    for row in range(2, n_samples):
+        flipped = 1 + rng.choice(n_features - 1, n_flips, replace=False)
+        X[row, flipped] = 1.0 - X[row, flipped]
+    X[:2, 0] = outlier
+    X[1, 1:] = 1.0
+    centers = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    return _returned(X, y, centers, return_centers)
+
+
+@validate_params(
+    {
+        "n_clusters": _AT_LEAST[1],
+        "n_features": _AT_LEAST[1],
+        "random_state": ["random_state"],
+        **_RETURN,
+    },
+    prefer_skip_nested_validation=True,
+)
+def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_centers=False):
+    """Random codewords, each with its neighbours: every tree with k leaves costs Omega(log k).
+
+    Synthetic II of Frost, Moshkovitz & Rashtchian (2020), section 3.4, from Moshkovitz, Dasgupta,
+    Rashtchian & Frost (2020). A centre is a random row of -1 and 1; its cluster has, for every
+    feature, the centre with this feature set to 0. Every cut parts a row from each of its
+    node's centres on one of the two sides, which costs as much as a whole cluster. ExKMC with
+    O(k log k) leaves finds the clusters, its cost falling linearly (theorem 4).
+
+    Parameters
+    ----------
+    n_clusters : int >= 1, default=30
+    n_features : int >= 1, default=1000
+    random_state : int, RandomState instance or None, default=None
+    return_centers : bool, default=False
+
+    Returns
+    -------
+    X : float64 array of shape (n_clusters * n_features, n_features)
+    y : int64 array of shape (n_clusters * n_features,)
+    centers : float64 array of shape (n_clusters, n_features), only if `return_centers`
+        The codewords. The best centres of k-means lie between them and 0, by 1 / n_features.
+
+    Examples
+    --------
+    >>> from greedy.datasets import synthetic_two
+    >>> X, y = synthetic_two(2, 3, random_state=1)
+    >>> X.tolist()[:3], y.tolist()
+    ([[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, 1.0, 0.0]], [0, 0, 0, 1, 1, 1])
+    """
+    rng = check_random_state(random_state)
+    codewords = 2.0 * rng.randint(2, size=(n_clusters, n_features)) - 1
+    X = np.repeat(codewords, n_features, axis=0)
+    X[np.arange(len(X)), np.tile(np.arange(n_features), n_clusters)] = 0.0
+    y = np.repeat(np.arange(n_clusters), n_features)
+    return _returned(X, y, codewords, return_centers)
+
+
+@validate_params(
+    {
+        "n_clusters": _AT_LEAST[2],
+        "n_features": [None, *_AT_LEAST[1]],
+        "random_state": ["random_state"],
+        **_RETURN,
+    },
+    prefer_skip_nested_validation=True,
+)
+def imm_lower_bound(n_clusters=32, n_features=None, *, random_state=None, return_centers=False):
+    """The codewords of :func:`synthetic_two` in as many features as the bound needs.
+
+    Theorem 2 of Dasgupta, Frost, Moshkovitz & Rashtchian (2020): for k-means and k-medians alike
+    every threshold tree with k leaves costs Omega(log k) times the optimum, that of IMM too. Where
+    the cuts of a tree halve the centres, they part k / 2 rows from their centres a level.
+
+    Parameters
+    ----------
+    n_clusters : int >= 2, default=32
+    n_features : int >= 1, default=None
+        None is four times the number of clusters, enough for codewords that are far apart, and
+        few enough for a balanced tree to be a good one.
+    random_state, return_centers
+        As in :func:`synthetic_two`, like the return value.
+
+    Examples
+    --------
+    >>> from greedy.datasets import imm_lower_bound
+    >>> imm_lower_bound(8, random_state=0)[0].shape
+    (256, 32)
+    """
+    n_features = 4 * n_clusters if n_features is None else n_features
+    return synthetic_two(
+        n_clusters, n_features, random_state=random_state, return_centers=return_centers
+    )
+
+
+@validate_params(
+    {"n_clusters": _AT_LEAST[2], "n_samples": _AT_LEAST[4]}, prefer_skip_nested_validation=True
+)
+def spacing_lower_bound(n_clusters=4, n_samples=104):
+    """A cross-piece and far rows: spacing (n - k) / 2 - 1, but 1 for every threshold tree.
+
+    Laber & Murtinho (2021), section 5.1. With p = (n - k) / 2 one cluster is (0, i) and (i, 0)
+    for i = 0..p, the others are the single rows ((i - 1)(p - 1), p - 1) for i = 2..k. To part
+    any two rows of the first two clusters, an axis-aligned cut must part neighbours of the first.
+
+    Parameters
+    ----------
+    n_clusters : int >= 2, default=4
+    n_samples : int >= n_clusters + 4, default=104
+        n - k must be even.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, 2)
+    y : int64 array of shape (n_samples,)
+        Clusters of the largest spacing, (n_samples - n_clusters) / 2 - 1.
+
+    Raises
+    ------
+    ValueError
+        If n - k is odd or below 4.
+
+    Examples
+    --------
+    >>> from greedy.datasets import spacing_lower_bound
+    >>> spacing_lower_bound(2, 6)[0].tolist()
+    [[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [1.0, 0.0], [2.0, 0.0], [1.0, 1.0]]
+    """
+    size, odd = divmod(n_samples - n_clusters, 2)
+    if odd or size < 2:
+        raise ValueError(
+            f"n_samples - n_clusters = {n_samples - n_clusters} must be even and at least 4."
+        )
+    arm = np.arange(1.0, size + 1)
+    others = np.arange(1.0, n_clusters) * (size - 1)
+    x = np.concatenate([[0.0], np.zeros(size), arm, others])
+    height = np.concatenate([[0.0], arm, np.zeros(size), np.full(n_clusters - 1, size - 1.0)])
+    y = np.append(np.zeros(2 * size + 1, np.int64), np.arange(1, n_clusters))
+    return np.column_stack([x, height]), y
+
+
+@validate_params(
+    {
+        "n_clusters": _AT_LEAST[3],
+        "n_features": _AT_LEAST[1],
+        "period": [None, *_AT_LEAST[1]],
+        **_RETURN,
+    },
+    prefer_skip_nested_validation=True,
+)
+def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_centers=False):
+    """Centres that every cut parts from rows of theirs: bad for explainable k-center.
+
+    Laber & Murtinho (2021), section 2.1. Of b ** p <= k centres the j-th coordinate is the
+    centre's number in base b with its p digits moved round by j - 1 places, so that each coordinate
+    has the values 0..b ** p - 1 once. Around each are two rows a feature, 3 / 4 off on either side.
+    The other k - b ** p centres are single rows far away from everything. The centres cost
+    3 / 4; every threshold tree with k leaves costs at least
+    ``sqrt(d // p) * b ** (p - 1) / 4 - 3 / 8``, whatever its centres.
+
+    Parameters
+    ----------
+    n_clusters : int >= 3, default=27
+    n_features : int >= 1, default=3
+    period : int, default=None
+        The p above, at most d and log3 k. None is the paper's choice, which makes the bound
+        large: d where d <= ln k / ln ln k, else ln k / ln ln k, rounded down.
+    return_centers : bool, default=False
+
+    Returns
+    -------
+    X : float64 array of shape (k + 2 d b ** p, d)
+        First the centres, then the rows around them. The far centres are (i + 1) k ** 2 in
+        every coordinate, where the paper has k ** i, which soon is no float.
+    y : int64 array, cluster of each row
+    centers : float64 array of shape (k, d), only if `return_centers`
+
+    Raises
+    ------
+    ValueError
+        If the period is above d or log3 k.
+
+    Examples
+    --------
+    >>> from greedy.datasets import kcenter_lower_bound
+    >>> kcenter_lower_bound(27, 9, period=3)[0][14].tolist()
+    [14.0, 22.0, 16.0, 14.0, 22.0, 16.0, 14.0, 22.0, 16.0]
+    """
+    period = _period(n_clusters, n_features) if period is None else period
+    if period > n_features or 3**period > n_clusters:
+        raise ValueError(
+            f"period={period} must be at most n_features={n_features}, and 3 ** period at most "
+            f"n_clusters={n_clusters}."
+        )
+    base = 3
+    while (base + 1) ** period <= n_clusters:
+        base += 1
+    n_near = base**period
+    numbers, shifts = np.arange(n_near), [np.arange(n_near)]
+    for _ in range(period - 1):  # the last digit goes to the front
+        numbers = numbers // base + numbers % base * base ** (period - 1)
+        shifts.append(numbers)
+    near = np.column_stack([shifts[feature % period] for feature in range(n_features)])
+    far = np.arange(n_near + 1.0, n_clusters + 1)[:, None] * n_clusters**2
+    centers = np.vstack([near.astype(np.float64), np.repeat(far, n_features, axis=1)])
+    around = np.repeat(centers[:n_near], 2 * n_features, axis=0)
+    steps = np.repeat(np.eye(n_features), 2, axis=0) * np.tile([-0.75, 0.75], n_features)[:, None]
+    around += np.tile(steps, (n_near, 1))
+    y = np.append(np.arange(n_clusters), np.repeat(np.arange(n_near), 2 * n_features))
+    return _returned(np.vstack([centers, around]), y, centers, return_centers)
+
+
+def _period(n_clusters, n_features):
+    """The paper's p, with its bound p <= log3 k in whole numbers."""
+    most = n_features
+    if n_clusters > np.e:
+        ratio = np.log(n_clusters) / np.log(np.log(n_clusters)) if n_clusters > 15 else most
+        most = min(most, int(ratio))
+    while 3**most > n_clusters:
+        most -= 1
+    return max(most, 1)

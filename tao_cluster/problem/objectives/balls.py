@@ -1,0 +1,107 @@
+"""Euclidean distances to places, and the smallest ball that holds some rows."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import row_norms
+
+from ...core.matrices import row_blocks
+
+_N_NEW = 16  # rows outside a ball that are looked at together
+_ROUNDING = 1e-12
+
+
+def check_norms(X):
+    """ValueError if squared norms of rows overflow."""
+    with np.errstate(over="ignore"):
+        for part in row_blocks(X):
+            norms = row_norms(X[part].astype(np.float64, copy=False), squared=True)
+            if not np.isfinite(4 * norms.max(initial=0.0)):
+                raise ValueError("The squared norms of the rows of X overflow; rescale the data.")
+
+
+def as_dense(rows):
+    """Dense copy of a few rows: float64 array."""
+    return (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64)
+
+
+def euclidean(X, places):
+    """Euclidean distances: float64 array of shape (n, k), by differences for dense rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    places : float64 array of shape (k, d)
+    """
+    measure = euclidean_distances if sp.issparse(X) else cdist
+    out = np.empty((X.shape[0], len(places)))
+    for part in row_blocks(X):
+        out[part] = measure(X[part].astype(np.float64, copy=False), places)
+    return out
+
+
+def smallest_ball(rows):
+    """Centre of the smallest ball that holds some rows: float64 array of shape (d,).
+
+    The ball of a few rows is made larger by the rows farthest outside, until there are none;
+    every pass over the rows takes O(n d) time, and there are few.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n, d), n >= 1
+    """
+    some, radius = np.empty(0, np.intp), -np.inf
+    center = as_dense(rows[:1])[0]
+    while True:
+        distances = euclidean(rows, center[None])[:, 0]
+        farthest = np.argsort(-distances, kind="stable")[:_N_NEW]
+        outside = farthest[distances[farthest] > radius * (1 + _ROUNDING)]
+        outside = outside[~np.isin(outside, some)]
+        if len(outside) == 0:
+            return center
+        some = np.append(some, outside)
+        center, radius = _ball_of_few(as_dense(rows[some]))
+
+
+def _ball_of_few(points):
+    """Centre and radius of the smallest ball of some points, which it walks to.
+
+    Fischer, Gaertner & Kutz (2003), "Fast smallest-enclosing-ball computation in high dimensions".
+    The centre of a ball with some points on its sphere, its support, moves towards the nearest
+    place of their affine hull until another point is on the sphere; where it has arrived, a
+    point that pulls the wrong way leaves the support.
+    """
+    center = points[0]
+    support = [int(cdist(points, center[None])[:, 0].argmax())]
+    for _ in range(20 * sum(points.shape)):  # never seen to be needed; a ball that holds all anyway
+        first, spans = points[support[0]], points[support[1:]] - points[support[0]]
+        shares = np.linalg.lstsq(spans.T, center - first)[0] if len(spans) else np.empty(0)
+        way = first + shares @ spans - center
+        radius = np.linalg.norm(first - center)
+        if np.linalg.norm(way) <= _ROUNDING * radius:
+            shares = np.append(1 - shares.sum(), shares)
+            if shares.min() >= -_ROUNDING:
+                break
+            support.pop(int(shares.argmin()))
+            continue
+        step, stop = _first_on_sphere(points, support, center, way)
+        center = center + step * way
+        if stop is not None:
+            support.append(stop)
+    return center, cdist(points, center[None]).max()
+
+
+def _first_on_sphere(points, support, center, way):
+    """How far the centre moves along its way, at most 1, and the point that stops it, if any."""
+    first = points[support[0]]
+    slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
+    rate = 2 * (first - points) @ way
+    # Points of the support's hull stay on the sphere; their rate is rounding.
+    least = _ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
+    is_near = rate > least
+    is_near[support] = False
+    steps = np.full(len(points), np.inf)
+    steps[is_near] = np.maximum(slack[is_near], 0.0) / rate[is_near]
+    stop = int(steps.argmin())
+    return (float(steps[stop]), stop) if steps[stop] < 1 else (1.0, None)

@@ -1,0 +1,213 @@
+"""The data sets of the papers: shapes and seeds, and that they show what they were made for."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from greedy import (
+    CART,
+    IMM,
+    DPTree,
+    ExGreedy,
+    ExKCenter,
+    ExKMC,
+    ExShallow,
+    ExSingleLink,
+    datasets,
+)
+from greedy.datasets import (
+    imm_lower_bound,
+    kcenter_lower_bound,
+    spacing_lower_bound,
+    synthetic_one,
+    synthetic_two,
+)
+
+
+def ratio(model):
+    """Cost over that of the reference."""
+    return 1 + model.cost_increase_ / 100
+
+
+# ---------------------------------------------------------------- what they are
+
+
+@pytest.mark.parametrize("make", [synthetic_one, synthetic_two, imm_lower_bound])
+def test_seeds_make_the_data(make):
+    sizes = (40, 9) if make is synthetic_one else (4, 9)
+    X, y, centers = make(*sizes, random_state=3, return_centers=True)
+    again = make(*sizes, random_state=np.random.RandomState(3))
+    np.testing.assert_array_equal(again[0], X)
+    np.testing.assert_array_equal(again[1], y)
+    assert not np.array_equal(make(*sizes, random_state=4)[0], X)
+    assert X.dtype == np.float64
+    assert len(X) == len(y)
+    assert centers.shape == (y.max() + 1, 9)
+
+
+def test_names_are_loaded_at_first_use():
+    code = (
+        "import sys, greedy\n"
+        "assert 'numpy' not in sys.modules\n"
+        "assert greedy.datasets.spacing_lower_bound()[0].shape == (104, 2)\n"
+        "from greedy import datasets\n"
+        "assert datasets is greedy.datasets and 'numba' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+def test_synthetic_one_is_what_it_says():
+    X, y, centers = synthetic_one(401, 30, n_flips=3, random_state=0, return_centers=True)
+    np.testing.assert_array_equal(np.bincount(y), [2, 200, 199])
+    np.testing.assert_array_equal(X[:2, 0], 1000)
+    np.testing.assert_array_equal(X[:2, 1:], [[0] * 29, [1] * 29])
+    assert (X[2:, 0] == 0).all()
+    assert ((X[y == 1] == 0).sum(axis=1) == 4).all()
+    assert ((X[y == 2] == 1).sum(axis=1) == 3).all()
+    np.testing.assert_allclose(centers[1], X[y == 1].mean(axis=0))
+
+
+def test_synthetic_two_is_what_it_says():
+    X, y, centers = synthetic_two(5, 40, random_state=0, return_centers=True)
+    differs = centers[y] != X
+    assert (differs.sum(axis=1) == 1).all()
+    assert (X[differs] == 0).all()
+    for k in range(5):
+        np.testing.assert_array_equal(differs[y == k].sum(axis=0), 1)
+    assert set(np.unique(centers)) == {-1.0, 1.0}
+
+
+@pytest.mark.parametrize(("k", "d"), [(3, 1), (9, 2), (30, 3), (81, 6), (100, 40)])
+def test_kcenter_lower_bound_is_what_it_says(k, d):
+    X, y, centers = kcenter_lower_bound(k, d, return_centers=True)
+    own = cdist(X, centers)
+    assert own[np.arange(len(X)), y].max() == 0.75
+    if d > 1:  # on a line, rows 3 / 4 away are nearer to the next centre
+        np.testing.assert_array_equal(own.argmin(axis=1), y)
+    n_near = (len(X) - k) // (2 * d)
+    for column in centers[:n_near].T:  # fact 1
+        np.testing.assert_array_equal(np.sort(column), np.arange(n_near))
+    between = cdist(centers, centers)[np.triu_indices(k, 1)]
+    period, base = _period_and_base(n_near, d, k)
+    assert between.min() >= np.sqrt(d // period) * base ** (period - 1) / 2  # lemma 1
+
+
+def _period_and_base(n_near, d, k):
+    """p and b of b ** p centres; the largest p that the paper allows where there are several."""
+    for period in range(d, 0, -1):
+        base = round(n_near ** (1 / period))
+        if base**period == n_near and base >= 3 and base**period <= k < (base + 1) ** period:
+            return period, base
+    raise AssertionError
+
+
+def test_spacing_lower_bound_is_what_it_says():
+    for k, n in ((2, 6), (4, 104), (7, 31)):
+        X, y = spacing_lower_bound(k, n)
+        assert (len(X), y.max() + 1) == (n, k)
+        distances = cdist(X, X)
+        assert distances[y[:, None] != y].min() == (n - k) / 2 - 1
+        assert len(np.unique(X, axis=0)) == n
+
+
+def test_bad_sizes_get_a_sentence():
+    with pytest.raises(ValueError, match="n_flips=5 must be below n_features=5"):
+        synthetic_one(10, 5, n_flips=5)
+    with pytest.raises(ValueError, match=r"n_samples - n_clusters = 7 must be even"):
+        spacing_lower_bound(3, 10)
+    with pytest.raises(ValueError, match="period=3 must be at most n_features=2"):
+        kcenter_lower_bound(27, 2, period=3)
+    with pytest.raises(ValueError, match="'n_clusters' parameter of imm_lower_bound"):
+        imm_lower_bound(1)
+    assert "synthetic_one" in vars(datasets)
+
+
+# ---------------------------------------------------------------- what they show
+
+
+def test_synthetic_one_is_bad_for_cart_alone():
+    X, _, centers = synthetic_one(2000, 400, random_state=0, return_centers=True)
+    reference = {"reference": centers}
+    assert ratio(CART(3, max_leaves=3, random_state=0, **reference).fit(X)) > 5
+    assert ratio(IMM(3, **reference).fit(X)) < 1.2
+    assert ratio(ExKMC(3, max_leaves=6, **reference).fit(X)) < 1.01
+
+
+def check_linear_fall(n_clusters, n_features):
+    """Theorem 4: ExKMC's cost falls by about as much a leaf, to that of k-means."""
+    X, y = synthetic_two(n_clusters, n_features, random_state=0)
+    means = np.array([X[y == k].mean(axis=0) for k in range(n_clusters)])
+    most = int(3 * n_clusters * np.log2(n_clusters))
+    model = ExKMC(n_clusters, max_leaves=most, reference=means).fit(X)
+    np.testing.assert_array_equal(model.free_labels_, y)
+    surrogate = np.array([record["surrogate"] for record in model.trace_]) / model.free_inertia_
+    assert surrogate[0] > 1 + np.log2(n_clusters) / 4  # IMM's
+    assert surrogate[-1] == pytest.approx(1)
+    assert model.cost_increase_ == pytest.approx(0, abs=1e-9)
+    np.testing.assert_array_equal(model.labels_, y)
+    steps = -np.diff(surrogate)
+    # A leaf takes out a mistake, which costs about half the distance of two codewords squared.
+    mistake = 2 * n_features / (n_clusters * (n_features - 1))
+    assert np.all(steps > 0.5 * mistake)
+    leaves = np.arange(len(surrogate))
+    assert np.corrcoef(leaves, surrogate)[0, 1] < -0.98
+    return surrogate
+
+
+def test_exkmc_falls_linearly_on_synthetic_two():
+    check_linear_fall(12, 120)
+
+
+@pytest.mark.slow
+def test_exkmc_falls_linearly_on_the_paper_s_synthetic_two():
+    """30 clusters of 1000 rows in 1000 features."""
+    surrogate = check_linear_fall(30, 1000)
+    assert len(surrogate) < 3 * 30 * np.log2(30)
+
+
+@pytest.mark.slow
+def test_cart_is_bad_on_the_paper_s_synthetic_one():
+    X, _, centers = synthetic_one(random_state=0, return_centers=True)
+    reference = {"reference": centers}
+    assert ratio(CART(3, max_leaves=3, random_state=0, **reference).fit(X)) > 5
+    assert ratio(IMM(3, **reference).fit(X)) < 1.2
+
+
+@pytest.mark.parametrize(("objective", "share"), [("kmeans", 1 / 4), ("kmedians", 1 / 8)])
+def test_every_tree_with_k_leaves_pays_the_logarithm(objective, share):
+    """Codewords differ by 2 in half of the features: 2 d in squares, d in L1 distance."""
+    for k in (8, 16, 32):
+        X, _, centers = imm_lower_bound(k, random_state=0, return_centers=True)
+        for method in (IMM, ExGreedy, ExShallow, DPTree):
+            model = method(k, objective=objective, reference=centers).fit(X)
+            assert ratio(model) > 1 + share * np.log2(k), method
+
+
+@pytest.mark.parametrize("rest", ["grid", "halves"])
+def test_every_tree_pays_for_far_centres(rest):
+    """Lemma 2, whose bound grows with k ** (1 - 1 / d); and the upper bound of theorem 2."""
+    for d, sizes in ((2, (9, 36, 144)), (3, (27, 64, 125))):
+        costs = []
+        for k in sizes:
+            X, _, centers = kcenter_lower_bound(k, d, period=d, return_centers=True)
+            model = ExKCenter(k, rest=rest, reference=centers).fit(X)
+            assert model.free_inertia_ == 0.75
+            base = round(k ** (1 / d))
+            assert model.inertia_ >= base ** (d - 1) / 4 - 3 / 8
+            assert model.inertia_ <= 4 * np.sqrt(d) * k ** (1 - 1 / d) * 0.75
+            costs.append(model.inertia_)
+        order = np.log(costs[-1] / costs[0]) / np.log(sizes[-1] / sizes[0])
+        assert order > 0.8 * (1 - 1 / d)
+
+
+def test_a_far_spacing_is_lost():
+    for n in (24, 104, 404):
+        X, y = spacing_lower_bound(4, n)
+        model = ExSingleLink(4).fit(X)
+        assert model.free_spacing_ == (n - 4) / 2 - 1
+        assert model.spacing_ == 1
+        agree = model.free_labels_[:, None] == model.free_labels_
+        np.testing.assert_array_equal(agree, y[:, None] == y)

@@ -1,0 +1,249 @@
+"""DPTree: its search trees against all search trees, its tree against plain code, its bounds."""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+
+from greedy import DPTree, build_dptree
+from greedy.cuts import search_tree
+from tao_cluster.problem.objectives import AlternatingClustering, KMedians
+
+SMALL = {"max_examples": 120, "deadline": None}
+METRICS = {"kmeans": "sqeuclidean", "kmedians": "cityblock"}
+POWERS = {"kmeans": 2, "kmedians": 1}
+OBJECTIVES = st.sampled_from(sorted(POWERS))
+
+
+def every_search_tree(a, b):
+    """Yield all search trees over the cuts a..b-1, as {cut: (first, last centre of its node)}."""
+    if a == b:
+        yield {}
+        return
+    for j in range(a, b):
+        for left in every_search_tree(a, j):
+            for right in every_search_tree(j + 1, b):
+                yield {j: (a, b), **left, **right}
+
+
+def value_of(tree, places, parted, power):
+    return sum(parted[j] * (places[b] - places[a]) ** power for j, (a, b) in tree.items())
+
+
+@settings(**SMALL)
+@given(st.integers(1, 7), st.data(), st.sampled_from([1, 2]))
+def test_dynamic_programming_equals_the_best_of_all_search_trees(k, data, power):
+    """For distinct places; cuts between equal ones are not in a search tree."""
+    steps = data.draw(st.lists(st.integers(1, 5), min_size=k - 1, max_size=k - 1))
+    parted = data.draw(st.lists(st.integers(0, 6), min_size=k - 1, max_size=k - 1))
+    places = np.cumsum([0, *steps]).astype(float)
+    cost, root = search_tree(places, np.array(parted, float), power)
+    least = min(value_of(tree, places, parted, power) for tree in every_search_tree(0, k - 1))
+    assert cost[0, k - 1] == least
+    tree, todo = {}, [(0, k - 1)]
+    while todo:  # the roots make a tree of that value
+        a, b = todo.pop()
+        if a < b:
+            tree[root[a, b]] = (a, b)
+            todo += [(a, root[a, b]), (root[a, b] + 1, b)]
+    assert len(tree) == k - 1
+    assert value_of(tree, places, parted, power) == least
+
+
+def test_roots_do_not_move_with_their_range():
+    """Why Knuth's speed-up does not serve: it looks between the roots of the shorter ranges."""
+    places, parted = np.array([0.0, 1, 4, 7, 8]), np.array([1.0, 5, 5, 4])
+    cost, root = search_tree(places, parted, 1)
+    assert (root[0, 3], root[0, 4], root[1, 4]) == (1, 0, 2)
+    between = [
+        parted[j] * (places[4] - places[0]) + cost[0, j] + cost[j + 1, 4] for j in range(1, 3)
+    ]
+    assert (cost[0, 4], min(between)) == (62, 63)
+
+
+# ---------------------------------------------------------------- the tree
+
+
+@st.composite
+def problems(draw):
+    """Few rows and centres with whole coordinates: ties, duplicates, weights of 0."""
+    n, d, k = draw(st.integers(1, 12)), draw(st.integers(1, 3)), draw(st.integers(1, 5))
+    values = st.integers(0, draw(st.sampled_from([1, 3, 8])))
+    X = draw(hnp.arrays(np.float64, (n, d), elements=values))
+    centers = draw(hnp.arrays(np.float64, (k, d), elements=values))
+    weight = draw(hnp.arrays(np.int64, n, elements=st.integers(0, 3)))
+    weight[0] += 1
+    return X, centers, weight
+
+
+def plain_search_tree(X, centers, weight, labels, feature, power):
+    """Root of any range of the centres in the order of a feature: (first, last) -> threshold."""
+    order = sorted(range(len(centers)), key=lambda c: (centers[c, feature], c))
+    places = [Fraction(centers[c, feature]) for c in order]
+
+    def parted(j):
+        middle = float((places[j] + places[j + 1]) / 2)
+        return int(weight[(X[:, feature] <= middle) != (own <= middle)].sum())
+
+    own = centers[labels, feature]
+
+    @cache
+    def best(a, b):
+        options = [
+            (parted(j) * (places[b] - places[a]) ** power + best(a, j)[0] + best(j + 1, b)[0], j)
+            for j in range(a, b)
+            if places[j] < places[j + 1]
+        ]
+        return min(options, default=(0, None))
+
+    return order, places, best
+
+
+def plain_tree(X, centers, weight, objective):
+    """Algorithm 2: {centres of a node: (feature, threshold), or the label of a leaf}."""
+    labels = cdist(X, centers, METRICS[objective]).argmin(axis=1)
+    nodes, todo = {}, [tuple(range(len(centers)))]
+    while todo:
+        some = todo.pop()
+        extent = np.ptp(centers[list(some)], axis=0)
+        if extent.max() == 0:
+            nodes[some] = some[0]
+            continue
+        feature = int(extent.argmax())
+        order, places, best = plain_search_tree(
+            X, centers, weight, labels, feature, POWERS[objective]
+        )
+        ranks = [order.index(c) for c in some]
+        a, b = 0, len(centers) - 1
+        while True:  # down to the node that is the first to part them
+            j = best(a, b)[1]
+            if max(ranks) <= j:
+                b = j
+            elif min(ranks) > j:
+                a = j + 1
+            else:
+                break
+        threshold = float((places[j] + places[j + 1]) / 2)
+        nodes[some] = (feature, threshold)
+        left = tuple(c for c in some if centers[c, feature] <= threshold)
+        todo += [left, tuple(c for c in some if c not in left)]
+    return nodes
+
+
+def nodes_of(tree, centers):
+    """The same for a Tree."""
+    nodes, todo = {}, [(0, tuple(range(len(centers))))]
+    while todo:
+        node, some = todo.pop()
+        if tree.children_left[node] < 0:
+            nodes[some] = tree.leaf_label[node]
+            continue
+        (feature,), threshold = tree.split(node)[0], tree.threshold[node]
+        nodes[some] = (feature, threshold)
+        left = tuple(c for c in some if centers[c, feature] <= threshold)
+        todo.append((tree.children_left[node], left))
+        todo.append((tree.children_right[node], tuple(c for c in some if c not in left)))
+    return nodes
+
+
+@settings(**SMALL)
+@given(problems(), OBJECTIVES)
+def test_the_tree_is_that_of_the_paper(problem, objective):
+    X, centers, weight = problem
+    tree = build_dptree(X, centers, objective=objective, sample_weight=weight, midpoints=False)
+    assert nodes_of(tree, centers) == plain_tree(X, centers, weight, objective)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(), OBJECTIVES)
+def test_forms_of_the_input_change_nothing(problem, objective):
+    X, centers, weight = problem
+    X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
+    options = {"objective": objective, "sample_weight": weight}
+    tree = build_dptree(X, centers, **options)
+    forms = (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32))
+    for form in forms:
+        assert build_dptree(form, centers, **options) == tree
+    assert build_dptree(X, centers, n_jobs=2, **options) == tree
+    repeated = np.repeat(X, weight, axis=0)
+    assert build_dptree(repeated, centers, objective=objective) == tree
+    plain = build_dptree(X, centers, midpoints=False, **options)
+    present = weight > 0
+    np.testing.assert_array_equal(plain.predict(X[present]), tree.predict(X[present]))
+    labels = cdist(X, centers, METRICS[objective]).argmin(axis=1)
+    assert build_dptree(X, centers, labels=labels, **options) == tree
+
+
+@pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
+def test_the_bounds_of_the_paper_hold(objective):
+    """Theorems 3 and 4, with the reference centres; and what one search tree may cost."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n, d, k = rng.integers(20, 80), rng.integers(1, 4), rng.integers(2, 9)
+        draw = (rng.normal, rng.standard_cauchy, rng.random)[rng.integers(3)]
+        X = draw(size=(n, d))
+        centers = X[rng.choice(n, k, replace=False)]
+        distances = cdist(X, centers, METRICS[objective])
+        free = distances.min(axis=1).sum()
+        labels = build_dptree(X, centers, objective=objective).predict(X)
+        cost = distances[np.arange(n), labels].sum()
+        factor = 4 * d * np.log2(k) * (k if objective == "kmeans" else 1)
+        assert cost <= (1 + factor) * free
+        places, parted = np.sort(rng.random(k)), rng.integers(0, 9, k - 1).astype(float)
+        power = POWERS[objective]
+        bound = 2 * np.log2(k) * (np.diff(places) ** power) @ parted
+        bound *= k if power == 2 else 1
+        assert search_tree(places, parted, power)[0][0, -1] <= bound  # inequalities 5 and 16
+
+
+def test_only_features_that_cut_are_looked_at(rng):
+    """Wide data: a search tree for at most k - 1 of 3000 features, and the tree of those alone."""
+    X = rng.normal(size=(60, 3000))
+    centers = KMeans(4, n_init=1, random_state=0).fit(X).cluster_centers_
+    tree = build_dptree(X, centers)
+    used = tree.used_features
+    assert len(used) <= 3
+    labels = cdist(X, centers).argmin(axis=1)
+    small = build_dptree(X[:, used], centers[:, used], labels=labels)
+    np.testing.assert_array_equal(small.predict(X[:, used]), tree.predict(X))
+
+
+@pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
+def test_the_estimator_builds_the_tree(objective, digits):
+    X = digits[:400]
+    model = DPTree(5, objective=objective, random_state=0).fit(X)
+    built = build_dptree(X, model.free_centers_, objective=objective)
+    assert model.tree_ == built
+    center = {"kmeans": np.mean, "kmedians": np.median}[objective]
+    free = sum(
+        np.sum(np.abs(X[model.free_labels_ == k] - model.free_centers_[k]) ** POWERS[objective])
+        for k in range(5)
+    )
+    assert model.free_inertia_ == pytest.approx(free)
+    cost = sum(
+        np.sum(np.abs(rows - center(rows, axis=0)) ** POWERS[objective])
+        for rows in (X[model.labels_ == k] for k in range(5))
+    )
+    assert model.inertia_ == pytest.approx(cost)
+    if objective == "kmedians":
+        reference = AlternatingClustering(5, KMedians(), random_state=0).fit(X)
+        assert model.free_inertia_ == pytest.approx(reference.inertia_)
+
+
+def test_neighbouring_floats_are_parted():
+    low = 1.0
+    high = np.nextafter(low, 2)
+    tree = build_dptree([[low], [high]], [[low], [high]], midpoints=False)
+    np.testing.assert_array_equal(tree.predict([[low], [high]]), [0, 1])
+
+
+def test_an_unknown_objective_is_refused():
+    with pytest.raises(ValueError, match="'objective' parameter of build_dptree"):
+        build_dptree([[0.0]], [[0.0]], objective="kcenter")
