@@ -1,8 +1,10 @@
 from .estimators.baselines import CART
 from .estimators.exkmc import ExKMC
+from .estimators.kauri import Kauri
 from .estimators.parting import IMM, ExGreedy, ExShallow
 from .estimators.search import ExShallowSearch
 from .methods.expansion import build_exkmc
+from .methods.kauri import build_kauri
 from .methods.parting import build_exgreedy, build_exshallow, build_imm
 
 __all__ = [
@@ -12,8 +14,10 @@ __all__ = [
     "ExKMC",
     "ExShallow",
     "ExShallowSearch",
+    "Kauri",
     "build_exgreedy",
     "build_exkmc",
     "build_exshallow",
     "build_imm",
+    "build_kauri",
 ]

@@ -43,6 +43,8 @@ class Points:
         Distance to the nearest centre, and by how much the farthest exceeds it.
     n_jobs : int
         Threads that share the features; results are the same for any number.
+    space : array or CSR matrix of shape (n, m)
+        Where the rows are clustered: the embedding, or X, the same object.
     """
 
     X: Any
@@ -55,6 +57,7 @@ class Points:
     nearest: np.ndarray
     spread: np.ndarray
     n_jobs: int = 1
+    space: Any = None
 
     @classmethod
     def of(
@@ -127,6 +130,7 @@ class Points:
             nearest=nearest,
             spread=spread,
             n_jobs=effective_n_jobs(n_jobs),
+            space=space,
         )
 
     @property

@@ -13,18 +13,22 @@ Ties go to the lowest feature, then to the lowest threshold.
 
 from .binary import binary_cut
 from .codes import code_dense, code_stored
+from .kauri import KauriNode, kauri_cuts, side_norms
 from .parting import expected_depth, parting_cut, prices
 from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
 __all__ = [
     "N_EDGES",
+    "KauriNode",
     "binary_cut",
     "code_dense",
     "code_stored",
     "expected_depth",
+    "kauri_cuts",
     "label_costs",
     "label_savings",
     "parting_cut",
     "prices",
+    "side_norms",
     "surrogate_cut",
 ]
