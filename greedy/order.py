@@ -1,9 +1,12 @@
 """The rows of a node in the order of every feature: sorted once, then parted with the node."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+
+from tao_cluster.core.jit import jit
 
 # A gain that exceeds another by less than this share of the scale of gains is a tie: sums of the
 # same rows in another order differ in their last bits.
@@ -13,16 +16,16 @@ ROUNDING = 1e-12
 class Order(NamedTuple):
     """Entries of a node's rows, feature by feature, as kernels sweep over them.
 
-    A feature's entries up to `middle` ascend from its least value, the others descend from its
-    largest: a kernel moves rows to the left of a cut in the one part and to its right in the other.
-    Of dense X all entries ascend. Of sparse X the negative ones ascend and the positive ones
-    descend; rows between them, with the value 0, are never visited.
+    The rows with a feature's most frequent value, `rest` (0 for sparse X), have no entry. Those
+    below it ascend from the least value, up to `middle`; the others descend from the largest: a
+    kernel moves rows to the left of a cut in the one part and to its right in the other.
     """
 
     rows: np.ndarray  # (s,) int32
     values: np.ndarray  # (s,) of the data type of X
     start: np.ndarray  # (d + 1,) int64, where each feature's entries begin
     middle: np.ndarray  # (d,) int64
+    rest: np.ndarray  # (d,) float64
     n_rows: int  # of the node
 
     @classmethod
@@ -37,18 +40,17 @@ class Order(NamedTuple):
         Returns
         -------
         Order
-            12 bytes an entry (8 of float32 X): every value of dense X, the non-zeros of sparse X.
+            12 bytes an entry (8 of float32 X).
         """
-        if sp.issparse(points.X):
-            return _of_stored(points, rows)
-        n, d = len(rows), points.n_features
-        order, values = np.empty((d, n), np.int32), np.empty((d, n), points.X.dtype)
-        for feature in range(d):
-            column = points.X[rows, feature]
-            at = np.argsort(column, kind="stable")
-            order[feature], values[feature] = rows[at], column[at]
-        start = n * np.arange(d + 1)
-        return cls(order.ravel(), values.ravel(), start, start[1:], n)
+        columns = _stored if sp.issparse(points.X) else _dense
+        parts = [_sorted(*column) for column in columns(points, rows)]
+        below, above, rest = zip(*parts, strict=True)
+        size = np.array([len(values) for _, values in below])
+        start = np.concatenate([[0], np.cumsum(size + [len(values) for _, values in above])])
+        both = [part for pair in zip(below, above, strict=True) for part in pair]
+        entries, values = (np.concatenate(arrays) for arrays in zip(*both, strict=True))
+        middle = start[:-1] + size
+        return cls(entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
 
     def part(self, is_in):
         """The entries of the rows that a mask over all rows of X has."""
@@ -56,21 +58,63 @@ class Order(NamedTuple):
         before = np.concatenate([[0], np.cumsum(kept)])
         n_rows = int(np.count_nonzero(is_in))
         start, middle = before[self.start], before[self.middle]
-        return Order(self.rows[kept], self.values[kept], start, middle, n_rows)
+        return Order(self.rows[kept], self.values[kept], start, middle, self.rest, n_rows)
 
 
-def _of_stored(points, rows):
+def _dense(points, rows):
+    """Rows, their values, and the most frequent value of each feature."""
+    for feature in range(points.n_features):
+        values = points.X[rows, feature]
+        ordered = np.sort(values)
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] > ordered[:-1]]))
+        longest = np.diff(np.append(first, len(ordered))).argmax()
+        yield rows, values, ordered[first[longest]]
+
+
+def _stored(points, rows):
+    """The same for the stored values of sparse X."""
     data, indices, indptr = points.columns
-    feature = np.repeat(np.arange(points.n_features), np.diff(indptr))
     is_in = np.zeros(points.X.shape[0], bool)
     is_in[rows] = True
-    kept = np.flatnonzero(is_in[indices] & (data != 0))
-    kept = kept[np.lexsort((-np.abs(data[kept]), data[kept] > 0, feature[kept]))]
-    values, n_features = data[kept], points.n_features
-    size = np.bincount(feature[kept], minlength=n_features)
-    start = np.concatenate([[0], np.cumsum(size)])
-    middle = start[:-1] + np.bincount(feature[kept][values < 0], minlength=n_features)
-    return Order(indices[kept].astype(np.int32), values, start, middle, len(rows))
+    for begin, end in itertools.pairwise(indptr.tolist()):
+        kept = is_in[indices[begin:end]]
+        yield indices[begin:end][kept], data[begin:end][kept], 0.0
+
+
+def _sorted(rows, values, rest):
+    """Rows and values below the rest, ascending, and above it, descending; and the rest."""
+    halves = []
+    for side, sign in ((values < rest, 1), (values > rest, -1)):
+        some = values[side]
+        order = np.argsort(sign * some, kind="stable")
+        halves.append((rows[side][order], some[order]))
+    return *halves, float(rest)
+
+
+@jit
+def left_threshold(order, feature, entry):
+    """Threshold of the cut with an ascending entry and those before it on its left; NaN if none.
+
+    Parameters
+    ----------
+    order : Order
+    feature, entry : int, the entry below ``order.middle[feature]``
+    """
+    value, end = order.values[entry], order.start[feature + 1]
+    if entry + 1 < order.middle[feature]:
+        return np.float64(value) if order.values[entry + 1] > value else np.nan
+    has_others = order.n_rows > order.middle[feature] - order.start[feature]
+    return np.float64(value) if has_others or end > order.middle[feature] else np.nan
+
+
+@jit
+def right_threshold(order, feature, entry):
+    """The same with a descending entry and those before it on its right."""
+    value, end = order.values[entry], order.start[feature + 1]
+    if entry + 1 < end:
+        after = order.values[entry + 1]
+        return np.float64(after) if after < value else np.nan
+    return order.rest[feature] if order.n_rows > end - order.start[feature] else np.nan
 
 
 def first_best(gain, tolerance):

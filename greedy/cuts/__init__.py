@@ -13,7 +13,7 @@ Ties go to the lowest feature, then to the lowest threshold.
 
 from .binary import binary_cut
 from .codes import code_dense, code_stored
-from .kauri import KauriNode, kauri_cuts, side_norms
+from .kauri import KauriNode, few_valued, kauri_cuts, side_sums
 from .parting import expected_depth, parting_cut, prices
 from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
@@ -24,11 +24,12 @@ __all__ = [
     "code_dense",
     "code_stored",
     "expected_depth",
+    "few_valued",
     "kauri_cuts",
     "label_costs",
     "label_savings",
     "parting_cut",
     "prices",
-    "side_norms",
+    "side_sums",
     "surrogate_cut",
 ]

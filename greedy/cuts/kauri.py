@@ -8,7 +8,7 @@ from numba.extending import overload
 
 from tao_cluster.core.jit import jit
 
-from ..order import Order
+from ..order import Order, left_threshold, right_threshold
 
 
 class KauriNode(NamedTuple):
@@ -16,6 +16,8 @@ class KauriNode(NamedTuple):
 
     order: Order
     norms: np.ndarray  # (s,) float64, ||S||^2 of the rows on the moving side of a cut
+    kept_at: np.ndarray  # (d,) int64, where `kept` has a feature's cuts, or -1
+    kept: np.ndarray  # (cuts, K + 1) float64, S of the moving side times that of leaf and clusters
     weight: np.ndarray  # (n,) float64
     products: np.ndarray  # (n, K + 1) float64, rows times S of their leaf, then of each cluster
     own: int  # cluster of the leaf
@@ -91,47 +93,58 @@ def _overload_clear(space, rows, total):
 
 
 @jit
-def side_norms(space, n_columns, order, weight, lo, hi, out):
-    """Squared norms of the sums of the rows on the moving side of every cut of features lo..hi-1.
+def _threshold(order, feature, part, entry):
+    if part == 0:
+        return left_threshold(order, feature, entry)
+    return right_threshold(order, feature, entry)
+
+
+@jit
+def few_valued(order, n_columns):
+    """Where the sums of the cuts of each feature are kept, and how many are: int64 (d,), int.
+
+    -1 for features with so many cuts that to keep their sums takes more than to make them anew.
+    """
+    at, n_kept = np.full(order.middle.shape[0], -1), 0
+    for f in range(at.shape[0]):
+        parts, n_cuts = (order.start[f], order.middle[f], order.start[f + 1]), 0
+        for p in range(2):
+            for e in range(parts[p], parts[p + 1]):
+                n_cuts += 0 if np.isnan(_threshold(order, f, p, e)) else 1
+        if n_cuts * n_columns <= parts[2] - parts[0]:
+            at[f], n_kept = n_kept, n_kept + n_cuts
+    return at, n_kept
+
+
+@jit
+def side_sums(space, order, weight, lo, hi, norms, kept_at, kept):
+    """Sums of the rows on the moving side of every cut of features lo..hi-1.
 
     Parameters
     ----------
     space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
-    n_columns : int, m
     order : greedy.order.Order
     weight : float64 array of shape (n,)
     lo, hi : int
-    out : float64 array, one an entry of `order`; those of these features are filled
+    norms : float64 array, one an entry of `order`
+        Filled: squared norms of the sums.
+    kept_at : int64 array of shape (d,), of :func:`few_valued`
+    kept : float64 array of shape (number of kept sums, m)
+        Filled: the sums of features that are in `kept_at`, in the order of their entries.
     """
-    total = np.zeros(n_columns)
+    total = np.zeros(kept.shape[1])
     for f in range(lo, hi):
-        parts = (order.start[f], order.middle[f], order.start[f + 1])
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), kept_at[f]
         for p in range(2):
             norm = 0.0
             for e in range(parts[p], parts[p + 1]):
                 row = order.rows[e]
                 norm += _add_row(space, row, weight[row], total)
-                out[e] = norm
+                norms[e] = norm
+                if at >= 0 and not np.isnan(_threshold(order, f, p, e)):
+                    kept[at] = total
+                    at += 1
             _clear(space, order.rows[parts[p] : parts[p + 1]], total)
-
-
-@jit
-def _threshold_left(order, f, e):
-    """Threshold of the cut with an ascending entry and all before it on its left; NaN if none."""
-    value, end = order.values[e], order.start[f + 1]
-    if e + 1 < order.middle[f]:
-        return np.float64(value) if order.values[e + 1] > value else np.nan
-    has_others = order.n_rows > order.middle[f] - order.start[f]
-    return np.float64(value) if has_others or end > order.middle[f] else np.nan
-
-
-@jit
-def _threshold_right(order, f, e):
-    """The same with a descending entry and all before it on its right."""
-    value, end = order.values[e], order.start[f + 1]
-    if e + 1 < end:
-        return np.float64(order.values[e + 1]) if order.values[e + 1] < value else np.nan
-    return 0.0 if order.n_rows > end - order.start[f] else np.nan
 
 
 @jit
@@ -217,25 +230,27 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
         Filled: cluster of the rows on each side. Numbers from K on are new clusters.
     """
     order, n = node.order, node.masses.shape[0]
-    inner, other_inner = np.empty(n), np.empty(n)
+    products, other = np.empty(n + 1), np.empty(n)
     for f in range(lo, hi):
         gain[f], threshold[f] = -np.inf, np.inf
-        parts = (order.start[f], order.middle[f], order.start[f + 1])
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), node.kept_at[f]
         for p in range(2):
-            mass = product = 0.0
-            inner[:] = 0.0
+            mass, products[:] = 0.0, 0.0
             for e in range(parts[p], parts[p + 1]):
                 row = order.rows[e]
-                heft, products = node.weight[row], node.products[row]
+                heft = node.weight[row]
                 mass += heft
-                product += heft * products[0]
-                for q in range(n):
-                    inner[q] += heft * products[q + 1]
-                place = _threshold_left(order, f, e) if p == 0 else _threshold_right(order, f, e)
+                if at < 0:
+                    for q in range(n + 1):
+                        products[q] += heft * node.products[row, q]
+                place = _threshold(order, f, p, e)
                 if np.isnan(place):
                     continue
+                if at >= 0:
+                    products[:] = node.kept[at]
+                    at += 1
                 found, here, there = _assignment(
-                    node, mass, node.norms[e], inner, product, other_inner
+                    node, mass, node.norms[e], products[1:], products[0], other
                 )
                 is_lower = place < threshold[f] and found > gain[f] - node.tolerance
                 if found > gain[f] + node.tolerance or is_lower:

@@ -13,7 +13,7 @@ from tao_cluster.core.threads import map_in_threads, one_thread
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import Growth
 
-from ..cuts import KauriNode, kauri_cuts, side_norms
+from ..cuts import KauriNode, few_valued, kauri_cuts, side_sums
 from ..order import ROUNDING, Order, first_best
 from ..points import Points
 from .matching import matched_numbers
@@ -119,6 +119,8 @@ class _Leaf:
     rows: np.ndarray
     order: Order
     norms: np.ndarray
+    kept_at: np.ndarray  # see greedy.cuts.side_sums
+    kept: np.ndarray
     cluster: int
     mass: float
     total: np.ndarray  # sum of the weighted rows
@@ -188,13 +190,15 @@ class _Partition:
         return matched_numbers(*terms)
 
     def _leaf(self, rows, order, cluster):
-        weight, norms = self._points.weight, np.empty(len(order.rows))
-        terms = (self._view, self._space.shape[1], order, weight)
-        self._over_features(lambda lo, hi: side_norms(*terms, lo, hi, norms))
+        weight, m = self._points.weight, self._space.shape[1]
+        kept_at, n_kept = few_valued(order, m)
+        out = (np.empty(len(order.rows)), kept_at, np.empty((n_kept, m)))
+        terms = (self._view, order, weight)
+        self._over_features(lambda lo, hi: side_sums(*terms, lo, hi, *out))
         some = self._space[rows]
         total = some.T @ weight[rows]
         self._products[rows, 0] = some @ total
-        return _Leaf(rows, order, norms, cluster, float(weight[rows].sum()), total)
+        return _Leaf(rows, order, *out, cluster, float(weight[rows].sum()), total)
 
     def _settle(self):
         """Sums of the clusters, and of all rows with those that are not as they were."""
@@ -213,6 +217,8 @@ class _Partition:
         node = KauriNode(
             order=leaf.order,
             norms=leaf.norms,
+            kept_at=leaf.kept_at,
+            kept=leaf.kept @ np.vstack([leaf.total, self._sums]).T,
             weight=self._points.weight,
             products=self._products,
             own=leaf.cluster,
