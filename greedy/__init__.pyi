@@ -6,6 +6,7 @@ from .estimators.search import ExShallowSearch
 from .methods.expansion import build_exkmc
 from .methods.kauri import build_kauri
 from .methods.parting import build_exgreedy, build_exshallow, build_imm
+from .methods.spex import build_spex
 
 __all__ = [
     "CART",
@@ -20,4 +21,5 @@ __all__ = [
     "build_exshallow",
     "build_imm",
     "build_kauri",
+    "build_spex",
 ]

@@ -1,4 +1,8 @@
-"""The rows of a node in the order of every feature: sorted once, then parted with the node."""
+"""The rows of a node in the order of every feature: sorted once, then parted with the node.
+
+Cached kernels of another file do not see an edit here; touch `cuts/kauri.py` and
+`cuts/conductance.py` after one.
+"""
 
 import itertools
 from typing import NamedTuple

@@ -13,16 +13,19 @@ Ties go to the lowest feature, then to the lowest threshold.
 
 from .binary import binary_cut
 from .codes import code_dense, code_stored
+from .conductance import GraphNode, conductance_cuts
 from .kauri import KauriNode, few_valued, kauri_cuts, side_sums
 from .parting import expected_depth, parting_cut, prices
 from .surrogate import N_EDGES, label_costs, label_savings, surrogate_cut
 
 __all__ = [
     "N_EDGES",
+    "GraphNode",
     "KauriNode",
     "binary_cut",
     "code_dense",
     "code_stored",
+    "conductance_cuts",
     "expected_depth",
     "few_valued",
     "kauri_cuts",
