@@ -3,6 +3,7 @@ from .estimators.exkmc import ExKMC
 from .estimators.kauri import Kauri
 from .estimators.parting import IMM, ExGreedy, ExShallow
 from .estimators.search import ExShallowSearch
+from .estimators.spex import SpEx
 from .methods.expansion import build_exkmc
 from .methods.kauri import build_kauri
 from .methods.parting import build_exgreedy, build_exshallow, build_imm
@@ -16,6 +17,7 @@ __all__ = [
     "ExShallow",
     "ExShallowSearch",
     "Kauri",
+    "SpEx",
     "build_exgreedy",
     "build_exkmc",
     "build_exshallow",

@@ -13,8 +13,8 @@ from ..order import Order, left_threshold, right_threshold
 class GraphNode(NamedTuple):
     """A node as :func:`conductance_cuts` reads it.
 
-    `graph` is (label, mass), where rows of one label are a clique with a_ij = w_i w_j / mass of
-    the label, loops included; or (indptr, indices, data) of the adjacency matrix A.
+    `graph` is (label, scale), where rows of one label are a clique, a_ij = w_i w_j times the scale
+    of the label, loops included; or (indptr, indices, data) of the adjacency matrix A.
     """
 
     order: Order
@@ -28,9 +28,9 @@ class GraphNode(NamedTuple):
 
 
 def _move_clique(graph, weight, row, inside, moved):
-    label, mass = graph
+    label, scale = graph
     own, heft = label[row], weight[row]
-    share = heft / mass[own]
+    share = heft * scale[own]
     here, there = share * moved[own], share * (inside[own] - moved[own] - heft)
     moved[own] += heft
     return here, there, share * heft

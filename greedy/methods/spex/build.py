@@ -15,11 +15,13 @@ from .graphs import CliqueGraph, NeighborGraph
 from .join import joined
 from .rule import CutConductance
 
+GRAPHS = {"clique", "unit-clique", "knn"}
+
 
 @validate_params(
     {
         **SHARED,
-        "graph": [StrOptions({"clique", "knn"})],
+        "graph": [StrOptions(GRAPHS)],
         "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "hyperplanes": [None, callable],
@@ -50,9 +52,11 @@ def build_spex(
 
     Parameters
     ----------
-    graph : {"clique", "knn"}, default="clique"
+    graph : {"clique", "unit-clique", "knn"}, default="clique"
         "clique": every cluster of `labels` is a clique; any clustering will do, its centres do
         not matter. A leaf has the label of most of its weight, leaves of one label are not cut.
+        Edges are 1 over the size of the cluster, as in the paper; with "unit-clique" they are 1,
+        as in the authors' program, where large clusters count more.
         "knn": a row is connected with its nearest neighbours and those whose neighbour it is;
         no clustering is needed. More than k leaves are joined to k clusters where that lowers
         the sum of conductances most (not in the paper); clusters are numbered as the free
@@ -89,8 +93,11 @@ def build_spex(
 def grow_spex(points, graph="clique", max_leaves=None, n_neighbors=20, hyperplanes=None, price=0.0):
     """Growth of :func:`build_spex`, for Points and the same options."""
     n_clusters = len(points.positions)
-    is_clique = graph == "clique"
-    graph = CliqueGraph.of(points) if is_clique else NeighborGraph.of(points, n_neighbors)
+    is_clique = graph != "knn"
+    if is_clique:
+        graph = CliqueGraph.of(points, is_even=graph == "clique")
+    else:
+        graph = NeighborGraph.of(points, n_neighbors)
     rule = CutConductance(points, graph, hyperplanes, price)
     growth, root = Growth(), rule.root()
     leaves = {growth.add(): root}

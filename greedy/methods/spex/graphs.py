@@ -12,47 +12,51 @@ from tao_cluster.core.threads import one_thread
 
 from ...cuts import GraphNode
 
+_STEPS = 30  # of a random walk
+
 
 @dataclass(frozen=True, eq=False)
 class CliqueGraph:
     """Every cluster is a clique, and clusters are not connected.
 
-    Edges are w_i w_j / W, where W is the weight of the cluster, and rows have loops, so that a
-    row's degree is its weight. In the paper they are 1 / (|C| - 1) without loops, which is
-    nearly the same; but then the tree would change with the unit of the weights.
+    Edges are w_i w_j times a scale of the cluster, and rows have loops. With the scale 1 / W,
+    where W is the weight of the cluster, a row's degree is its weight, as nearly in the paper
+    (1 / (|C| - 1) without loops, with which the tree would change with the unit of weights).
 
     Parameters
     ----------
     rows : int64 array of shape (m,), its vertices
     weight : float64 array of shape (n,)
     labels : int64 array of shape (n,)
-    mass : float64 array of shape (k,), weight of the clusters
+    scale : float64 array of shape (k,)
+    degree : float64 array of shape (n,)
     """
 
     rows: np.ndarray
     weight: np.ndarray
     labels: np.ndarray
-    mass: np.ndarray
+    scale: np.ndarray
+    degree: np.ndarray
 
     @classmethod
-    def of(cls, points):
-        """The graph of the free clustering."""
+    def of(cls, points, is_even=True):
+        """The graph of the free clustering: all rows of weight 1 have equal degrees, or edges."""
         rows, labels, weight = points.rows, points.labels, points.weight
         mass = np.bincount(labels[rows], weight[rows], len(points.positions))
-        return cls(rows, weight, labels, mass)
+        scale = 1 / np.where(is_even & (mass > 0), mass, mass.max())
+        return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
 
     def node(self, order, rows):
         """The node of some rows."""
-        inside = np.bincount(self.labels[rows], self.weight[rows], len(self.mass))
-        share = np.divide(inside, self.mass, out=np.zeros_like(inside), where=self.mass > 0)
+        inside = np.bincount(self.labels[rows], self.weight[rows], len(self.scale))
         return GraphNode(
             order=order,
-            graph=(self.labels, self.mass),
+            graph=(self.labels, self.scale),
             weight=self.weight,
-            degree=self.weight,
+            degree=self.degree,
             inside=inside,
-            inner=float(share @ inside),
-            volume=float(inside.sum()),
+            inner=float((inside * self.scale) @ inside),
+            volume=float(self.degree[rows].sum()),
         )
 
     def can_be_cut(self, node):
@@ -60,10 +64,30 @@ class CliqueGraph:
         return np.count_nonzero(node.inside) > 1
 
     def pull(self, rows, goes_right):
-        """By how much each row's edges to the right outweigh those to the left: (m,) float64."""
+        """Where the edges of rows in a node lead to.
+
+        Parameters
+        ----------
+        rows : int64 array of shape (m,), of the node
+        goes_right : bool array of shape (m,)
+
+        Returns
+        -------
+        float64 array of shape (m,)
+            By how much more of its edges within the node lead to the right. If that is so for
+            all rows or none, by how much more than of all edges.
+        """
         labels, weight = self.labels[rows], self.weight[rows]
-        signed = np.bincount(labels, np.where(goes_right, weight, -weight), len(self.mass))
-        return weight * (signed / np.where(self.mass > 0, self.mass, 1.0))[labels]
+
+        def spread(values):
+            sums = np.bincount(labels, weight * values, len(self.scale))
+            return weight * (sums * self.scale)[labels]
+
+        pull = spread(goes_right - 0.5)
+        if (pull > 0).any() and (pull < 0).any():
+            return pull
+        degree = spread(np.ones(len(rows)))
+        return spread(goes_right - degree @ goes_right / degree.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +149,20 @@ class NeighborGraph:
         return True
 
     def pull(self, rows, goes_right):
-        """See :meth:`CliqueGraph.pull`."""
-        signed = np.zeros(len(self.weight))
-        signed[rows] = np.where(goes_right, 1.0, -1.0)
-        return self.adjacency[rows] @ signed
+        """See :meth:`CliqueGraph.pull`; here after a random walk along the edges.
+
+        It is the power method for the second eigenvector of the node's graph, from the sides on:
+        sides that follow a few rows wear off.
+        """
+        A = self.adjacency[rows][:, rows]
+        degree = np.asarray(A.sum(axis=1)).ravel()
+        total = max(degree.sum(), np.finfo(float).tiny)
+        values = goes_right.astype(np.float64)
+        for _ in range(_STEPS):  # lazy ones, or sides that alternate would never settle
+            values -= degree @ values / total
+            walked = np.divide(A @ values, degree, out=np.zeros_like(values), where=degree > 0)
+            values = (values + walked) / 2
+        return A @ (values - degree @ values / total)
 
 
 def _neighbors(space, n_neighbors):
