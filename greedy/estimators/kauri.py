@@ -33,6 +33,7 @@ class Kauri(GreedyTree):
     """
 
     uses_distances = False  # its costs are between the rows of X
+    sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
         **GreedyTree._parameter_constraints,

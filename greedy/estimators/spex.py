@@ -51,6 +51,7 @@ class SpEx(GreedyTree):
     """
 
     uses_distances = False  # it asks for neighbours, or for labels alone
+    sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
         **GreedyTree._parameter_constraints,

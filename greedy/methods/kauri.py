@@ -72,7 +72,7 @@ def build_kauri(
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
-    return finish(grow_kauri(points, max_leaves), points, midpoints)
+    return finish(grow_kauri(points, max_leaves), points, midpoints, sees_centers=False)
 
 
 def grow_kauri(points, max_leaves=None):

@@ -189,16 +189,42 @@ def _value(low, high, n_left, weight, mean, spread, is_ratio):
 
 
 @jit
-def _refined(low, high, best, place, n_left, weight, mean, spread, is_ratio):
-    """Ternary search between two thresholds around a good one: (value, threshold)."""
-    for _ in range(_STEPS):
-        third = (high - low) / 3.0
+def _place(i, low, high, step, at_low, at_high):
+    """A threshold that is looked at, and how far it is from the next."""
+    if i < _GRID:
+        return low + step * i, step
+    if i < _GRID + 5:
+        return low + (i - _GRID + 1) * at_low, at_low
+    return high - (i - _GRID - 4) * at_high, at_high
+
+
+@jit
+def _best_between(low, high, n_left, weight, mean, spread, is_ratio):
+    """Best threshold between two means that follow each other: (value, threshold).
+
+    The middle, unless another one of a grid is better, or one that lies some standard deviations
+    from either mean: narrow components may have wide gaps beside them.
+    """
+    top, step = high, high / _GRID - low / _GRID
+    place, reach = low / 2.0 + high / 2.0, step
+    if not low <= place < high:
+        place = low
+    best = _value(place, place, n_left, weight, mean, spread, is_ratio)
+    for i in range(_GRID + 10):
+        other, width = _place(i, low, high, step, spread[n_left - 1], spread[n_left])
+        if low <= other < high:
+            found = _value(other, other, n_left, weight, mean, spread, is_ratio)
+            if found < best:
+                best, place, reach = found, other, min(width, step)
+    low, high = max(place - reach, low), min(place + reach, high)
+    for _ in range(_STEPS):  # ternary search around the best
+        third = high / 3.0 - low / 3.0
         a, b = low + third, high - third
         at_a = _value(a, a, n_left, weight, mean, spread, is_ratio)
         at_b = _value(b, b, n_left, weight, mean, spread, is_ratio)
-        if at_a < best:
+        if at_a < best and a < top:
             best, place = at_a, a
-        if at_b < best:
+        if at_b < best and b < top:
             best, place = at_b, b
         if at_a <= at_b:
             high = b
@@ -208,34 +234,18 @@ def _refined(low, high, best, place, n_left, weight, mean, spread, is_ratio):
 
 
 @jit
-def _best_between(low, high, n_left, weight, mean, spread, is_ratio):
-    """Best threshold between two means that follow each other: (value, threshold).
-
-    The middle, unless another is better; the ends of the grid are within spreads of the means.
-    """
-    places = np.empty(_GRID + 11)
-    for i in range(_GRID + 1):
-        places[i] = low + (high - low) * i / _GRID
-    for i in range(5):  # narrow components beside wide gaps
-        places[_GRID + 1 + 2 * i] = min(low + (1 + i) * spread[n_left - 1], high)
-        places[_GRID + 2 + 2 * i] = max(high - (1 + i) * spread[n_left], low)
-    places = np.sort(places)
-    place = low + (high - low) / 2.0
-    best, at = _value(place, place, n_left, weight, mean, spread, is_ratio), -1
-    for i in range(places.shape[0]):
-        if places[i] >= high:  # the larger mean would go left
-            break
-        found = _value(places[i], places[i], n_left, weight, mean, spread, is_ratio)
-        if found < best:
-            best, place, at = found, places[i], i
-    if at >= 0:
-        low, high = places[max(at - 1, 0)], places[min(at + 1, places.shape[0] - 1)]
-    else:
-        low, high = low + (high - low) / _GRID, high - (high - low) / _GRID
-    return _refined(low, high, best, place, n_left, weight, mean, spread, is_ratio)
+def _bounds(weights, means, spreads, is_ratio):
+    """Bounds of the values of the cuts in every gap, by features of sorted components."""
+    d, c = means.shape
+    out = np.full((d, c - 1), np.inf)
+    for f in range(d):
+        for i in range(c - 1):
+            low, high = means[f, i], means[f, i + 1]
+            if low < high:
+                out[f, i] = _value(low, high, i + 1, weights[f], means[f], spreads[f], is_ratio)
+    return out
 
 
-@jit
 def best_parting(weights, means, spreads, is_ratio):
     """Cut between the means of some components that loses least.
 
@@ -247,31 +257,27 @@ def best_parting(weights, means, spreads, is_ratio):
 
     Returns
     -------
-    (feature, threshold); feature -1 if all means are equal. Ties go to the lowest feature.
+    (feature, threshold); feature -1 if all means are equal. Ties go to the lowest feature, then to
+    the lowest gap between means.
     """
-    c, d = means.shape
-    bound = np.full((d, max(c - 1, 0)), np.inf)
-    orders = np.empty((d, c), np.int64)
-    for f in range(d):
-        orders[f] = np.argsort(means[:, f], kind="mergesort")
-        weight, mean = weights[orders[f]], means[orders[f], f]
-        spread = spreads[orders[f], f]
-        for i in range(c - 1):
-            if mean[i] < mean[i + 1]:
-                terms = (i + 1, weight, mean, spread, is_ratio)
-                bound[f, i] = _value(mean[i], mean[i + 1], *terms)
-    best, feature, threshold = np.inf, -1, np.inf
-    flat = bound.ravel()
-    for gap in np.argsort(flat, kind="mergesort"):
+    c = len(weights)
+    if c < 2:
+        return -1, np.inf
+    order = np.argsort(means, axis=0, kind="stable")
+    means, spreads = (
+        np.ascontiguousarray(np.take_along_axis(columns, order, axis=0).T)
+        for columns in (means, spreads)
+    )
+    weights = np.ascontiguousarray(weights[order.T])
+    bound = _bounds(weights, means, spreads, is_ratio)
+    best, at, threshold = np.inf, -1, np.inf
+    for gap in np.argsort(bound, axis=None, kind="stable").tolist():
+        f, i = divmod(gap, c - 1)
         slack = _TIE * abs(best) if best < np.inf else 0.0
-        if flat[gap] == np.inf or flat[gap] > best + slack:
+        if bound[f, i] == np.inf or bound[f, i] > best + slack:
             break
-        f, i = gap // (c - 1), gap % (c - 1)
-        order = orders[f]
-        mean = means[order, f]
-        terms = (i + 1, weights[order], mean, spreads[order, f], is_ratio)
-        found, place = _best_between(mean[i], mean[i + 1], *terms)
-        is_lower = f < feature or (f == feature and place < threshold)
-        if found < best - slack or (found <= best + slack and is_lower):
-            best, feature, threshold = found, f, place
-    return feature, threshold
+        terms = (i + 1, weights[f], means[f], spreads[f], is_ratio)
+        found, place = _best_between(means[f, i], means[f, i + 1], *terms)
+        if found < best - slack or (found <= best + slack and gap < at):
+            best, at, threshold = found, gap, place
+    return (at // (c - 1) if at >= 0 else -1), threshold

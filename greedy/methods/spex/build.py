@@ -87,7 +87,7 @@ def build_spex(
     """
     points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
     growth = grow_spex(points, graph, max_leaves, n_neighbors, hyperplanes, price)
-    return finish(growth, points, midpoints)
+    return finish(growth, points, midpoints, sees_centers=False)
 
 
 def grow_spex(points, graph="clique", max_leaves=None, n_neighbors=20, hyperplanes=None, price=0.0):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from tao_cluster.core.matrices import rows_of
-from tao_cluster.core.repeats import distinct_rows
+from tao_cluster.core.repeats import content_order, distinct_rows
 from tao_cluster.core.threads import one_thread
 
 from ...cuts import GraphNode
@@ -115,8 +115,9 @@ class NeighborGraph:
         if points.space is points.X:
             space = X
         some, weight, _ = distinct_rows(X, space, weight, points.n_jobs)
-        if some is not None:
-            rows, space = rows[some], space[some]
+        if some is None:  # in one order, by which ties between neighbours are broken
+            some = content_order(X, points.n_jobs)
+        rows, space = rows[some], space[some]
         n = len(points.weight)
         heft = np.zeros(n)
         heft[rows] = weight
