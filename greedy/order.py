@@ -56,13 +56,14 @@ class Order(NamedTuple):
         middle = start[:-1] + size
         return cls(entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
 
-    def part(self, is_in):
-        """The entries of the rows that a mask over all rows of X has."""
+    def part(self, rows, n_rows):
+        """The entries of some rows of a node, of `n_rows` that X has."""
+        is_in = np.zeros(n_rows, bool)
+        is_in[rows] = True
         kept = is_in[self.rows]
         before = np.concatenate([[0], np.cumsum(kept)])
-        n_rows = int(np.count_nonzero(is_in))
         start, middle = before[self.start], before[self.middle]
-        return Order(self.rows[kept], self.values[kept], start, middle, self.rest, n_rows)
+        return Order(self.rows[kept], self.values[kept], start, middle, self.rest, len(rows))
 
 
 def _dense(points, rows):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tao_cluster.core.matrices import variances
+from tao_cluster.core.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 
 from ..methods.spex import GRAPHS, grow_spex
@@ -117,17 +117,13 @@ class Hyperplanes:
 
     def __call__(self, rows, goes_right, weight):
         """Yield tests, from few weights to many; weights are priced in spreads of the features."""
-        some = self.X[rows]
-        spread = np.sqrt(variances(some))
-        features = np.flatnonzero(spread > 0)
-        if not len(features):
-            return
-        spread, weight = spread[features], weight / weight.sum()
+        some, weight = self.X[rows], weight / weight.sum()
+        spread = Scaling.of(some, weight).scale
         residual = weight * (goes_right - weight @ goes_right)
-        slope = np.abs(some.T @ residual)[features] / spread
+        steepest = float((np.abs(some.T @ residual) / spread).max())
         test = None
         for share in _STRENGTHS:
-            strength = share * float(slope.max())
-            problem = NodeProblem(rows, goes_right, weight, strength, test, features, spread)
+            strength = share * steepest
+            problem = NodeProblem(rows, goes_right, weight, strength, test, None, spread)
             test, _ = self.solver.solve(problem)
             yield test

@@ -1,6 +1,5 @@
 """Kauri: trees grown by the k-means cost itself, whose clusters form as the tree grows."""
 
-import itertools
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -9,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, validate_params
 
 from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.threads import map_in_threads, one_thread
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import Growth
 
@@ -172,12 +171,11 @@ class _Partition:
         """Replace a leaf by its two halves, each in its cluster."""
         leaf = self._leaves.pop(node)
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        clusters, is_in = (cut.left, cut.right), np.zeros(len(self._products), bool)
+        clusters = (cut.left, cut.right)
         for child, cluster, side in zip(children, clusters, (goes_left, ~goes_left), strict=True):
             rows = leaf.rows[side]
-            is_in[rows] = True
-            self._leaves[child] = self._leaf(rows, leaf.order.part(is_in), cluster)
-            is_in[rows] = False
+            order = leaf.order.part(rows, len(self._products))
+            self._leaves[child] = self._leaf(rows, order, cluster)
         self._settle()
 
     def numbers(self):
@@ -194,7 +192,7 @@ class _Partition:
         kept_at, n_kept = few_valued(order, m)
         out = (np.empty(len(order.rows)), kept_at, np.empty((n_kept, m)))
         terms = (self._view, order, weight)
-        self._over_features(lambda lo, hi: side_sums(*terms, lo, hi, *out))
+        self._points.over_features(lambda lo, hi: side_sums(*terms, lo, hi, *out))
         some = self._space[rows]
         total = some.T @ weight[rows]
         self._products[rows, 0] = some @ total
@@ -233,15 +231,8 @@ class _Partition:
         )
         d = self._points.n_features
         table = (np.empty(d), np.empty(d), np.zeros(d, np.int64), np.zeros(d, np.int64))
-        self._over_features(lambda lo, hi: kauri_cuts(node, lo, hi, *table))
+        self._points.over_features(lambda lo, hi: kauri_cuts(node, lo, hi, *table))
         return table
-
-    def _over_features(self, kernel):
-        """Run kernel(lo, hi) on parts of the features, shared by threads."""
-        n_parts = max(1, min(self._points.n_jobs, self._points.n_features))
-        bounds = np.linspace(0, self._points.n_features, n_parts + 1).astype(int).tolist()
-        parts = list(itertools.pairwise(bounds))
-        map_in_threads(lambda part: kernel(*part), parts, n_parts)
 
 
 def _shifted(points):

@@ -1,6 +1,6 @@
 """SpEx as a function, and the labels of its leaves."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -25,6 +25,7 @@ GRAPHS = {"clique", "unit-clique", "knn"}
         "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "hyperplanes": [None, callable],
+        "price": [Interval(Real, 0, None, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )

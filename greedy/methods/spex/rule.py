@@ -1,6 +1,5 @@
 """The rule of SpEx: a node's cut is that of least conductance, and so is the node to cut."""
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from tao_cluster.core.routing import kernel_view, project
-from tao_cluster.core.threads import map_in_threads
 from tao_cluster.core.tree import Split
 
 from ...cuts import GraphNode, conductance_cuts
@@ -86,13 +84,9 @@ class CutConductance:
         """See :class:`greedy.growth.Rule`; None if all rows are equal."""
         node, d = leaf.node, self.points.n_features
         kept, threshold = np.empty(d), np.empty(d)
-        bounds = np.linspace(0, d, max(1, min(self.points.n_jobs, d)) + 1).astype(int).tolist()
-        parts = list(itertools.pairwise(bounds))
-
-        def search(part):
-            conductance_cuts(node, _TOLERANCE, *part, kept, threshold)
-
-        map_in_threads(search, parts, len(parts))
+        self.points.over_features(
+            lambda lo, hi: conductance_cuts(node, _TOLERANCE, lo, hi, kept, threshold)
+        )
         feature = first_best(kept, _TOLERANCE)
         if feature is None:
             return None
@@ -146,16 +140,10 @@ class CutConductance:
 
     def divide(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
-        goes_left, is_in = (
-            self._goes_left(leaf.rows, cut.split),
-            np.zeros(len(self.graph.weight), bool),
-        )
-        parts = []
-        for rows in (leaf.rows[goes_left], leaf.rows[~goes_left]):
-            is_in[rows] = True
-            parts.append(self._leaf(rows, leaf.node.order.part(is_in)))
-            is_in[rows] = False
-        return tuple(parts)
+        goes_left = self._goes_left(leaf.rows, cut.split)
+        halves = (leaf.rows[goes_left], leaf.rows[~goes_left])
+        n = len(self.graph.weight)
+        return tuple(self._leaf(rows, leaf.node.order.part(rows, n)) for rows in halves)
 
 
 def _rise(node, kept):
