@@ -57,7 +57,7 @@ class Order(NamedTuple):
         return cls(entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
 
     def part(self, rows, n_rows):
-        """The entries of some rows of a node, of `n_rows` that X has."""
+        """The order of some rows of the node; X has `n_rows` rows."""
         is_in = np.zeros(n_rows, bool)
         is_in[rows] = True
         kept = is_in[self.rows]

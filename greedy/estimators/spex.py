@@ -39,7 +39,8 @@ class SpEx(GreedyTree):
     n_neighbors : int, default=20
         Of ``graph="knn"``.
     n_clusters, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        As in :class:`IMM`, like the attributes. A record of `history_` has a list of `features`
+        where a test has several.
 
     Examples
     --------

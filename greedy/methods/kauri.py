@@ -59,9 +59,10 @@ def build_kauri(
 
     Notes
     -----
-    A step takes O(n d k), and O(n d m) more for the leaves just made (m columns of the embedding
-    or of X; of wide data, no more than there are rows). Memory: 20 bytes a value of X (of sparse
-    X, a non-zero), and an embedding's dense copy in double precision.
+    A step takes O(n d k), less where features have few values, and O(n d m) more for the leaves
+    just made (m columns of the embedding or of X; of wide data, no more than there are rows).
+    Memory: up to 28 bytes a value of X that is not its feature's most frequent one (of sparse X,
+    a non-zero), k + 1 products a row, and a dense embedding's copy in double precision.
 
     Examples
     --------
