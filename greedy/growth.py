@@ -19,6 +19,11 @@ class Cut:
     threshold: float
     gain: float
 
+    @property
+    def split(self):
+        """The test as trees have it."""
+        return Split.of_feature(self.feature, self.threshold)
+
 
 class Rule(Protocol):
     """A method: which leaves to split, and where. A leaf is what the rule makes of it."""
@@ -34,17 +39,24 @@ class Rule(Protocol):
 
 
 def history(growth):
-    """One record a cut, in their order: node, feature, threshold, leaves after it."""
+    """One record a cut, in their order: node, feature, threshold, leaves after it.
+
+    Tests of several features have a list of `features` instead.
+    """
     cut = [node for node, split in enumerate(growth.splits) if split is not None]
     return [
         {
             "node": node,
-            "feature": int(growth.splits[node].indices[0]),
+            **_tested(growth.splits[node].indices.tolist()),
             "threshold": growth.splits[node].threshold,
             "leaves": step + 2,
         }
         for step, node in enumerate(sorted(cut, key=growth.left.__getitem__))
     ]
+
+
+def _tested(features):
+    return {"feature": features[0]} if len(features) == 1 else {"features": features}
 
 
 def grow(growth, leaves, rule, max_leaves=None, gains=None):
@@ -81,8 +93,7 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
             continue
         gains[node] = cut.gain
         parts = rule.divide(leaves.pop(node), cut)
-        split = Split.of_feature(cut.feature, cut.threshold)
-        children = growth.split(node, split, [part.label for part in parts])
+        children = growth.split(node, cut.split, [part.label for part in parts])
         for child, part in zip(children, parts, strict=True):
             leaves[child] = part
             enqueue(child)
@@ -95,7 +106,7 @@ def with_midpoints(tree, points):
 
     Parameters
     ----------
-    tree : Tree, axis-aligned
+    tree : Tree
     points : Points
 
     Returns
@@ -109,7 +120,7 @@ def with_midpoints(tree, points):
         rows, centers = rows_of.pop(node)
         split, threshold = tree.split(node), tree.threshold[node]
         values = project(view, rows, *split)
-        places = positions[centers, split[0][0]]
+        places = project(positions, centers, *split)
         everything = np.concatenate([values, places])
         below, above = everything <= threshold, everything > threshold
         if below.any() and above.any():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numba import types
 from numba.extending import overload
 from sklearn.utils.validation import check_array, column_or_1d
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from tao_cluster.core.jit import jit
 from tao_cluster.core.matrices import check_rows
 from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.threads import map_in_threads
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
 from tao_cluster.problem.objectives import KMedians, cluster_means
 
@@ -43,6 +44,8 @@ class Points:
         Distance to the nearest centre, and by how much the farthest exceeds it.
     n_jobs : int
         Threads that share the features; results are the same for any number.
+    space : array or CSR matrix of shape (n, m)
+        Where the rows are clustered: the embedding, or X, the same object.
     """
 
     X: Any
@@ -55,6 +58,7 @@ class Points:
     nearest: np.ndarray
     spread: np.ndarray
     n_jobs: int = 1
+    space: Any = None
 
     @classmethod
     def of(
@@ -127,6 +131,7 @@ class Points:
             nearest=nearest,
             spread=spread,
             n_jobs=effective_n_jobs(n_jobs),
+            space=space,
         )
 
     @classmethod
@@ -194,16 +199,15 @@ class Points:
         -------
         (value, feature, threshold) or None
         """
+        cuts = self.over_features(lambda lo, hi: search(self.columns, *arguments, lo, hi))
+        return min((cut for cut in cuts if cut[1] >= 0), default=None)
+
+    def over_features(self, kernel):
+        """Run ``kernel(lo, hi)`` on parts of the features, shared by threads: their results."""
         n_parts = max(1, min(self.n_jobs, self.n_features))
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
-        if n_parts == 1:
-            cuts = [search(self.columns, *arguments, *parts[0])]
-        else:
-            cuts = Parallel(n_jobs=n_parts, backend="threading")(
-                delayed(search)(self.columns, *arguments, lo, hi) for lo, hi in parts
-            )
-        return min((cut for cut in cuts if cut[1] >= 0), default=None)
+        return map_in_threads(lambda part: kernel(*part), parts, n_parts)
 
 
 def _check_labels(labels, n_rows, n_clusters):

@@ -73,8 +73,8 @@ class TreeClustering(
         objective = method.objective
         inputs = self._inputs(objective, X, y, sample_weight, embedding)
         method.check_data(inputs.X, inputs.weight[inputs.present])
-        reference = given_centers(self.reference, inputs.space, inputs.weight, objective)
         rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
+        reference = self._given(objective, inputs, rows)
         tested, space, scaling = rows.X, rows.space, None
         if self.standardize:
             scaling = Scaling.of(tested, rows.weight)
@@ -93,6 +93,11 @@ class TreeClustering(
             scaling=scaling,
         )
         return inputs, rows, problem
+
+    def _given(self, objective, inputs, rows):
+        """The given centres, or what the free clustering is to be found by."""
+        del rows
+        return given_centers(self.reference, inputs.space, inputs.weight, objective)
 
     def _inputs(self, objective, X, y, sample_weight, embedding):
         """The arguments of a fit, checked."""

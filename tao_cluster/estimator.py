@@ -197,8 +197,8 @@ class TAOClustering(TreeClustering):
         One record a tree that was looked at: stage ("start", "search", "direct", "relax",
         "regrow", "penalty" or "polish"), lambda, mu (inf in the direct form), cost_increase
         (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment is not the
-        tree's), kept (the best of its stage so far), seconds. Where a sample was looked at, lambda and
-        cost_increase are the sample's.
+        tree's), kept (the best of its stage so far), seconds. Where a sample was looked at, lambda
+        and cost_increase are the sample's.
     n_iter_ : int
         Number of records.
     best_lambda_ : float

@@ -10,12 +10,14 @@ have equal values, and threads that share the features give the result of one.
 
 Ties go to the lowest feature, then to the lowest threshold.
 
-Two files stand apart: `random.py` grows whole trees from random numbers, and `unlabelled.py` sorts the
-features of a node, for baselines whose criteria have no such bounds.
+Two files stand apart: `random.py` grows whole trees from random numbers, and `unlabelled.py` sorts
+the features of a node, for baselines whose criteria have no such bounds.
 """
 
 from .binary import binary_cut
 from .codes import code_dense, code_stored
+from .conductance import GraphNode, conductance_cuts
+from .kauri import KauriNode, few_valued, kauri_cuts, side_sums
 from .parting import expected_depth, parting_cut, prices
 from .search_trees import parted_at_edges, search_tree
 from .spacing import spacing_cut
@@ -23,10 +25,15 @@ from .surrogate import N_EDGES, label_costs, label_savings, purest_cut, surrogat
 
 __all__ = [
     "N_EDGES",
+    "GraphNode",
+    "KauriNode",
     "binary_cut",
     "code_dense",
     "code_stored",
+    "conductance_cuts",
     "expected_depth",
+    "few_valued",
+    "kauri_cuts",
     "label_costs",
     "label_savings",
     "parted_at_edges",
@@ -34,6 +41,7 @@ __all__ = [
     "prices",
     "purest_cut",
     "search_tree",
+    "side_sums",
     "spacing_cut",
     "surrogate_cut",
 ]

@@ -30,6 +30,7 @@ class GreedyTree(TreeClustering):
     deterministic = True  # as an initial tree: the same every time
     uses_distances = True
     in_raw_units = False
+    sees_centers = True  # cuts part the reference centres too
 
     _parameter_constraints: ClassVar[dict] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -66,7 +67,8 @@ class GreedyTree(TreeClustering):
         """
         self._validate_params()
         grow = partial(self._grow, random_state=rng)
-        start = GreedyStart(grow, self.midpoints, self.n_jobs, self.objective)
+        terms = (self.midpoints, self.n_jobs, self.objective, self.sees_centers)
+        start = GreedyStart(grow, *terms)
         return start.build(X, labels, centers, sample_weight, rng, distances)
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
@@ -79,7 +81,8 @@ class GreedyTree(TreeClustering):
 
     def _method(self):
         grow = partial(self._grow, random_state=self.random_state)
-        return GreedyMethod(grow, self.midpoints, self.n_jobs, self.objective)
+        terms = (self.midpoints, self.n_jobs, self.objective, self.sees_centers)
+        return GreedyMethod(grow, *terms)
 
     def _store(self, given, inputs, rows, problem, result):
         super()._store(given, inputs, rows, problem, result)
@@ -107,12 +110,14 @@ class GreedyMethod:
     midpoints : bool
     n_jobs : int, optional
     costs : str, name of the objective
+    sees_centers : bool, whether cuts part the reference centres too
     """
 
     grow: Callable
     midpoints: bool
     n_jobs: int | None
     costs: str = "kmeans"
+    sees_centers: bool = True
     validation: ClassVar[None] = None
 
     @property
@@ -138,5 +143,6 @@ class GreedyMethod:
         """The tree of the growth."""
         points = self.points(problem)
         growth = self.grow(points)
-        tree, cuts = finish(growth, points, self.midpoints), history(growth)
+        tree = finish(growth, points, self.midpoints, self.sees_centers)
+        cuts = history(growth)
         return Result(tree, {"history_": cuts, "n_iter_": len(cuts)})

@@ -1,7 +1,7 @@
 """What all methods share: parameters, the end of a growth, and growths as initial trees."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import ClassVar
 
@@ -12,9 +12,14 @@ from ..points import Points
 SHARED = {"midpoints": ["boolean"], "n_jobs": [None, Integral]}
 
 
-def finish(growth, points, midpoints):
-    """Tree of a growth, with its thresholds or with midpoints instead of them."""
+def finish(growth, points, midpoints, sees_centers=True):
+    """Tree of a growth, with its thresholds or with midpoints instead of them.
+
+    These are between values of rows alone where the cuts do not see the reference centres.
+    """
     tree = growth.to_tree(points.n_features)
+    if not sees_centers:
+        points = replace(points, positions=points.positions[:0])
     return with_midpoints(tree, points) if midpoints else tree
 
 
@@ -28,12 +33,14 @@ class GreedyStart:
     midpoints : bool
     n_jobs : int, optional
     objective : str, of the distances where none are given
+    sees_centers : bool, whether cuts part the reference centres too
     """
 
     grow: Callable
     midpoints: bool = True
     n_jobs: int | None = None
     objective: str = "kmeans"
+    sees_centers: bool = True
     deterministic: ClassVar[bool] = True
     uses_distances: ClassVar[bool] = True
     in_raw_units: ClassVar[bool] = False
@@ -59,4 +66,4 @@ class GreedyStart:
         points = Points.of(
             X, centers, sample_weight, None, labels, self.n_jobs, distances, self.objective
         )
-        return finish(self.grow(points), points, self.midpoints)
+        return finish(self.grow(points), points, self.midpoints, self.sees_centers)

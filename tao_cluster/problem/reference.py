@@ -68,7 +68,9 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
         estimator = (
             objective.reference(n_clusters, random_state) if reference is None else clone(reference)
         )
-        centers = centers_of(*_fit(estimator, rows, sample_weight, random_state), objective)
+        centers = centers_of(
+            *fit_reference(estimator, rows, sample_weight, random_state), objective
+        )
     elif objective.explains_labels:
         centers = objective.reference(n_clusters, random_state)
     else:
@@ -240,8 +242,25 @@ def _one_row_each(objective, data, n_clusters, shape):
     return centers[np.minimum(np.arange(n_clusters), n_rows - 1)]
 
 
-def _fit(estimator, rows, sample_weight, random_state):
-    """A fitted estimator, the rows that it has seen and their weights."""
+def fit_reference(estimator, rows, sample_weight, random_state):
+    """Fit an unfitted estimator, with repeated rows where it takes no weights.
+
+    Parameters
+    ----------
+    estimator : estimator, altered
+    rows : array or CSR matrix of shape (n, m)
+    sample_weight : float64 array of shape (n,)
+    random_state : int, RandomState instance or None, for an estimator without one of its own
+
+    Returns
+    -------
+    The estimator, the rows that it has seen and their weights
+
+    Raises
+    ------
+    ValueError
+        If it takes no weights and these are no multiples of one number.
+    """
     if "random_state" in estimator.get_params() and estimator.random_state is None:
         estimator.set_params(random_state=check_random_state(random_state))
     options = {"sample_weight": sample_weight}

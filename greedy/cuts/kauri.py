@@ -1,0 +1,258 @@
+"""Kernels for cuts that save most of the k-means cost when clusters follow their rows (Kauri)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from tao_cluster.core.jit import jit
+
+from ..order import Order, left_threshold, right_threshold
+
+
+class KauriNode(NamedTuple):
+    """A leaf, as :func:`kauri_cuts` reads it. S are sums of weighted rows, W of weights."""
+
+    order: Order
+    norms: np.ndarray  # (s,) float64, ||S||^2 of the rows on the moving side of a cut
+    kept_at: np.ndarray  # (d,) int64, where `kept` has a feature's cuts, or -1
+    kept: np.ndarray  # (cuts, K + 1) float64, S of the moving side times that of leaf and clusters
+    weight: np.ndarray  # (n,) float64
+    products: np.ndarray  # (n, K + 1) float64, rows times S of their leaf, then of each cluster
+    own: int  # cluster of the leaf
+    mass: float  # W and ||S||^2 of the leaf, and its S times that of each cluster
+    norm: float
+    inner: np.ndarray  # (K,) float64
+    masses: np.ndarray  # (K,) float64, W of the clusters there are
+    squares: np.ndarray  # (K,) float64, their ||S||^2
+    n_new: int  # clusters that may still be made
+    is_whole: bool  # the leaf is its whole cluster
+    tolerance: float
+
+
+def _add_row_dense(space, row, weight, total):
+    a = b = c = d = square = 0.0
+    m = total.shape[0]
+    for f in range(0, m - 3, 4):  # sums in four parts, which do not wait for each other
+        x0, x1, x2, x3 = space[row, f], space[row, f + 1], space[row, f + 2], space[row, f + 3]
+        a += x0 * (2.0 * total[f] + weight * x0)
+        b += x1 * (2.0 * total[f + 1] + weight * x1)
+        c += x2 * (2.0 * total[f + 2] + weight * x2)
+        d += x3 * (2.0 * total[f + 3] + weight * x3)
+        total[f] += weight * x0
+        total[f + 1] += weight * x1
+        total[f + 2] += weight * x2
+        total[f + 3] += weight * x3
+    for f in range(m - m % 4, m):
+        x0 = space[row, f]
+        square += x0 * (2.0 * total[f] + weight * x0)
+        total[f] += weight * x0
+    return weight * ((a + b) + (c + d) + square)
+
+
+def _add_row_csr(space, row, weight, total):
+    data, indices, indptr = space
+    change = 0.0
+    for s in range(indptr[row], indptr[row + 1]):
+        x, f = np.float64(data[s]), indices[s]
+        change += x * (2.0 * total[f] + weight * x)
+        total[f] += weight * x
+    return weight * change
+
+
+def _add_row(space, row, weight, total):
+    """Add a weighted row to a sum; returns by how much that raises ||sum||^2 (compiled only)."""
+    raise NotImplementedError
+
+
+@overload(_add_row)
+def _overload_add_row(space, row, weight, total):
+    return _add_row_dense if isinstance(space, types.Array) else _add_row_csr
+
+
+def _clear_dense(space, rows, total):
+    total[:] = 0.0
+
+
+def _clear_csr(space, rows, total):
+    _, indices, indptr = space
+    for row in rows:
+        for s in range(indptr[row], indptr[row + 1]):
+            total[indices[s]] = 0.0
+
+
+def _clear(space, rows, total):
+    """Set a sum of some rows to zero (compiled only)."""
+    raise NotImplementedError
+
+
+@overload(_clear)
+def _overload_clear(space, rows, total):
+    return _clear_dense if isinstance(space, types.Array) else _clear_csr
+
+
+@jit
+def _threshold(order, feature, part, entry):
+    if part == 0:
+        return left_threshold(order, feature, entry)
+    return right_threshold(order, feature, entry)
+
+
+@jit
+def few_valued(order, n_columns):
+    """Where the sums of the cuts of each feature are kept, and how many are: int64 (d,), int.
+
+    -1 for features with so many cuts that to keep their sums takes more than to make them anew.
+    """
+    at, n_kept = np.full(order.middle.shape[0], -1), 0
+    for f in range(at.shape[0]):
+        parts, n_cuts = (order.start[f], order.middle[f], order.start[f + 1]), 0
+        for p in range(2):
+            for e in range(parts[p], parts[p + 1]):
+                n_cuts += 0 if np.isnan(_threshold(order, f, p, e)) else 1
+        if n_cuts * n_columns <= parts[2] - parts[0]:
+            at[f], n_kept = n_kept, n_kept + n_cuts
+    return at, n_kept
+
+
+@jit
+def side_sums(space, order, weight, lo, hi, norms, kept_at, kept):
+    """Sums of the rows on the moving side of every cut of features lo..hi-1.
+
+    Parameters
+    ----------
+    space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
+    order : greedy.order.Order
+    weight : float64 array of shape (n,)
+    lo, hi : int
+    norms : float64 array, one an entry of `order`
+        Filled: squared norms of the sums.
+    kept_at : int64 array of shape (d,), of :func:`few_valued`
+    kept : float64 array of shape (number of kept sums, m)
+        Filled: the sums of features that are in `kept_at`, in the order of their entries.
+    """
+    total = np.zeros(kept.shape[1])
+    for f in range(lo, hi):
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), kept_at[f]
+        for p in range(2):
+            norm = 0.0
+            for e in range(parts[p], parts[p + 1]):
+                row = order.rows[e]
+                norm += _add_row(space, row, weight[row], total)
+                norms[e] = norm
+                if at >= 0 and not np.isnan(_threshold(order, f, p, e)):
+                    kept[at] = total
+                    at += 1
+            _clear(space, order.rows[parts[p] : parts[p + 1]], total)
+
+
+@jit
+def _best_targets(node, mass, norm, inner):
+    """What the two best other clusters gain by some rows: (cluster, gain, cluster, gain)."""
+    first, second = -1, -1
+    most, next_ = -np.inf, -np.inf
+    for q in range(node.masses.shape[0]):
+        if q == node.own:
+            continue
+        size, square = node.masses[q], node.squares[q]
+        gain = (square + 2.0 * inner[q] + norm) / (size + mass) - square / size
+        if gain > most:
+            second, next_ = first, most
+            first, most = q, gain
+        elif gain > next_:
+            second, next_ = q, gain
+    return first, most, second, next_
+
+
+@jit
+def _kept(node, mass, norm, inner):
+    """||S||^2 / W of the leaf's cluster without some rows of it."""
+    left = node.masses[node.own] - mass
+    if left <= 0.0:  # weights too small beside the others to be told
+        return 0.0
+    square = node.squares[node.own] - 2.0 * inner[node.own] + norm
+    return max(square, 0.0) / left
+
+
+@jit
+def _better(best, gain, here, there, tolerance):
+    return (gain, here, there) if gain > best[0] + tolerance else best
+
+
+@jit
+def _assignment(node, mass, norm, inner, product, other_inner):
+    """Best of the assignments that a cut allows: (gain, cluster of its rows, of the others).
+
+    `mass`, `norm`, `inner` and `product` are W, ||S||^2, and S times that of each cluster and of
+    the leaf, for the rows on the moving side.
+    """
+    own, n = node.own, node.masses.shape[0]
+    other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
+    for q in range(n):
+        other_inner[q] = node.inner[q] - inner[q]
+    before, tolerance = node.squares[own] / node.masses[own], node.tolerance
+    leaving = _kept(node, mass, norm, inner) - before
+    other_leaving = _kept(node, other_mass, other_norm, other_inner) - before
+    best = (-np.inf, own, own)
+    if node.n_new > 0:  # star
+        best = _better(best, leaving + norm / mass, n, own, tolerance)
+        best = _better(best, other_leaving + other_norm / other_mass, own, n, tolerance)
+    target, most, second, next_ = _best_targets(node, mass, norm, inner)
+    other, other_most, other_second, other_next = _best_targets(
+        node, other_mass, other_norm, other_inner
+    )
+    best = _better(best, leaving + most, target, own, tolerance)  # switch
+    best = _better(best, other_leaving + other_most, own, other, tolerance)
+    if node.is_whole:
+        return best
+    both = _kept(node, node.mass, node.norm, node.inner) - before
+    if node.n_new > 1:  # double star
+        gain = both + norm / mass + other_norm / other_mass
+        best = _better(best, gain, n, n + 1, tolerance)
+    if target != other:  # reallocation
+        return _better(best, both + most + other_most, target, other, tolerance)
+    best = _better(best, both + next_ + other_most, second, other, tolerance)
+    return _better(best, both + most + other_next, target, other_second, tolerance)
+
+
+@jit
+def kauri_cuts(node, lo, hi, gain, threshold, left, right):
+    """Best cut of each of the features lo..hi-1 and the clusters of its two sides.
+
+    Parameters
+    ----------
+    node : KauriNode
+    lo, hi : int
+    gain, threshold : float64 arrays of shape (d,)
+        Filled: what the k-means cost falls by, -inf if there is no cut.
+    left, right : int64 arrays of shape (d,)
+        Filled: cluster of the rows on each side. Numbers from K on are new clusters.
+    """
+    order, n = node.order, node.masses.shape[0]
+    products, other = np.empty(n + 1), np.empty(n)
+    for f in range(lo, hi):
+        gain[f], threshold[f] = -np.inf, np.inf
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), node.kept_at[f]
+        for p in range(2):
+            mass, products[:] = 0.0, 0.0
+            for e in range(parts[p], parts[p + 1]):
+                row = order.rows[e]
+                heft = node.weight[row]
+                mass += heft
+                if at < 0:
+                    for q in range(n + 1):
+                        products[q] += heft * node.products[row, q]
+                place = _threshold(order, f, p, e)
+                if np.isnan(place):
+                    continue
+                if at >= 0:
+                    products[:] = node.kept[at]
+                    at += 1
+                found, here, there = _assignment(
+                    node, mass, node.norms[e], products[1:], products[0], other
+                )
+                is_lower = place < threshold[f] and found > gain[f] - node.tolerance
+                if found > gain[f] + node.tolerance or is_lower:
+                    gain[f], threshold[f] = found, place
+                    left[f], right[f] = (here, there) if p == 0 else (there, here)

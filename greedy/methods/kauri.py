@@ -1,0 +1,263 @@
+"""Kauri: trees grown by the k-means cost itself, whose clusters form as the tree grows."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, validate_params
+
+from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.threads import one_thread
+from tao_cluster.core.tree import Split
+from tao_cluster.core.tree.growth import Growth
+
+from ..cuts import KauriNode, few_valued, kauri_cuts, side_sums
+from ..order import ROUNDING, Order, first_best
+from ..points import Points
+from .matching import matched_numbers
+from .start import SHARED, finish
+
+
+@validate_params(
+    {**SHARED, "max_leaves": [None, Interval(Integral, 1, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
+def build_kauri(
+    X,
+    centers,
+    *,
+    max_leaves=None,
+    sample_weight=None,
+    embedding=None,
+    labels=None,
+    midpoints=True,
+    n_jobs=None,
+):
+    """Kauri: greedy cuts by the k-means cost, without a reference clustering.
+
+    Ohl, Mattei, Leclercq, Droit & Precioso (2024), arXiv 2402.12232. All rows are one cluster
+    at first. The cut made next is, of all cuts of all leaves and all assignments of its two
+    halves, that by which the k-means cost with optimal centres falls most: one half becomes a
+    new cluster (star) or both do (double star) while there are fewer than k; one half goes to
+    another cluster (switch), or both go to two others (reallocation). No cluster is emptied.
+
+    The kernel is the linear one. For another one give its feature map as `embedding`, say of
+    :class:`sklearn.kernel_approximation.Nystroem`.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d)
+    centers : array-like of shape (k, m)
+        Reference centres. They give the number of clusters and, with `labels`, the numbers:
+        clusters have those of the free clusters that they share most weight with. They do not
+        touch the cuts.
+    max_leaves : int, default k
+        With k leaves most clusters have one each. Where no cut saves anything there are fewer.
+    sample_weight, embedding, labels, midpoints, n_jobs
+        As in :func:`build_imm`, like the return value and the errors.
+
+    Notes
+    -----
+    A step takes O(n d k), less where features have few values, and O(n d m) more for the leaves
+    just made (m columns of the embedding or of X; of wide data, no more than there are rows).
+    Memory: up to 28 bytes a value of X that is not its feature's most frequent one (of sparse X,
+    a non-zero), k + 1 products a row, and a dense embedding's copy in double precision.
+
+    Examples
+    --------
+    >>> from greedy import build_kauri
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> build_kauri(X, centers=[[0.5], [8.5]]).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    """
+    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
+    return finish(grow_kauri(points, max_leaves), points, midpoints, sees_centers=False)
+
+
+def grow_kauri(points, max_leaves=None):
+    """Growth of :func:`build_kauri`.
+
+    Parameters
+    ----------
+    points : Points
+    max_leaves : int, default the number of centres
+
+    Returns
+    -------
+    Growth
+    """
+    n_clusters = len(points.positions)
+    max_leaves = n_clusters if max_leaves is None else max_leaves
+    growth = Growth()
+    with one_thread():  # the last bits of products turn ties
+        partition = _Partition(points, n_clusters)
+        partition.start(growth.add())
+        while growth.n_leaves < max_leaves:
+            found = partition.best_cut()
+            if found is None:
+                break
+            node, cut = found
+            split = Split.of_feature(cut.feature, cut.threshold)
+            partition.divide(node, cut, growth.split(node, split, (cut.left, cut.right)))
+    growth.label = partition.numbers()[growth.label].tolist()
+    return growth
+
+
+@dataclass(frozen=True)
+class _Cut:
+    feature: int
+    threshold: float
+    left: int  # clusters of the two halves
+    right: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaf:
+    """Rows of one cluster: their order by every feature, and sums over them."""
+
+    rows: np.ndarray
+    order: Order
+    norms: np.ndarray
+    kept_at: np.ndarray  # see greedy.cuts.side_sums
+    kept: np.ndarray
+    cluster: int
+    mass: float
+    total: np.ndarray  # sum of the weighted rows
+
+
+class _Partition:
+    """The leaves and clusters as they are, with products of all rows and the clusters' sums.
+
+    Parameters
+    ----------
+    points : Points
+    n_clusters : int, most clusters
+    """
+
+    def __init__(self, points, n_clusters):
+        self._points, self._n_clusters = points, n_clusters
+        self._space = _shifted(points)
+        self._view = kernel_view(self._space)
+        self._leaves = {}
+        self._sums, self._masses = np.zeros((0, self._space.shape[1])), np.zeros(0)
+        self._products = np.zeros((len(points.weight), n_clusters + 1))
+        self._tolerance = ROUNDING * float(points.weight @ _squares(self._space))
+
+    def start(self, root):
+        """All rows in one leaf and one cluster."""
+        rows = self._points.rows
+        self._leaves[root] = self._leaf(rows, Order.of(self._points, rows), 0)
+        self._settle()
+
+    def best_cut(self):
+        """Node and cut that save most, ties to the lowest node; None if none saves anything."""
+        nodes, cuts = sorted(self._leaves), []
+        gains = np.full(len(nodes), -np.inf)
+        squares = np.einsum("qm,qm->q", self._sums, self._sums)
+        for i, node in enumerate(nodes):
+            gain, *columns = self._search(self._leaves[node], squares)
+            best = first_best(gain, self._tolerance)
+            cuts.append((best, columns))
+            if best is not None:
+                gains[i] = gain[best]
+        i = first_best(gains, self._tolerance)
+        if i is None or gains[i] <= self._tolerance:
+            return None
+        feature, columns = cuts[i]
+        threshold, left, right = (column[feature] for column in columns)
+        return nodes[i], _Cut(feature, float(threshold), int(left), int(right))
+
+    def divide(self, node, cut, children):
+        """Replace a leaf by its two halves, each in its cluster."""
+        leaf = self._leaves.pop(node)
+        goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
+        clusters = (cut.left, cut.right)
+        for child, cluster, side in zip(children, clusters, (goes_left, ~goes_left), strict=True):
+            rows = leaf.rows[side]
+            order = leaf.order.part(rows, len(self._products))
+            self._leaves[child] = self._leaf(rows, order, cluster)
+        self._settle()
+
+    def numbers(self):
+        """The free cluster's number for each cluster: int64 array of shape (k,)."""
+        points, labels = self._points, np.zeros(len(self._products), np.int64)
+        for leaf in self._leaves.values():
+            labels[leaf.rows] = leaf.cluster
+        some = points.rows
+        terms = (labels[some], points.labels[some], self._n_clusters, points.weight[some])
+        return matched_numbers(*terms)
+
+    def _leaf(self, rows, order, cluster):
+        weight, m = self._points.weight, self._space.shape[1]
+        kept_at, n_kept = few_valued(order, m)
+        out = (np.empty(len(order.rows)), kept_at, np.empty((n_kept, m)))
+        terms = (self._view, order, weight)
+        self._points.over_features(lambda lo, hi: side_sums(*terms, lo, hi, *out))
+        some = self._space[rows]
+        total = some.T @ weight[rows]
+        self._products[rows, 0] = some @ total
+        return _Leaf(rows, order, *out, cluster, float(weight[rows].sum()), total)
+
+    def _settle(self):
+        """Sums of the clusters, and of all rows with those that are not as they were."""
+        before, n = self._sums, 1 + max(leaf.cluster for leaf in self._leaves.values())
+        self._sums, self._masses = np.zeros((n, before.shape[1])), np.zeros(n)
+        for leaf in self._leaves.values():
+            self._sums[leaf.cluster] += leaf.total
+            self._masses[leaf.cluster] += leaf.mass
+        for cluster in range(n):
+            if cluster >= len(before) or not np.array_equal(self._sums[cluster], before[cluster]):
+                self._products[:, cluster + 1] = self._space @ self._sums[cluster]
+
+    def _search(self, leaf, squares):
+        """Best cut of every feature: gain, threshold, and clusters of the two halves."""
+        siblings = sum(other.cluster == leaf.cluster for other in self._leaves.values())
+        node = KauriNode(
+            order=leaf.order,
+            norms=leaf.norms,
+            kept_at=leaf.kept_at,
+            kept=leaf.kept @ np.vstack([leaf.total, self._sums]).T,
+            weight=self._points.weight,
+            products=self._products,
+            own=leaf.cluster,
+            mass=leaf.mass,
+            norm=float(leaf.total @ leaf.total),
+            inner=self._sums @ leaf.total,
+            masses=self._masses,
+            squares=squares,
+            n_new=self._n_clusters - len(self._masses),
+            is_whole=siblings == 1,
+            tolerance=self._tolerance,
+        )
+        d = self._points.n_features
+        table = (np.empty(d), np.empty(d), np.zeros(d, np.int64), np.zeros(d, np.int64))
+        self._points.over_features(lambda lo, hi: kauri_cuts(node, lo, hi, *table))
+        return table
+
+
+def _shifted(points):
+    """The rows as costs are measured between them.
+
+    Dense ones relative to their mean, which keeps the digits of costs far from the origin. Rows
+    of more columns than there are rows are turned into a space of so many dimensions.
+    """
+    space, rows, weight = points.space, points.rows, points.weight
+    if sp.issparse(space):
+        return space
+    some = space[rows].astype(np.float64)
+    some -= weight[rows] @ some / weight[rows].sum()
+    if some.shape[1] > len(rows):
+        some = np.linalg.qr(some.T, mode="r").T
+    if len(rows) == len(weight):
+        return np.ascontiguousarray(some)
+    shifted = np.zeros((len(weight), some.shape[1]))
+    shifted[rows] = some
+    return shifted
+
+
+def _squares(space):
+    """Squared norms of rows."""
+    if sp.issparse(space):
+        return np.asarray(space.multiply(space).sum(axis=1), np.float64).ravel()
+    return np.einsum("nm,nm->n", space, space)

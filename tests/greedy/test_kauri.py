@@ -1,0 +1,218 @@
+"""Kauri against a plain search over all cuts and assignments, its invariances and the peer."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from greedy import Kauri, build_kauri
+from greedy.methods.kauri import grow_kauri
+from greedy.points import Points
+
+
+@parametrize_with_checks([Kauri()])
+def test_scikit_learn_conventions(estimator, check):
+    with warnings.catch_warnings():
+        # Some checks have fewer distinct rows than clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+def cost(X, weight, labels):
+    total = 0.0
+    for label in np.unique(labels):
+        some, w = X[labels == label], weight[labels == label]
+        total += w @ ((some - w @ some / w.sum()) ** 2).sum(axis=1)
+    return total
+
+
+def assignments(own, is_whole, used, k):
+    """Clusters of the two halves of a leaf: star, switch, double star, reallocation."""
+    others = [label for label in used if label != own]
+    free = [label for label in range(k) if label not in used][:2]
+    for target in [*others, *free[:1]]:
+        yield target, own
+        yield own, target
+    if not is_whole:
+        yield from itertools.permutations(others, 2)
+        if len(free) == 2:
+            yield tuple(free)
+
+
+def least_cost(X, weight, leaves, k):
+    """Least cost that a cut of a leaf can lead to; `leaves` are pairs (rows, label)."""
+    labels = np.empty(len(X), int)
+    for rows, label in leaves:
+        labels[rows] = label
+    used, best = sorted(set(labels.tolist())), np.inf
+    for rows, own in leaves:
+        is_whole = len(rows) == (labels == own).sum()
+        for feature in range(X.shape[1]):
+            for value in np.unique(X[rows, feature])[:-1]:
+                left = X[rows, feature] <= value
+                for here, there in assignments(own, is_whole, used, k):
+                    changed = labels.copy()
+                    changed[rows] = np.where(left, here, there)
+                    best = min(best, cost(X, weight, changed))
+    return best, cost(X, weight, labels)
+
+
+@st.composite
+def problems(draw):
+    """Few rows with whole coordinates (many ties, duplicates), whole weights."""
+    n, d, k = draw(st.integers(1, 9)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    values = st.integers(-2, draw(st.sampled_from([1, 3, 8])))
+    X = draw(hnp.arrays(np.float64, (n, d), elements=values))
+    weight = draw(hnp.arrays(np.float64, n, elements=st.integers(1, 3)))
+    return X, weight, k, draw(st.integers(1, 7))
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(), st.booleans())
+def test_every_step_is_the_best_of_all(problem, is_sparse):
+    X, weight, k, max_leaves = problem
+    given_X = sp.csr_matrix(X) if is_sparse else X
+    growth = grow_kauri(Points.of(given_X, X[np.arange(k) % len(X)], weight), max_leaves)
+    leaves, sizes = {0: np.arange(len(X))}, []
+    steps = sorted(n for n in range(growth.n_nodes) if growth.splits[n] is not None)
+    for node in sorted(steps, key=growth.left.__getitem__):
+        before = [(rows, growth.label[leaf]) for leaf, rows in leaves.items()]
+        best, _ = least_cost(X, weight, before, k)
+        rows, split = leaves.pop(node), growth.splits[node]
+        left = X[rows, split.indices[0]] <= split.threshold
+        leaves[growth.left[node]], leaves[growth.right[node]] = rows[left], rows[~left]
+        labels = np.empty(len(X), int)
+        for leaf, some in leaves.items():
+            labels[some] = growth.label[leaf]
+        assert cost(X, weight, labels) == pytest.approx(best, abs=1e-9)
+        sizes.append(min(left.sum(), (~left).sum()))
+    assert all(sizes)
+    assert growth.n_leaves <= max_leaves
+    if growth.n_leaves < max_leaves:
+        end = [(rows, growth.label[leaf]) for leaf, rows in leaves.items()]
+        best, now = least_cost(X, weight, end, k)
+        assert best >= now - 1e-9
+
+
+def test_it_is_as_good_as_the_peer(digits, digits_reference):
+    """Cost increases of gemclus 1.1.1 (see benchmarks/peers.py)."""
+    for leaves, peer in ((10, 19.08), (20, 10.79), (40, 6.13)):
+        model = Kauri(10, max_leaves=leaves, reference=digits_reference).fit(digits)
+        assert model.cost_increase_ <= peer + 0.005
+    wine = StandardScaler().fit_transform(load_wine().data)
+    for X, figures in ((load_iris().data, (9.57, 1.40)), (wine, (12.18, 0.12))):
+        reference = KMeans(3, n_init=10, random_state=0).fit(X)
+        for leaves, peer in zip((3, 6), figures, strict=True):
+            model = Kauri(3, max_leaves=leaves, reference=reference).fit(X)
+            assert model.cost_increase_ <= peer + 0.005
+
+
+def test_one_tree_for_all_forms_of_the_data(digits, digits_reference):
+    centers = digits_reference.cluster_centers_
+    tree = build_kauri(digits, centers, max_leaves=16)
+    for form in (sp.csr_matrix(digits), digits.astype(np.float32), np.asfortranarray(digits)):
+        assert build_kauri(form, centers, max_leaves=16) == tree
+    assert build_kauri(digits, centers, max_leaves=16, n_jobs=3) == tree
+    order = np.random.default_rng(0).permutation(len(digits))
+    assert build_kauri(digits[order], centers, max_leaves=16) == tree
+    assert build_kauri(digits, centers, max_leaves=16, embedding=digits) == tree
+
+
+def test_weights_are_repeated_rows(digits, digits_reference):
+    rng, centers = np.random.default_rng(0), digits_reference.cluster_centers_
+    weight = rng.integers(0, 3, len(digits))
+    for X in (digits, sp.csr_matrix(digits)):
+        weighted = build_kauri(X, centers, max_leaves=16, sample_weight=weight)
+        repeated = build_kauri(X[np.repeat(np.arange(len(weight)), weight)], centers, max_leaves=16)
+        assert weighted == repeated
+    fractions = build_kauri(digits, centers, max_leaves=16, sample_weight=weight / 7)
+    assert fractions == build_kauri(digits, centers, max_leaves=16, sample_weight=weight)
+
+
+def test_ties_go_to_the_lowest_feature_and_threshold(rng):
+    X = rng.integers(0, 5, (60, 2)).astype(float)
+    copies = np.hstack([X, -X, X])
+    tree = build_kauri(copies, copies[:4], max_leaves=8)
+    assert set(tree.used_features.tolist()) <= {0, 1}
+    # Two blocks far apart with equal gaps inside: the lower cut comes first.
+    line = np.array([[0.0], [1.0], [10.0], [11.0]])
+    growth = grow_kauri(Points.of(line, line[:3]), 3)
+    assert [split.threshold for split in growth.splits if split] == [1.0, 0.0]
+
+
+def test_far_from_the_origin_and_wide(rng):
+    X = rng.integers(0, 8, (80, 3)).astype(float)
+    near = build_kauri(X, X[:4], max_leaves=9)
+    far = build_kauri(X + 2.0**24, X[:4] + 2.0**24, max_leaves=9)
+    np.testing.assert_array_equal(near.predict(X), far.predict(X + 2.0**24))
+    wide = rng.normal(size=(30, 200))  # more columns than rows: another basis, the same costs
+    growth = grow_kauri(Points.of(wide, wide[:3]), 2)
+    split = growth.splits[0]
+    best, _ = least_cost(wide[:, :8], np.ones(30), [(np.arange(30), 0)], 3)
+    assert best < np.inf
+    labels = (wide[:, split.indices[0]] > split.threshold).astype(int)
+    assert cost(wide, np.ones(30), labels) == pytest.approx(least_cost_of_one_cut(wide), rel=1e-12)
+
+
+def least_cost_of_one_cut(X):
+    ones = np.ones(len(X))
+    return min(
+        cost(X, ones, (X[:, feature] > value).astype(int))
+        for feature in range(X.shape[1])
+        for value in np.sort(X[:, feature])[:-1]
+    )
+
+
+def test_an_embedding_is_clustered(rng):
+    X = rng.normal(size=(100, 3))
+    space = np.where(X[:, [1]] > 0.3, 5.0, 0.0) + rng.normal(0, 0.1, (100, 2))
+    for embedding in (space, sp.csr_matrix(space)):
+        tree = build_kauri(X, space[:2], embedding=embedding)
+        assert tree.n_leaves == 2
+        assert tree.used_features.tolist() == [1]
+
+
+def test_heavy_tails_and_units(rng):
+    X = rng.standard_cauchy(size=(500, 4))
+    tree = build_kauri(X, X[:5], max_leaves=12)
+    assert len(np.unique(tree.predict(X))) == 5  # outliers; no cut of the rest would save anything
+    scaled = build_kauri(X * 2.0**-20, X[:5] * 2.0**-20, max_leaves=12)
+    np.testing.assert_array_equal(scaled.predict(X * 2.0**-20), tree.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("X", "k"),
+    [
+        ([[1.0, 2.0]], 1),
+        ([[1.0, 2.0]] * 5, 3),
+        ([[0.0, 7.0], [1.0, 7.0], [4.0, 7.0]], 1),
+    ],
+)
+def test_nothing_to_cut(X, k):
+    for form in (np.array(X), sp.csr_matrix(X)):
+        assert build_kauri(form, np.array(X)[[0] * k], max_leaves=9).n_leaves == 1
+
+
+def test_clusters_have_the_numbers_of_the_free_ones(blobs):
+    reference = KMeans(4, n_init=10, random_state=0).fit(blobs)
+    model = Kauri(4, reference=reference).fit(blobs)
+    np.testing.assert_array_equal(model.labels_, reference.labels_)
+    assert model.cost_increase_ == 0.0
+    assert model.tree_.n_leaves == 4
+
+
+def test_bad_parameters():
+    with pytest.raises(ValueError, match="max_leaves"):
+        build_kauri([[0.0], [1.0]], [[0.0]], max_leaves=0)
+    with pytest.raises(ValueError, match="max_leaves"):
+        Kauri(max_leaves=2.5).fit([[0.0], [1.0]])
