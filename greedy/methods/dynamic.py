@@ -175,7 +175,9 @@ class PartBySearchTrees:
     def _node(self):
         """All rows, as the kernel reads them."""
         every = np.arange(len(self.points.positions))
-        return fixed_labels_node(self.points, self.points.rows, every, all_left=True)[0]
+        return fixed_labels_node(
+            self.points, self.points.rows, every, all_left=True, is_ratio=False
+        )[0]
 
     def _tree(self, feature):
         """The search tree of a feature."""

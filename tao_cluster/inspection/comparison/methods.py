@@ -3,7 +3,21 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
+from greedy import (
+    CART,
+    CUBT,
+    EMN,
+    IMM,
+    CLTree,
+    DPTree,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    Kauri,
+    KDTree,
+    RandomCuts,
+    SpEx,
+)
 
 from ...estimator import TAOClustering
 
@@ -51,8 +65,19 @@ METHODS = {
     ),
     "exkmc": Method("ExKMC", lambda n: ExKMC(max_leaves=n), is_sized=True),
     "imm": Method("IMM", IMM, objectives=_BOTH),
+    "emn": Method("EMN", EMN, objectives=_BOTH),
+    "random-cuts": Method("random cuts", RandomCuts, objectives=_BOTH),
+    "dp": Method("DP tree", DPTree, objectives=_BOTH),
     "exgreedy": Method("ExGreedy", ExGreedy, objectives=_BOTH),
     "exshallow": Method("ExShallow", ExShallow, objectives=_BOTH),
+    "kauri": Method("Kauri", lambda n: Kauri(max_leaves=n), is_sized=True),
+    "spex": Method("SpEx", lambda n: SpEx(max_leaves=n), is_sized=True),
+    "spex-oblique": Method(
+        "SpEx oblique", lambda n: SpEx(split="oblique", max_leaves=n), is_sized=True
+    ),
+    "kdtree": Method("k-d tree", lambda n: KDTree(max_leaves=n), is_sized=True, objectives=_BOTH),
+    "cubt": Method("CUBT", lambda n: CUBT(max_leaves=n), is_sized=True, objectives=_BOTH),
+    "cltree": Method("CLTree", CLTree, objectives=_BOTH),
     "cart": Method("CART", lambda n: CART(max_leaves=n), is_sized=True, objectives=_ANY),
 }
 
