@@ -168,7 +168,7 @@ class CUBT(CostTree):
     ----------
     max_leaves : int, default=None
         Leaves after the pruning (`nleaves`); None is twice the number of clusters.
-    min_size : float, default=10
+    min_size : float, default=2
         Rows (weight) below which a leaf is not cut (`minsize`).
     min_dev : float in [0, 1], default=0.001
         Least share of the deviance of all rows that a cut saves (`mindev`).
@@ -196,7 +196,7 @@ class CUBT(CostTree):
         n_clusters=8,
         *,
         max_leaves=None,
-        min_size=10,
+        min_size=2,
         min_dev=0.001,
         min_dist=0.0,
         quantile=0.2,

@@ -16,11 +16,15 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import (
+    CUBT,
+    EMN,
     IMM,
+    CLTree,
     ExGreedy,
     ExKMC,
     ExShallow,
     ExShallowSearch,
+    KDTree,
     build_exkmc,
     build_imm,
 )
@@ -36,7 +40,7 @@ from tao_cluster.inspection.plot import plot_tree
 from tao_cluster.search.starts.initial import InitialTree
 
 BUILDERS = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExShallow}
-METHODS = [IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch]
+METHODS = [IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch, EMN, KDTree, CUBT, CLTree]
 
 
 @parametrize_with_checks([method() for method in METHODS])

@@ -16,7 +16,7 @@ from ...growth import Cut, grow
 from ...nodes import price_scale
 from ...points import Points
 from ..start import SHARED, finish
-from .leaves import cut_back, deviance, joined, numbered
+from .leaves import cut_back, deviance, joined, numbered, one_leaf
 
 PARAMETERS = {
     "min_split": [Interval(Real, 0, 1, closed="right")],
@@ -86,6 +86,8 @@ def build_cltree(
 
 def cltree_growth(points, min_split, min_y, min_rd):
     """The growth of :func:`build_cltree`."""
+    if len(points.positions) == 1:
+        return one_leaf()
     rule = CutDensity.of(points, min_split)
     growth, boxes = Growth(), {}
     leaves = _Kept({growth.add(): rule.root()}, boxes)

@@ -15,7 +15,7 @@ from ...cuts.unlabelled import DevianceNode, deviance_cut
 from ...growth import Cut, grow
 from ...points import Points
 from ..start import SHARED, finish
-from .leaves import cut_back, deviance, joined, numbered
+from .leaves import cut_back, deviance, joined, numbered, one_leaf
 
 PARAMETERS = {
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
@@ -32,7 +32,7 @@ def build_cubt(
     centers,
     *,
     max_leaves=None,
-    min_size=10,
+    min_size=2,
     min_dev=0.001,
     min_dist=0.0,
     quantile=0.2,
@@ -61,7 +61,7 @@ def build_cubt(
     ----------
     max_leaves : int, default 2 k
         Leaves after the pruning, the `nleaves` of the authors' program.
-    min_size : float, default=10
+    min_size : float, default=2
         Rows (weight) below which a leaf is not cut (`minsize`).
     min_dev : float in [0, 1], default=0.001
         Least share of the deviance of all rows that a cut saves (`mindev`).
@@ -82,7 +82,7 @@ def build_cubt(
     --------
     >>> from greedy import build_cubt
     >>> X = [[0.0], [1.0], [8.0], [9.0]]
-    >>> build_cubt(X, [[0.5], [8.5]], min_size=2).predict(X).tolist()
+    >>> build_cubt(X, [[0.5], [8.5]]).predict(X).tolist()
     [0, 0, 1, 1]
     """
     points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
@@ -92,6 +92,8 @@ def build_cubt(
 
 def cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile):
     """The growth of :func:`build_cubt`."""
+    if len(points.positions) == 1:
+        return one_leaf()
     rule = CutDeviance.of(points, min_size, min_dev)
     root = DevianceLeaf.of(points, points.rows)
     growth = Growth()

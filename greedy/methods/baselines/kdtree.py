@@ -15,6 +15,7 @@ from ...nodes import surrogate_node
 from ...points import DISTANCES, Points
 from ..expansion import SurrogateLeaf
 from ..start import SHARED, finish
+from .leaves import one_leaf
 
 PARAMETERS = {"max_leaves": [None, Interval(Integral, 1, None, closed="left")]}
 
@@ -46,7 +47,7 @@ def build_kdtree(
     Parameters
     ----------
     max_leaves : int, default 2 k
-        Fewer where rows are equal.
+        Fewer where rows are equal, one for one centre.
     X, centers, objective, sample_weight, embedding, midpoints, n_jobs
         As in :func:`build_imm`, like the return value and the errors.
 
@@ -63,6 +64,8 @@ def build_kdtree(
 
 def kd_growth(points, max_leaves):
     """The growth of :func:`build_kdtree`."""
+    if len(points.positions) == 1:
+        return one_leaf()
     rule, growth = CutMedian(points), Growth()
     root = rule.leaf(points.rows)
     max_leaves = 2 * len(points.positions) if max_leaves is None else max_leaves

@@ -9,6 +9,13 @@ from ...points import squared_distances
 from ..matching import matched_numbers
 
 
+def one_leaf():
+    """The growth for a single cluster, which needs no cuts."""
+    growth = Growth()
+    growth.add()
+    return growth
+
+
 def cut_back(growth, ends, label):
     """The growth without the cuts below some nodes, and with labels.
 
