@@ -176,10 +176,10 @@ def _moments(problem):
     share = problem.reference.predict_proba(problem.space) * problem.weight[:, None]
     mass = share.sum(axis=0)
     part = share / np.where(mass > 0, mass, 1.0)
-    X, origin = problem.X, 0.0
-    if not sp.issparse(X):  # the digits of variances far from the origin
-        origin = X.mean(axis=0, dtype=np.float64)
-        X = X - origin
+    X = problem.X
     means = np.asarray(X.T @ part, np.float64).T
-    squares = np.asarray((X.multiply(X) if sp.issparse(X) else X * X).T @ part, np.float64).T
-    return mass, means + origin, np.sqrt(np.maximum(squares - means**2, 0.0))
+    if sp.issparse(X):
+        squares = np.asarray(X.multiply(X).T @ part, np.float64).T
+        return mass, means, np.sqrt(np.maximum(squares - means**2, 0.0))
+    pairs = zip(part.T, means, strict=True)
+    return mass, means, np.sqrt([own @ (X - mean) ** 2 for own, mean in pairs])
