@@ -197,8 +197,8 @@ class TAOClustering(TreeClustering):
         One record a tree that was looked at: stage ("start", "search", "direct", "relax",
         "regrow", "penalty" or "polish"), lambda, mu (inf in the direct form), cost_increase
         (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment is not the
-        tree's), kept (the best of its stage so far), seconds. Where a sample was looked at, lambda and
-        cost_increase are the sample's.
+        tree's), kept (the best of its stage so far), seconds. Where a sample was looked at, lambda
+        and cost_increase are the sample's.
     n_iter_ : int
         Number of records.
     best_lambda_ : float
@@ -225,8 +225,8 @@ class TAOClustering(TreeClustering):
 
     *Axis-aligned trees* (``split="axis"``). An iterated local search from all initial trees looks
     for a better one: passes of exact node updates, leaves regrown where they save more, and then
-    some tests drawn anew or a subtree taken out. It reads a byte a value of at most 5000 rows (a
-    sample of more) and 256 columns, and ends after 2000 passes over them, fewer where these bytes
+    some tests drawn anew or a subtree taken out. It reads a byte a value of at most 5000 rows
+    (half a million values where columns are few; a sample of more) and 256 columns, and ends after 2000 passes over them, fewer where these bytes
     are many. What it finds gets passes over all rows, and starts the descent if it beats the
     initial trees there. Nodes are solved exactly, so that no pass raises the cost plus lambda a
     test; in the end leaves are regrown over all rows. Search and regrowth are ours;
