@@ -118,8 +118,7 @@ class TAOClustering(TreeClustering):
     n_init : int, default=4
         Initial trees. Each gets a few passes, and the one of least objective (4), the cost plus
         lambda sum_i ||w_i||_1, is followed. Results depend much on the initial tree. Builders
-        without random numbers build one; the three that "auto" is with ``split="axis"`` one each,
-        ExKMC first, so that ``n_init=1`` is ExKMC alone.
+        without random numbers build one, the three of ``split="axis"`` one each, ExKMC first.
     max_parameters : int, optional
         Instead of `lambda_`: the least cost with at most so many parameters (non-zero weights,
         thresholds and leaves), searched along lambda.
@@ -224,11 +223,10 @@ class TAOClustering(TreeClustering):
     by cost.
 
     *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
-    for a better one on a sketch of the rows (at most 5000, more where columns are few) and up to
-    256 columns, for at most 2000 passes. Then all rows count: nodes are solved exactly, so that
-    no pass raises the cost plus lambda a test, and leaves are regrown where they save more.
-    Search and regrowth are ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's
-    way.
+    for a better one on a sketch of the rows (at most 5000, more where columns are few; 256
+    columns), for at most 2000 passes. Then all rows count: nodes are solved exactly, so that no
+    pass raises the cost plus lambda a test, and leaves are regrown where they save more. Both are
+    ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way.
 
     *Penalty method.* What the paper leaves open, and what was chosen, is said in the notes of
     :class:`tao_cluster.PenaltyMethod`.
