@@ -118,8 +118,7 @@ class TAOClustering(TreeClustering):
     n_init : int, default=4
         Initial trees. Each gets a few passes, and the one of least objective (4), the cost plus
         lambda sum_i ||w_i||_1, is followed. Results depend much on the initial tree. Builders
-        without random numbers build one; the three that "auto" is with ``split="axis"`` one each,
-        ExKMC first, so that ``n_init=1`` is ExKMC alone.
+        without random numbers build one, the three of ``split="axis"`` one each, ExKMC first.
     max_parameters : int, optional
         Instead of `lambda_`: the least cost with at most so many parameters (non-zero weights,
         thresholds and leaves), searched along lambda.
@@ -223,14 +222,11 @@ class TAOClustering(TreeClustering):
     kept. Passes may well raise the cost alone: that is what lambda asks for. Refits are compared
     by cost.
 
-    *Axis-aligned trees* (``split="axis"``). An iterated local search from all initial trees looks
-    for a better one: passes of exact node updates, leaves regrown where they save more, and then
-    some tests drawn anew or a subtree taken out. It reads a byte a value of at most 5000 rows (a
-    sample of more) and 256 columns, and ends after 2000 passes over them, fewer where these bytes
-    are many. What it finds gets passes over all rows, and starts the descent if it beats the
-    initial trees there. Nodes are solved exactly, so that no pass raises the cost plus lambda a
-    test; in the end leaves are regrown over all rows. Search and regrowth are ours;
-    ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way, which has no search.
+    *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
+    for a better one on a sketch of the rows (at most 5000, more where columns are few; 256
+    columns), for at most 2000 passes. Then all rows count: nodes are solved exactly, so that no
+    pass raises the cost plus lambda a test, and leaves are regrown where they save more. Both are
+    ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way.
 
     *Penalty method.* What the paper leaves open, and what was chosen, is said in the notes of
     :class:`tao_cluster.PenaltyMethod`.

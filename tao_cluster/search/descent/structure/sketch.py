@@ -17,6 +17,7 @@ from .kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 # What the structure of a tree shows in; thresholds and labels come of all rows later.
 _MOST_ROWS, _MOST_COLUMNS = 5000, 256
+_MOST_VALUES = 500_000  # more rows than that where there are few columns
 # The work of a search: bytes that passes over the tree may read at each level, and passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
@@ -84,11 +85,10 @@ class Sketch:
         random_state : int, RandomState instance or None
         """
         share = 1.0
-        if problem.n_rows > _MOST_ROWS:
+        n_rows = max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1])
+        if problem.n_rows > n_rows:
             rng, everything = check_random_state(random_state), problem.weight.sum()
-            problem = problem.of_rows(
-                np.sort(rng.choice(problem.n_rows, _MOST_ROWS, replace=False))
-            )
+            problem = problem.of_rows(np.sort(rng.choice(problem.n_rows, n_rows, replace=False)))
             share = float(problem.weight.sum() / everything)
         columns = _telling_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
