@@ -157,11 +157,9 @@ def test_forms_of_the_input_change_nothing(X, k, data):
     for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
         assert build_exsinglelink(form, k, sample_weight=weight) == tree
     assert build_exsinglelink(X, k, sample_weight=weight, n_jobs=2) == tree
-    assert build_exsinglelink(X[weight > 0], k) == build_exsinglelink(
-        X, k, sample_weight=weight > 0
-    )
-    plain = build_exsinglelink(X, k, sample_weight=weight, midpoints=False)
     kept = weight > 0
+    assert build_exsinglelink(X[kept], k) == build_exsinglelink(X, k, sample_weight=1.0 * kept)
+    plain = build_exsinglelink(X, k, sample_weight=weight, midpoints=False)
     np.testing.assert_array_equal(plain.predict(X[kept]), tree.predict(X[kept]))
 
 

@@ -169,8 +169,10 @@ def test_bad_fits_keep_the_earlier_one(method, digits):
 def test_they_are_initial_trees(init, digits):
     X = digits[:200]
     model = TAOClustering(4, init=init, lambda_=0.1, random_state=0).fit(X)
-    assert model.tree_.n_leaves >= 4
-    assert model.cost_increase_ < 10
+    start = init.build(X, model.free_labels_, model.free_centers_, np.ones(len(X)))
+    labels = start.predict(X)
+    parts = [X[labels == k] for k in np.unique(labels)]
+    assert model.inertia_ < sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts)
 
 
 def test_names_and_builders_agree(digits):

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from ...core.jit import jit
 from ...core.routing import kernel_view
 
-_CHUNK = 16  # columns after which a distance that is too large already is given up
+_CHUNK = 32  # columns after which a distance that is too large already is given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +169,21 @@ def _overload_distance(X, norms, row, scratch, other, most):
     if isinstance(X, types.Array):
 
         def dense(X, norms, row, scratch, other, most):
-            total, n = 0.0, scratch.shape[0]
-            for start in range(0, n, _CHUNK):
-                for f in range(start, min(start + _CHUNK, n)):
-                    total += (scratch[f] - X[other, f]) ** 2
-                if total >= most:
-                    break
-            return total
+            a = b = c = d = 0.0  # four sums side by side, which the processor adds at once
+            n, f = scratch.shape[0], 0
+            while f + 4 <= n:
+                stop = f + min(_CHUNK, (n - f) // 4 * 4)
+                while f < stop:
+                    a += (scratch[f] - X[other, f]) ** 2
+                    b += (scratch[f + 1] - X[other, f + 1]) ** 2
+                    c += (scratch[f + 2] - X[other, f + 2]) ** 2
+                    d += (scratch[f + 3] - X[other, f + 3]) ** 2
+                    f += 4
+                if (a + b) + (c + d) >= most:
+                    return most
+            for g in range(f, n):
+                a += (scratch[g] - X[other, g]) ** 2
+            return (a + b) + (c + d)
 
         return dense
 
