@@ -14,7 +14,7 @@ from tao_cluster.measures import (
     surrogate_cost,
 )
 
-from greedy import IMM, CLTree
+from greedy import CART, IMM, CLTree
 
 
 @pytest.fixture
