@@ -1,0 +1,85 @@
+"""CPU time of every builder in multiples of scikit-learn's decision tree, and how it grows.
+
+    python -m benchmarks.builders
+    python -m benchmarks.builders --rows 50000 --columns 20 --clusters 10 --repeats 3
+
+Blobs of a size, then of four times as many rows, columns and clusters. "x CART" is the CPU time of
+the build over that of DecisionTreeClassifier(max_leaf_nodes=k) on the labels of the reference in
+the same run; the last columns are by how many times the seconds grow. One thread, kernels compiled,
+best of some repeats that take turns. Trees of mixtures are built of parameters, not of rows.
+"""
+
+import argparse
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+import greedy
+from benchmarks.greedy import best_times
+
+FACTOR = 4
+# Options beside X and the centres.
+BUILDERS = {
+    "IMM": (greedy.build_imm, {}),
+    "EMN": (greedy.build_emn, {}),
+    "ExGreedy": (greedy.build_exgreedy, {}),
+    "ExShallow": (greedy.build_exshallow, {}),
+    "ExKMC, 2 k leaves": (greedy.build_exkmc, {}),
+    "DP tree": (greedy.build_dptree, {}),
+    "100 random trees": (greedy.build_random_cuts, {"random_state": 0}),
+    "Ex-kCenter": (greedy.build_exkcenter, {}),
+    "Kauri": (greedy.build_kauri, {}),
+    "SpEx, clique": (greedy.build_spex, {}),
+    "SpEx, 20 neighbours": (greedy.build_spex, {"graph": "knn"}),
+    "k-d tree": (greedy.build_kdtree, {}),
+    "CUBT": (greedy.build_cubt, {}),
+    "CLTree": (greedy.build_cltree, {}),
+}
+
+
+def builds(n_rows, n_columns, n_clusters):
+    """Name to the function without arguments that builds, for blobs that overlap."""
+    X, _ = make_blobs(n_rows, n_columns, centers=2 * n_clusters, cluster_std=4, random_state=0)
+    reference = KMeans(n_clusters, n_init=1, random_state=0).fit(X)
+    centers, labels = reference.cluster_centers_, reference.labels_
+    tree = DecisionTreeClassifier(max_leaf_nodes=n_clusters, random_state=0)
+    spreads = np.array([X[labels == c].var(axis=0) for c in range(n_clusters)])
+    mixture = (np.bincount(labels) / n_rows, centers, spreads)
+    found = {"CART": lambda: tree.fit(X, labels)}
+    for name, (build, options) in BUILDERS.items():
+        found[name] = lambda build=build, options=options: build(X, centers, **options)
+    found["Ex-SingleLink"] = lambda: greedy.build_exsinglelink(X, n_clusters)
+    found["tree of a mixture"] = lambda: greedy.build_mixture_tree(*mixture, covariance_type="diag")
+    return found
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--clusters", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=2)
+    options = parser.parse_args()
+    size = (options.rows, options.columns, options.clusters)
+    for build in builds(200, options.columns, options.clusters).values():
+        build()  # compiles
+    sizes = [size] + [
+        tuple(value * FACTOR if i == axis else value for i, value in enumerate(size))
+        for axis in range(3)
+    ]
+    with threadpool_limits(limits=1):
+        seconds = [best_times(builds(*size), options.repeats) for size in sizes]
+    base = seconds[0]
+    print(f"{size[0]} x {size[1]}, k={size[2]}; CART {base['CART']:.3f} s")
+    print(f"{'method':20s}   CPU s  x CART | {FACTOR} n   {FACTOR} d   {FACTOR} k")
+    for name, spent in base.items():
+        growth = "  ".join(f"{grown[name] / max(spent, 1e-9):4.1f}" for grown in seconds[1:])
+        print(f"{name:20s} {spent:7.3f} {spent / base['CART']:7.2f} | {growth}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
