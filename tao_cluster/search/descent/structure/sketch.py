@@ -19,7 +19,7 @@ from .kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 _MOST_ROWS, _MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # more rows than that where there are few columns
 # The work of a search: bytes that passes over the tree may read at each level, and passes.
-_MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
+_MOST_BYTES, _MOST_PASSES = 15 * 10**7, 2000
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
 _NOISE = 1e-12  # of the free cost: what is saved by the rounding of sums
 
@@ -85,7 +85,7 @@ class Sketch:
         random_state : int, RandomState instance or None
         """
         share = 1.0
-        n_rows = max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1])
+        n_rows = n_sketched(problem)
         if problem.n_rows > n_rows:
             rng, everything = check_random_state(random_state), problem.weight.sum()
             problem = problem.of_rows(np.sort(rng.choice(problem.n_rows, n_rows, replace=False)))
@@ -163,6 +163,11 @@ class Sketch:
         self.n_passes += 1
         terms = (self.codes, state.cost, self.most_leaves, self.price)
         return kernels.shrink(state.nodes, *terms)
+
+
+def n_sketched(problem):
+    """Number of rows of a problem that its sketch has."""
+    return min(problem.n_rows, max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1]))
 
 
 def _telling_columns(problem, trees):
