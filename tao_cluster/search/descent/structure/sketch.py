@@ -85,7 +85,7 @@ class Sketch:
         random_state : int, RandomState instance or None
         """
         share = 1.0
-        n_rows = max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1])
+        n_rows = n_sketched(problem)
         if problem.n_rows > n_rows:
             rng, everything = check_random_state(random_state), problem.weight.sum()
             problem = problem.of_rows(np.sort(rng.choice(problem.n_rows, n_rows, replace=False)))
@@ -163,6 +163,11 @@ class Sketch:
         self.n_passes += 1
         terms = (self.codes, state.cost, self.most_leaves, self.price)
         return kernels.shrink(state.nodes, *terms)
+
+
+def n_sketched(problem):
+    """Number of rows of a problem that its sketch has."""
+    return min(problem.n_rows, max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1]))
 
 
 def _telling_columns(problem, trees):
