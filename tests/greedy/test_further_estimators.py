@@ -59,7 +59,7 @@ def test_attributes_agree(method, digits):
 
 
 def test_fits_are_equal_for_any_n_jobs_and_after_pickling(method, digits):
-    X = digits[:300]
+    X = digits[:120]
     models = [method(5, random_state=0, n_jobs=n).fit(X) for n in (None, 2)]
     for other in (models[1], pickle.loads(pickle.dumps(models[0]))):  # noqa: S301
         assert other.tree_ == models[0].tree_
@@ -68,7 +68,7 @@ def test_fits_are_equal_for_any_n_jobs_and_after_pickling(method, digits):
 
 
 def test_forms_of_the_input_change_nothing(method, digits):
-    X = np.round(digits[:300] * 16)
+    X = np.round(digits[:120] * 16)
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     model = method(5, random_state=0).fit(X, sample_weight=weight)
     repeated = method(5, random_state=0).fit(np.repeat(X, weight, axis=0))
@@ -140,17 +140,17 @@ def test_degenerate_data_fit_draw_and_export(method):
 
 
 def test_strange_data(method, rng):
-    wide = rng.normal(size=(60, 1000))
-    tails = rng.standard_cauchy((200, 3))
-    dummies = (rng.random((200, 30)) < 0.1).astype(float)
+    wide = rng.normal(size=(40, 1000))
+    tails = rng.standard_cauchy((100, 3))
+    dummies = (rng.random((100, 30)) < 0.1).astype(float)
     constant = np.c_[np.ones(80), rng.normal(size=80), np.zeros(80)]
-    text = sp.random(150, 400, 0.02, format="csr", random_state=0)
+    text = sp.random(60, 400, 0.02, format="csr", random_state=0)
     for X in (wide, tails, dummies, constant, text):
         model = method(5, random_state=0).fit(X)
         assert model.tree_.n_leaves <= 5
         assert np.isfinite(model.inertia_)
-    many = method(100, random_state=0).fit(rng.normal(size=(400, 2)))
-    assert many.tree_.n_leaves <= 100
+    many = method(60, random_state=0).fit(rng.normal(size=(150, 2)))
+    assert many.tree_.n_leaves <= 60
 
 
 def test_bad_fits_keep_the_earlier_one(method, digits):
