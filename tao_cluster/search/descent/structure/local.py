@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
+from greedy.methods.matching import matched_numbers
+
 from ....solvers import upright
 from ..passes import descend
 from ..regrowth import regrow, rounds
@@ -39,7 +41,8 @@ def better_start(search, state, trees, lambda_, random_state):
     -------
     State
     """
-    found = search.evaluate(search_structure(search, trees, lambda_, random_state))
+    tree = search_structure(search, trees, lambda_, random_state)
+    found = search.evaluate(_numbered(search, tree))
     is_better = found.objective(lambda_) < state.objective(lambda_)
     search.record("search", found, lambda_, kept=is_better)
     found = [state, descend(search, found, lambda_, stage="search")]
@@ -48,6 +51,20 @@ def better_start(search, state, trees, lambda_, random_state):
         first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
         found.append(regrow(search, first, lambda_))
     return min(found, key=lambda state: state.objective(lambda_))
+
+
+def _numbered(search, tree):
+    """The tree with the free clusters' numbers, which moves of whole clusters have exchanged.
+
+    Given labels have prices of their own, so that theirs are never exchanged for nothing.
+    """
+    problem = search.problem
+    if problem.objective.explains_labels:
+        return tree
+    labels = tree.leaf_label[search.step.leaves_of(tree)]
+    terms = (labels, problem.free.labels, problem.n_clusters, problem.weight)
+    numbers = matched_numbers(*terms)[tree.leaf_label]
+    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers))
 
 
 def search_structure(search, trees, lambda_, random_state):
