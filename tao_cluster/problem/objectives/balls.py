@@ -148,7 +148,7 @@ def _closed_in(rows):
 
 
 def _measure(rows):
-    """Function of a centre: squared distances of the rows, without what is the same for all."""
+    """Function of a centre: squared distances of the rows, from what is computed once."""
     if not sp.issparse(rows):
         return lambda center: cdist(rows, center[None], "sqeuclidean")[:, 0]
     norms = row_norms(rows.astype(np.float64, copy=False), squared=True)

@@ -24,7 +24,6 @@ _WIDTH = 0.4  # of what the best tree costs beyond the free clustering: see _Loc
 _LEAST_PROGRESS = 1e-9  # of the value
 _MOST_REDRAWN = 3  # tests
 _PATIENCE = 30  # disturbances a test without a better tree
-_SMALLER_SHARE = 0.05  # of the passes, to look for a tree of one leaf less that costs no more
 _FIRST_SHARE = 0.25  # of the passes, for the starts one by one; the best one gets the others
 
 
@@ -94,7 +93,7 @@ def search_structure(search, trees, lambda_, random_state):
     starts = (sketch.from_tree(upright(tree)) for tree in trees)
     found = [local.run(start, sketch.n_passes + share) for start in starts]
     best = min(found, key=lambda state: state.value)
-    return sketch.to_tree(local.smaller(local.run(best, sketch.most_passes)))
+    return sketch.to_tree(local.run(best, sketch.most_passes))
 
 
 @dataclass
@@ -134,19 +133,6 @@ class _LocalSearch:
             heat = max(0.0, 1.0 - (sketch.n_passes - first) / (until - first))
             if other.value <= max(best.value + heat * self.width(best), here.value):
                 here = other
-        return best
-
-    def smaller(self, best):
-        """A tree of fewer leaves while it costs no more, as where k-means itself is reached."""
-        sketch, most_leaves = self.sketch, self.sketch.most_leaves
-        while best.n_leaves > 2:
-            sketch.most_leaves = best.n_leaves - 1
-            until = sketch.n_passes + int(_SMALLER_SHARE * sketch.most_passes)
-            other = self.run(sketch.evaluate(sketch.shrink(best)), until)
-            if _is_better(best, other):
-                break
-            best = other
-        sketch.most_leaves = most_leaves
         return best
 
     def width(self, best):
