@@ -1,6 +1,7 @@
 """A sketch of a problem, to look at thousands of trees: rows and columns as bytes."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +22,7 @@ _MOST_VALUES = 500_000  # more rows than that where there are few columns
 # The work of a search: bytes that passes over the tree may read at each level, and passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
+_BITS = 30  # of the free cost that costs of rows are rounded to
 _NOISE = 1e-12  # of the free cost: what is saved by the rounding of sums
 
 
@@ -98,6 +100,15 @@ class Sketch:
         codes = np.ascontiguousarray(codes)
         return cls(problem, codes, coded.first, coded.high, columns, price, most_leaves)
 
+    @cached_property
+    def unit(self):
+        """What costs are multiples of: a power of two, so that equal ones are equal numbers.
+
+        Else the last bits would choose between trees, and with them the units of the columns.
+        """
+        free = self.problem.free.inertia
+        return float(np.exp2(np.frexp(free)[1] - _BITS)) if free > 0 else 0.0
+
     @property
     def most_passes(self):
         """How many passes over the rows a search may take."""
@@ -144,6 +155,8 @@ class Sketch:
         free = problem.free.centers
         centers = objective.update_centers(problem.data, labels, problem.weight, free)
         cost = objective.distances(problem.data, centers) * problem.weight[:, None]
+        if self.unit > 0:
+            cost = np.rint(cost / self.unit) * self.unit
         inertia = float(cost[np.arange(len(labels)), labels].sum())
         return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))
 
