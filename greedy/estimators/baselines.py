@@ -236,7 +236,7 @@ class CLTree(CostTree):
     Parameters
     ----------
     max_leaves : int, default=None
-        Leaves at most; None is twice the number of clusters.
+        Leaves at most; None is four times the number of clusters.
     min_split : float in (0, 1], default=0.02
         Share of the rows (weight) that a region needs to be cut.
     min_y : float in [0, 1], default=0.01

@@ -68,7 +68,7 @@ def build_cltree(
 
     Parameters
     ----------
-    max_leaves : int, default 2 k
+    max_leaves : int, default 4 k
         Leaves at most; ours.
     min_split : float in (0, 1], default=0.02
         Share of the rows (weight) that a region needs to be cut.
@@ -110,7 +110,7 @@ def cltree_growth(points, max_leaves, min_split, min_y, min_rd):
     idle = [node for node, box in boxes.items() if box.n_rows < max(least, 1)]
     labels = _labels(points, boxes, rows_of)
     growth = cut_back(growth, ends, labels, points.X.shape[1], idle)
-    max_leaves = 2 * len(points.positions) if max_leaves is None else max_leaves
+    max_leaves = 4 * len(points.positions) if max_leaves is None else max_leaves
     return taken_back(points, growth, max_leaves)
 
 

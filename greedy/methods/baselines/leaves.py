@@ -54,7 +54,7 @@ def taken_back(points, growth, max_leaves):
 
     Of two leaves of one node those come first that raise the cost least as one leaf of the best
     cluster: squared distances to the means that the clusters have before, ties to the lowest
-    node. Clusters may lose all their rows.
+    node. Clusters may lose all their rows. A cut between leaves of one cluster is left out.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ def taken_back(points, growth, max_leaves):
         if above is not None and is_leaf[_children(growth, above)].all():
             loss = paid[above] - paid[_children(growth, above)].sum()
             heapq.heappush(queue, (loss, above))
-    return growth.without(undone)
+    kept = growth.without(undone).to_tree(points.X.shape[1])
+    return Growth.of(kept.prune())
 
 
 def _children(growth, node):
