@@ -162,6 +162,7 @@ def bound_of(model: Any, objective="kmeans"):
     ----------
     model : fitted estimator
     objective : str, as for :func:`bound`
+        "kcenter" for ExKCenter, "spacing" for ExSingleLink: nothing is proven of them for others.
 
     Returns
     -------

@@ -235,10 +235,13 @@ class CLTree(CostTree):
 
     Parameters
     ----------
+    max_leaves : int, default=None
+        Leaves at most; None is four times the number of clusters.
     min_split : float in (0, 1], default=0.02
         Share of the rows (weight) that a region needs to be cut.
     min_y : float in [0, 1], default=0.01
-        Share of the rows below which a region is not looked into when the tree is pruned.
+        Share of the rows below which a region is not looked into when the tree is pruned, and
+        is no leaf.
     min_rd : float, default=0.1
         Relative density above which a region is joined with its neighbour.
     n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
@@ -249,8 +252,9 @@ class CLTree(CostTree):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from greedy import CLTree
-    >>> len(set(CLTree(3, random_state=0).fit(load_iris().data).labels_))
-    3
+    >>> model = CLTree(3, max_leaves=6, random_state=0).fit(load_iris().data)
+    >>> model.tree_.n_leaves, len(set(model.labels_))
+    (6, 3)
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -262,6 +266,7 @@ class CLTree(CostTree):
         self,
         n_clusters=8,
         *,
+        max_leaves=None,
         min_split=0.02,
         min_y=0.01,
         min_rd=0.1,
@@ -281,9 +286,11 @@ class CLTree(CostTree):
             n_jobs=n_jobs,
             random_state=random_state,
         )
+        self.max_leaves = max_leaves
         self.min_split = min_split
         self.min_y = min_y
         self.min_rd = min_rd
 
     def _grow(self, points, random_state):
-        return cltree.cltree_growth(points, self.min_split, self.min_y, self.min_rd)
+        options = {name: getattr(self, name) for name in cltree.PARAMETERS}
+        return cltree.cltree_growth(points, **options)

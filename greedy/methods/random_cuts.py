@@ -188,11 +188,12 @@ def cut_space(positions, rule, objective, delta=None):
         places = np.take_along_axis(places, np.argsort(order.T, axis=1), axis=1).T
         apart = cdist(places, places, "cityblock")
     share = min(delta / (15 * np.log(max(n_centers, 2))), 1 / 384)
+    # Contiguous for any k and d: of another layout, kernels would be compiled again.
     return CutSpace(
         order=np.ascontiguousarray(order.T),
-        rank=np.argsort(order.T, axis=1),
+        rank=np.ascontiguousarray(np.argsort(order.T, axis=1)),
         edges=np.ascontiguousarray(edges),
-        length=length,
+        length=np.ascontiguousarray(length),
         is_bent=is_bent,
         is_shared=chosen.is_shared,
         apart=apart,

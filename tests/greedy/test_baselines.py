@@ -7,14 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.tree import DecisionTreeClassifier
 
 from greedy import build_cltree, build_cubt, build_kdtree
 from greedy.cuts.unlabelled import Region, density_cut
 from greedy.methods.baselines.cltree import CutDensity
 from greedy.methods.baselines.cubt import CutDeviance, DevianceLeaf, dissimilarity
-from greedy.methods.baselines.leaves import deviance, joined
+from greedy.methods.baselines.leaves import deviance, joined, taken_back
 from greedy.methods.matching import matched_labels, matched_numbers
 from greedy.points import Points
+from tao_cluster.core.tree import Split
+from tao_cluster.core.tree.growth import Growth
 
 SMALL = {"max_examples": 60, "deadline": None}
 BUILDERS = [build_kdtree, build_cubt, build_cltree]
@@ -66,7 +69,7 @@ def test_deviance_cuts_are_the_best(table):
 
 def test_cubt_stops_where_it_is_told_to():
     X = make_blobs(300, centers=6, random_state=0)[0]
-    centers = X[:3]
+    centers = X  # as many clusters as rows: no leaves are joined
     assert build_cubt(X, centers, max_leaves=1).n_leaves == 1
     assert build_cubt(X, centers, max_leaves=4).n_leaves == 4
     assert build_cubt(X, centers, max_leaves=300, min_dist=1e9).n_leaves == 1
@@ -223,12 +226,78 @@ def test_cltree_finds_dense_regions_among_sparse_rows():
 
 def test_cltree_prunes():
     X = load_iris().data
-    sizes = [build_cltree(X, X[:3], min_rd=r).n_leaves for r in (100.0, 1.0, 0.1, 0.0)]
+    many = {"max_leaves": 1000, "min_y": 0.0}
+    centers = X  # no regions are joined for lack of clusters
+    sizes = [build_cltree(X, centers, min_rd=r, **many).n_leaves for r in (100.0, 1.0, 0.1, 0.0)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0]
-    few = build_cltree(X, X[:3], min_y=0.5, min_rd=100.0)
+    few = build_cltree(X, centers, min_y=0.5, min_rd=100.0, max_leaves=1000)
     assert few.n_leaves < sizes[0]
-    assert build_cltree(X, X[:3], min_split=1.0, min_y=0.0, min_rd=100.0).n_leaves > 1
+    assert build_cltree(X, centers, min_split=0.5, **many).n_leaves < sizes[0]
+    rule = CutDensity.of(points_of(X, np.ones(len(X))), 1.0)
+    assert rule.promise(rule.root()) > 0  # the root has all rows
+
+
+def test_regions_of_few_rows_are_no_leaves():
+    dense = np.linspace(0.0, 1.0, 50)
+    X = np.concatenate([dense, dense + 8, [30.0]])[:, None]
+    assert build_cltree(X, X[[25, 75, 100]], min_y=0.0).predict([[30.0]]) == [2]
+    tree = build_cltree(X, X[[25, 75, 100]], min_y=0.05)
+    assert tree.predict([[0.5], [8.5], [30.0]]).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("build", [build_cubt, build_cltree])
+@pytest.mark.parametrize("max_leaves", [1, 2, 5, 9, None])
+def test_no_leaf_is_idle(build, max_leaves):
+    X = load_iris().data
+    for centers in (X[:3], X[::15]):
+        tree = build(X, centers, max_leaves=max_leaves)
+        assert tree.n_leaves <= (max_leaves or 4 * len(centers))
+        assert set(tree.apply(X)) == set(tree.leaves)
+        assert tree == tree.prune()
+
+
+@settings(**SMALL)
+@given(tables(), st.integers(0, 3))
+def test_the_cheapest_pair_of_leaves_is_taken_back(table, seed):
+    X, weight = table
+    points = points_of(X, weight)
+    rows = points.rows
+    tree = DecisionTreeClassifier(max_leaf_nodes=6, random_state=seed).fit(
+        X[rows], np.random.default_rng(seed).integers(0, 3, len(rows))
+    )
+    growth = grown_of(tree)
+    if growth.n_leaves < 2:
+        return
+    leaf, label = tree.apply(X[rows]), np.array(growth.label)
+    w = points.weight[rows][:, None]
+    known = np.unique(label[leaf])
+    parts = [label[leaf] == c for c in known]
+    means = [np.average(X[rows][part], axis=0, weights=w[part, 0]) for part in parts]
+    paid = w * ((X[rows][:, None] - np.array(means)) ** 2).sum(axis=2)
+    losses = {}
+    for node, (left, right) in enumerate(zip(growth.left, growth.right, strict=True)):
+        if left >= 0 and growth.left[left] < 0 and growth.left[right] < 0:
+            before = sum(paid[leaf == c, known == label[c]].sum() for c in (left, right))
+            losses[node] = paid[np.isin(leaf, (left, right))].sum(axis=0).min() - before
+    kept = taken_back(points, growth, growth.n_leaves - 1)
+    assert kept.n_leaves < growth.n_leaves
+    found = kept.to_tree(X.shape[1])
+    after = paid[np.arange(len(rows)), np.searchsorted(known, found.predict(X[rows]))].sum()
+    before = paid[np.arange(len(rows)), np.searchsorted(known, label[leaf])].sum()
+    assert after - before == pytest.approx(min(losses.values()), abs=1e-6)
+
+
+def grown_of(fitted):
+    """The growth of a tree of scikit-learn's."""
+    tree, growth = fitted.tree_, Growth()
+    growth.left, growth.right = tree.children_left.tolist(), tree.children_right.tolist()
+    growth.label = tree.value[:, 0].argmax(axis=1).tolist()
+    growth.splits = [
+        Split.of_feature(f, t) if f >= 0 else None
+        for f, t in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)
+    ]
+    return growth
 
 
 # ---------------------------------------------------------------- KDTree

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numba import typeof
 from scipy.stats import chisquare, kstest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -239,3 +240,12 @@ def test_seeds(digits, digits_reference):
     assert (
         len({build_random_cuts(digits, centers, random_state=g).to_json() for g in generator}) == 1
     )
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_kernels_are_compiled_once_for_all_sizes(rule):
+    objective = RULES[rule].objectives[0]
+    rng = np.random.default_rng(0)
+    shapes = [(1, 1), (2, 4), (3, 1), (3, 4), (20, 2)]
+    forms = {typeof(cut_space(rng.random(shape), rule, objective)) for shape in shapes}
+    assert len(forms) == 1

@@ -17,6 +17,7 @@ from sklearn.preprocessing import scale
 from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
 from tao_cluster.inspection.comparison import DEFAULT, FREE, Comparison
+from tao_cluster.inspection.comparison.methods import METHODS
 
 
 @pytest.fixture(autouse=True)
@@ -311,9 +312,11 @@ def test_rows_without_a_class_are_left_out(wine):
 
 def test_what_concerns_no_method_is_told(wine):
     X, y = wine
+    sized = [name for name, method in METHODS.items() if method.is_sized]
+    assert {"tao-axis", "exkmc", "cart"} <= set(sized)
     found = compare(X, 3, ["imm"], budgets={"leaves": [4], "parameters": [9]}, depth=3)
     assert found.notes == (
-        "Budgets of leaves are for tao-axis, exkmc, cart; none of them is compared.",
+        f"Budgets of leaves are for {', '.join(sized)}; none of them is compared.",
         "Budgets of parameters are for tao, which is not compared.",
         "depth is of the path of tao, which is not compared.",
     )

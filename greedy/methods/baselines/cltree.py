@@ -1,7 +1,7 @@
 """CLTree: dense regions by decision trees that part the rows from uniform points."""
 
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,9 +16,10 @@ from ...growth import Cut, grow
 from ...nodes import price_scale
 from ...points import Points
 from ..start import SHARED, finish
-from .leaves import cut_back, deviance, joined, numbered, one_leaf
+from .leaves import cut_back, deviance, joined, numbered, one_leaf, taken_back
 
 PARAMETERS = {
+    "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
     "min_split": [Interval(Real, 0, 1, closed="right")],
     "min_y": [Interval(Real, 0, 1, closed="both")],
     "min_rd": [Interval(Real, 0, None, closed="left")],
@@ -30,6 +31,7 @@ def build_cltree(
     X,
     centers,
     *,
+    max_leaves=None,
     min_split=0.02,
     min_y=0.01,
     min_rd=0.1,
@@ -58,12 +60,21 @@ def build_cltree(
     that is clustered. Where the paper cuts, boundaries are closed: a row at the boundary belongs
     to the side with which more information is gained.
 
+    For the paper a tree is a search for regions, and most of its leaves are none. Here it has to
+    be read: a cut is left out if a side of it ends with less than the share `min_y` of the rows,
+    which then go with the other side, or if both sides are of one cluster; then further cuts are
+    taken back, those first that save least of the squared distances to the clusters' means,
+    until there are `max_leaves` leaves.
+
     Parameters
     ----------
+    max_leaves : int, default 4 k
+        Leaves at most; ours.
     min_split : float in (0, 1], default=0.02
         Share of the rows (weight) that a region needs to be cut.
     min_y : float in [0, 1], default=0.01
-        Share of the rows below which a region is not looked into when the tree is pruned.
+        Share of the rows below which a region is not looked into when the tree is pruned, and
+        is no leaf.
     min_rd : float, default=0.1
         Relative density above which a region is joined with its neighbour.
     X, centers, sample_weight, embedding, midpoints, n_jobs
@@ -81,10 +92,11 @@ def build_cltree(
     [0, 0, 0, 1, 1, 1]
     """
     points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
-    return finish(cltree_growth(points, min_split, min_y, min_rd), points, midpoints)
+    growth = cltree_growth(points, max_leaves, min_split, min_y, min_rd)
+    return finish(growth, points, midpoints)
 
 
-def cltree_growth(points, min_split, min_y, min_rd):
+def cltree_growth(points, max_leaves, min_split, min_y, min_rd):
     """The growth of :func:`build_cltree`."""
     if len(points.positions) == 1:
         return one_leaf()
@@ -92,9 +104,14 @@ def cltree_growth(points, min_split, min_y, min_rd):
     growth, boxes = Growth(), {}
     leaves = _Kept({growth.add(): rule.root()}, boxes)
     grow(growth, leaves, rule)
-    ends = _pruned(growth, boxes, min_y * rule.mass[points.rows].sum(), min_rd)
+    least = min_y * rule.mass[points.rows].sum()
+    ends = _pruned(growth, boxes, least, min_rd)
     rows_of = {node: boxes[node].rows for node in ends}
-    return cut_back(growth, ends, _labels(points, boxes, rows_of))
+    idle = [node for node, box in boxes.items() if box.n_rows < max(least, 1)]
+    labels = _labels(points, boxes, rows_of)
+    growth = cut_back(growth, ends, labels, points.X.shape[1], idle)
+    max_leaves = 4 * len(points.positions) if max_leaves is None else max_leaves
+    return taken_back(points, growth, max_leaves)
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,7 +107,7 @@ def cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile):
     statistics = [deviance(points, rows_of[node]) for node in nodes]
     group, _ = joined(statistics, len(points.positions))
     label = numbered(points, rows_of, dict(zip(nodes, group, strict=True)))
-    return cut_back(growth, set(nodes), label)
+    return cut_back(growth, set(nodes), label, points.X.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

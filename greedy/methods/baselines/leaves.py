@@ -1,7 +1,10 @@
 """Leaves that were cut without the reference: their statistics, joining, and numbers."""
 
+import heapq
+
 import numpy as np
 
+from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.objectives import cluster_means
 
@@ -16,18 +19,22 @@ def one_leaf():
     return growth
 
 
-def cut_back(growth, ends, label):
-    """The growth without the cuts below some nodes, and with labels.
+def cut_back(growth, ends, label, n_features, idle=()):
+    """The growth without the cuts below some nodes, with labels, and with no cut too many.
+
+    A cut between two leaves of one cluster is left out, and one with an idle side.
 
     Parameters
     ----------
     growth : Growth
     ends : set of nodes that are leaves
     label : dict of node to label, of the leaves that remain
+    n_features : int
+    idle : nodes that are not wanted; the other child of their parent takes its place
 
     Returns
     -------
-    Growth
+    Growth, its nodes numbered breadth-first
     """
     kept = Growth()
     number = {0: kept.add(label.get(0, 0))}
@@ -37,7 +44,67 @@ def cut_back(growth, ends, label):
             labels = [label.get(child, 0) for child in children]
             numbers = kept.split(number[node], growth.splits[node], labels)
             number.update(zip(children, numbers, strict=True))
-    return kept
+    counts = np.ones(kept.n_nodes)
+    counts[[number[node] for node in idle if node in number]] = 0
+    return Growth.of(kept.to_tree(n_features).prune(counts))
+
+
+def taken_back(points, growth, max_leaves):
+    """The growth without the cuts that matter least, until it has few enough leaves.
+
+    Of two leaves of one node those come first that raise the cost least as one leaf of the best
+    cluster: squared distances to the means that the clusters have before, ties to the lowest
+    node. Clusters may lose all their rows. A cut between leaves of one cluster is left out.
+
+    Parameters
+    ----------
+    points : Points
+    growth : Growth, all of whose leaves have rows and labels; altered
+    max_leaves : int >= 1
+
+    Returns
+    -------
+    Growth
+    """
+    costs, clusters = _costs(points, growth)
+    paid = costs.min(axis=1)  # as one leaf
+    for node, left in enumerate(growth.left):
+        if left < 0:
+            paid[node] = costs[node, np.searchsorted(clusters, growth.label[node])]
+        else:
+            growth.label[node] = int(clusters[costs[node].argmin()])
+    is_leaf, undone = np.array(growth.left) < 0, set()
+    parent = {child: node for node in np.flatnonzero(~is_leaf) for child in _children(growth, node)}
+    twins = [node for node in set(parent.values()) if is_leaf[_children(growth, node)].all()]
+    queue = [(paid[node] - paid[_children(growth, node)].sum(), node) for node in twins]
+    heapq.heapify(queue)
+    for _ in range(growth.n_leaves - max_leaves):
+        _, node = heapq.heappop(queue)
+        undone.add(node)
+        is_leaf[node], above = True, parent.get(node)
+        if above is not None and is_leaf[_children(growth, above)].all():
+            loss = paid[above] - paid[_children(growth, above)].sum()
+            heapq.heappush(queue, (loss, above))
+    kept = growth.without(undone).to_tree(points.X.shape[1])
+    return Growth.of(kept.prune())
+
+
+def _children(growth, node):
+    return [growth.left[node], growth.right[node]]
+
+
+def _costs(points, growth):
+    """What each node pays in each cluster that has rows: (n_nodes, n_clusters); and these."""
+    X, weight = points.X[points.rows], points.weight[points.rows]
+    leaves = growth.to_tree(X.shape[1]).route(kernel_view(X))
+    clusters, of_row = np.unique(np.array(growth.label)[leaves], return_inverse=True)
+    distances = squared_distances(X, cluster_means(X, of_row, weight, len(clusters)))
+    costs = np.zeros((growth.n_nodes, len(clusters)))
+    np.add.at(costs, leaves, weight[:, None] * distances)
+    for node in reversed(range(growth.n_nodes)):  # children after their parent
+        if growth.left[node] >= 0:
+            costs[node] = costs[_children(growth, node)].sum(axis=0)
+    return costs, clusters
 
 
 def deviance(points, rows):

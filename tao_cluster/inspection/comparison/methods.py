@@ -77,7 +77,7 @@ METHODS = {
     ),
     "kdtree": Method("k-d tree", lambda n: KDTree(max_leaves=n), is_sized=True, objectives=_BOTH),
     "cubt": Method("CUBT", lambda n: CUBT(max_leaves=n), is_sized=True, objectives=_BOTH),
-    "cltree": Method("CLTree", CLTree, objectives=_BOTH),
+    "cltree": Method("CLTree", lambda n: CLTree(max_leaves=n), is_sized=True, objectives=_BOTH),
     "cart": Method("CART", lambda n: CART(max_leaves=n), is_sized=True, objectives=_ANY),
 }
 
