@@ -313,7 +313,8 @@ def test_what_concerns_no_method_is_told(wine):
     X, y = wine
     found = compare(X, 3, ["imm"], budgets={"leaves": [4], "parameters": [9]}, depth=3)
     assert found.notes == (
-        "Budgets of leaves are for tao-axis, exkmc, cart; none of them is compared.",
+        "Budgets of leaves are for tao-axis, exkmc, kauri, spex, spex-oblique, kdtree, cubt, cart; "
+        "none of them is compared.",
         "Budgets of parameters are for tao, which is not compared.",
         "depth is of the path of tao, which is not compared.",
     )
