@@ -21,7 +21,7 @@ _MOST_VALUES = 500_000  # more rows than that where there are few columns
 # The work of a search: bytes that passes over the tree may read at each level, and passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
-_CUT_CLUSTERS = 8  # cuts of leaves sum the costs of so many clusters in the time of a pass
+_CUT_CLUSTERS = 32  # cuts of leaves sum the costs of so many clusters in the time of a pass
 _NOISE = 1e-12  # of the free cost: what is saved by the rounding of sums
 
 
