@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from tao_cluster.core.routing import kernel_view, project
+from tao_cluster.core.telling import tell
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.split import halfway
 
@@ -92,11 +94,20 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
         gains[node] = cut.gain
-        parts = rule.divide(leaves.pop(node), cut)
+        parts = rule.divide(leaves[node], cut)  # may be interrupted: the leaf is there until then
         children = growth.split(node, cut.split, [part.label for part in parts])
+        del leaves[node]
         for child, part in zip(children, parts, strict=True):
             leaves[child] = part
             enqueue(child)
+
+
+def tell_interrupted(growth, max_leaves):
+    """Warn that a KeyboardInterrupt has ended a growth, whose tree so far is kept."""
+    tell(
+        f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
+        ConvergenceWarning,
+    )
 
 
 def with_midpoints(tree, points):

@@ -29,6 +29,7 @@ class GreedyTree(TreeClustering):
 
     deterministic = True  # as an initial tree: the same every time
     uses_distances = True
+    n_different = 1
     in_raw_units = False
     sees_centers = True  # cuts part the reference centres too
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from tao_cluster.problem.objectives import KMeans
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import fit_reference
 
+from ..methods.matching import matched_numbers
 from ..methods.mixture import COVARIANCE_TYPES, CRITERIA, deviations, grow_mixture
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
@@ -31,13 +32,17 @@ class MixtureTree(TreeClustering):
     n_clusters : int, default=8
         Components.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Of the mixture that is fitted here. A reference has its own.
+        Of the mixture that is fitted here; a given one has its own.
     criterion : {"error", "ratio"}, default="error"
         What makes a good cut; see :func:`greedy.build_mixture_tree`.
-    reference : None, or mixture, default=None
-        A fitted or unfitted :class:`sklearn.mixture.GaussianMixture` or
-        :class:`sklearn.mixture.BayesianGaussianMixture`. None is a GaussianMixture with this
-        `random_state`.
+    mixture : None, or mixture, default=None
+        What is explained: a fitted or unfitted :class:`sklearn.mixture.GaussianMixture` or
+        :class:`sklearn.mixture.BayesianGaussianMixture` of `n_clusters` components. None is a
+        GaussianMixture with this `random_state`.
+    reference : None, estimator or array of shape (n_clusters, m), default=None
+        The free clustering that costs are compared with, and whose numbers the clusters get,
+        each that of the one with which it shares most weight. None is the mixture's: the means
+        are its centres, and the components its clusters.
     n_jobs : int, default=None
         Threads that route rows.
     random_state : int, RandomState instance or None, default=None
@@ -47,6 +52,8 @@ class MixtureTree(TreeClustering):
     ----------
     mixture_ : mixture
         The fitted one.
+    component_labels_ : int64 array of shape (n_clusters,)
+        Cluster of each component; 0, 1, ... unless there is a reference.
     agreement_ : float
         Share of the weight of the rows whose leaf is that of the component which the mixture's
         own `predict` gives them.
@@ -54,8 +61,8 @@ class MixtureTree(TreeClustering):
         Upper bound of the probability that a draw from the mixture does not reach the leaf of
         its component: the sum of what is lost at each cut.
     tree_, labels_, cluster_centers_, inertia_, cost_increase_, free_labels_, ...
-        As of :class:`IMM`. The free clustering is that of the nearest mean, with the means as
-        its centres; costs are those of k-means.
+        As of :class:`IMM`. Costs are those of k-means. Without a reference the free clustering is
+        that of the nearest mean.
 
     Notes
     -----
@@ -78,7 +85,8 @@ class MixtureTree(TreeClustering):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions(COVARIANCE_TYPES)],
         "criterion": [StrOptions(CRITERIA)],
-        "reference": [None, HasMethods(["fit", "predict_proba"])],
+        "mixture": [None, HasMethods(["fit", "predict_proba"])],
+        "reference": [None, "array-like", HasMethods("fit")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }
@@ -89,6 +97,7 @@ class MixtureTree(TreeClustering):
         *,
         covariance_type="full",
         criterion="error",
+        mixture=None,
         reference=None,
         n_jobs=None,
         random_state=None,
@@ -96,40 +105,23 @@ class MixtureTree(TreeClustering):
         self.n_clusters = n_clusters
         self.covariance_type = covariance_type
         self.criterion = criterion
+        self.mixture = mixture
         self.reference = reference
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _method(self):
-        return _Method(self.criterion)
-
-    def _given(self, objective, inputs, rows):
-        """The fitted mixture."""
-        del objective, inputs
-        if sp.issparse(rows.space):
-            raise ValueError(
-                "MixtureTree takes no sparse X by itself, as mixtures do not; give a dense "
-                "embedding of its rows, say of TruncatedSVD."
-            )
-        mixture = self.reference
+        mixture = self.mixture
         if mixture is None:
             mixture = GaussianMixture(self.n_clusters, covariance_type=self.covariance_type)
-        if not hasattr(mixture, "means_"):
-            mixture = self._fitted(clone(mixture), rows)
-        if not all(hasattr(mixture, name) for name in _PARAMETERS):
-            name = type(mixture).__name__
-            raise ValueError(
-                f"{name} has no weights_, means_ and covariances_: no Gaussian mixture."
-            )
-        return mixture
+        terms = (mixture, self.n_clusters, self.criterion, self.random_state)
+        return _Method(*terms, has_reference=self.reference is not None)
 
-    def _fitted(self, mixture, rows):
-        space, weight = rows.space, rows.weight
-        # Mixtures ask for two rows at least, and as many as components.
-        times = -(-max(self.n_clusters, 2) // len(weight))
-        if times > 1:
-            space, weight = np.tile(space, (times, 1)), np.tile(weight, times)
-        return fit_reference(mixture, space, weight, self.random_state)[0]
+    def _given(self, objective, inputs, rows):
+        """The fitted mixture, whose means are centres, unless there is a reference."""
+        if self.reference is None:
+            return self._method().fitted(rows.space, rows.weight)
+        return super()._given(objective, inputs, rows)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -139,23 +131,80 @@ class MixtureTree(TreeClustering):
 
 @dataclass(frozen=True)
 class _Method:
-    """What makes a tree of the mixture that is the reference of a problem."""
+    """What makes a tree of a mixture.
 
+    Parameters
+    ----------
+    mixture : mixture, fitted or not
+    n_clusters : int
+    criterion : {"error", "ratio"}
+    random_state : int, RandomState instance or None
+    has_reference : bool
+        Whether the reference of a problem is a free clustering; else it is the fitted mixture.
+    """
+
+    mixture: Any
+    n_clusters: int
     criterion: str
+    random_state: Any
+    has_reference: bool
     objective: ClassVar[KMeans] = KMeans()
     validation: ClassVar[None] = None
 
     def check_data(self, X, weight):
         """Any data will do."""
 
+    def fitted(self, space, weight):
+        """The mixture, fitted to some rows if it is not yet.
+
+        Raises
+        ------
+        ValueError
+            If the rows are sparse, or it is no Gaussian mixture of their columns and of as many
+            components as clusters.
+        """
+        if sp.issparse(space):
+            raise ValueError(
+                "MixtureTree takes no sparse X by itself, as mixtures do not; give a dense "
+                "embedding of its rows, say of TruncatedSVD."
+            )
+        mixture, name = self.mixture, type(self.mixture).__name__
+        if not hasattr(mixture, "means_"):
+            # Mixtures ask for two rows at least, and as many as components.
+            times = -(-max(self.n_clusters, 2) // len(weight))
+            if times > 1:
+                space, weight = np.tile(space, (times, 1)), np.tile(weight, times)
+            mixture = fit_reference(clone(mixture), space, weight, self.random_state)[0]
+        if not all(hasattr(mixture, name) for name in _PARAMETERS):
+            raise ValueError(
+                f"{name} has no weights_, means_ and covariances_: no Gaussian mixture."
+            )
+        expected = (self.n_clusters, space.shape[1])
+        if mixture.means_.shape != expected:
+            raise ValueError(
+                f"The mixture must have n_clusters={expected[0]} components with {expected[1]} "
+                f"features; it has means of shape {mixture.means_.shape}."
+            )
+        return mixture
+
     def fit_tree(self, problem):
         """The tree of the mixture, and how it agrees with it."""
         mixture = problem.reference
-        components = _components(mixture) if problem.space is problem.X else _moments(problem)
+        if self.has_reference:
+            mixture = self.fitted(problem.space, problem.weight)
+        is_of_X = problem.space is problem.X
+        components = _components(mixture) if is_of_X else _moments(mixture, problem)
         tree, error = grow_mixture(*components, self.criterion)
-        agrees = tree.predict(problem.X) == mixture.predict(problem.space)
+        found = tree.predict(problem.X)
+        agrees = found == mixture.predict(problem.space)
+        numbers = np.arange(self.n_clusters)
+        if self.has_reference:
+            terms = (found, problem.free.labels, self.n_clusters, problem.weight)
+            numbers = matched_numbers(*terms)
+            tree = tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers[tree.leaf_label]))
         attributes = {
             "mixture_": mixture,
+            "component_labels_": numbers,
             "agreement_": float(np.average(agrees, weights=problem.weight)),
             "error_bound_": error,
             "n_iter_": tree.n_leaves - 1,
@@ -171,9 +220,9 @@ def _components(mixture):
     return weights, means, deviations(covariances, mixture.covariance_type, means.shape)
 
 
-def _moments(problem):
+def _moments(mixture, problem):
     """The same of the rows of X, by their responsibilities in another space."""
-    share = problem.reference.predict_proba(problem.space) * problem.weight[:, None]
+    share = mixture.predict_proba(problem.space) * problem.weight[:, None]
     mass = share.sum(axis=0)
     part = share / np.where(mass > 0, mass, 1.0)
     X = problem.X

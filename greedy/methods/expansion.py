@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.telling import tell
 from tao_cluster.core.tree.growth import Growth
 
 from ..cuts import N_EDGES, purest_cut, surrogate_cut
-from ..growth import Cut, grow
+from ..growth import Cut, grow, tell_interrupted
 from ..nodes import SurrogateNode, mixed_node, surrogate_node
 from ..points import Points
 from .parting import part_centers
@@ -120,10 +118,7 @@ def expand_base(points, max_leaves, base):
     try:
         grow(growth, leaves, rule, max_leaves, gains)
     except KeyboardInterrupt:
-        tell(
-            f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
-            ConvergenceWarning,
-        )
+        tell_interrupted(growth, max_leaves)
     never = _never_paid(growth, gains)
     return growth.without(never) if never else growth, n_base
 

@@ -13,6 +13,7 @@ from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import Growth
 
 from ..cuts import KauriNode, few_valued, kauri_cuts, side_sums
+from ..growth import tell_interrupted
 from ..order import ROUNDING, Order, first_best
 from ..points import Points
 from .matching import matched_numbers
@@ -57,6 +58,11 @@ def build_kauri(
     sample_weight, embedding, labels, midpoints, n_jobs
         As in :func:`build_imm`, like the return value and the errors.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If a KeyboardInterrupt ended the growth; the tree has the leaves made until then.
+
     Notes
     -----
     A step takes O(n d k), less where features have few values, and O(n d m) more for the leaves
@@ -93,15 +99,23 @@ def grow_kauri(points, max_leaves=None):
     with one_thread():  # the last bits of products turn ties
         partition = _Partition(points, n_clusters)
         partition.start(growth.add())
-        while growth.n_leaves < max_leaves:
-            found = partition.best_cut()
-            if found is None:
-                break
-            node, cut = found
-            split = Split.of_feature(cut.feature, cut.threshold)
-            partition.divide(node, cut, growth.split(node, split, (cut.left, cut.right)))
+        try:
+            _cut_leaves(partition, growth, max_leaves)
+        except KeyboardInterrupt:
+            tell_interrupted(growth, max_leaves)
     growth.label = partition.numbers()[growth.label].tolist()
     return growth
+
+
+def _cut_leaves(partition, growth, max_leaves):
+    while growth.n_leaves < max_leaves:
+        found = partition.best_cut()
+        if found is None:
+            return
+        node, cut = found
+        halves = partition.halves(node, cut)  # takes long; growth and partition stay together
+        split = Split.of_feature(cut.feature, cut.threshold)
+        partition.replace(node, growth.split(node, split, (cut.left, cut.right)), halves)
 
 
 @dataclass(frozen=True)
@@ -168,15 +182,18 @@ class _Partition:
         threshold, left, right = (column[feature] for column in columns)
         return nodes[i], _Cut(feature, float(threshold), int(left), int(right))
 
-    def divide(self, node, cut, children):
-        """Replace a leaf by its two halves, each in its cluster."""
-        leaf = self._leaves.pop(node)
+    def halves(self, node, cut):
+        """The two leaves that a cut makes of one, each in its cluster."""
+        leaf = self._leaves[node]
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        clusters = (cut.left, cut.right)
-        for child, cluster, side in zip(children, clusters, (goes_left, ~goes_left), strict=True):
-            rows = leaf.rows[side]
-            order = leaf.order.part(rows, len(self._products))
-            self._leaves[child] = self._leaf(rows, order, cluster)
+        parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))
+        n = len(self._products)
+        return [self._leaf(rows, leaf.order.part(rows, n), cluster) for rows, cluster in parts]
+
+    def replace(self, node, children, halves):
+        """Put its halves in the place of a leaf."""
+        del self._leaves[node]
+        self._leaves.update(zip(children, halves, strict=True))
         self._settle()
 
     def numbers(self):

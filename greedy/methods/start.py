@@ -43,6 +43,7 @@ class GreedyStart:
     sees_centers: bool = True
     deterministic: ClassVar[bool] = True
     uses_distances: ClassVar[bool] = True
+    n_different: ClassVar[int] = 1
     in_raw_units: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng=None, distances=None):

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import Kauri, build_kauri
+from greedy.methods import kauri
 from greedy.methods.kauri import grow_kauri
 from greedy.points import Points
 
@@ -209,6 +210,23 @@ def test_clusters_have_the_numbers_of_the_free_ones(blobs):
     np.testing.assert_array_equal(model.labels_, reference.labels_)
     assert model.cost_increase_ == 0.0
     assert model.tree_.n_leaves == 4
+
+
+def test_an_interrupted_growth_keeps_its_leaves(digits, digits_reference, monkeypatch):
+    function, calls = kauri.side_sums, []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) > 20:  # the root, and then the halves of one cut after another
+            raise KeyboardInterrupt
+        return function(*arguments)
+
+    monkeypatch.setattr(kauri, "side_sums", interrupted)
+    model = Kauri(10, max_leaves=40, reference=digits_reference)
+    with pytest.warns(ConvergenceWarning, match="Interrupted: the tree has 10 of at most 40"):
+        model.fit(digits)
+    monkeypatch.undo()
+    assert model.tree_ == Kauri(10, max_leaves=10, reference=digits_reference).fit(digits).tree_
 
 
 def test_bad_parameters():

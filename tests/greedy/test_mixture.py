@@ -2,11 +2,13 @@
 
 import time
 import warnings
+from itertools import permutations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.stats import norm
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import MixtureTree, build_mixture_tree
 from greedy.methods.mixture import best_parting, deviations, grow_mixture, lost
+from tao_cluster import compare
 
 
 @parametrize_with_checks([MixtureTree()])
@@ -161,7 +164,7 @@ def test_rows_do_not_matter(rng):
     terms = (mixture.weights_, mixture.means_, mixture.covariances_)
     tree = build_mixture_tree(*terms, covariance_type="diag")
     for rows in (X, X[::9], np.tile(X, (50, 1)) + rng.normal(size=(50 * len(X), 13))):
-        model = MixtureTree(3, reference=mixture).fit(rows)
+        model = MixtureTree(3, mixture=mixture).fit(rows)
         assert model.tree_ == tree
         assert model.mixture_ is mixture
         agrees = np.mean(model.labels_ == mixture.predict(rows))
@@ -183,7 +186,7 @@ def test_fitted_here(rng):
     X = load_iris().data
     model = MixtureTree(3, random_state=0).fit(X)
     mixture = GaussianMixture(3, random_state=0).fit(X)
-    unfitted = MixtureTree(3, reference=GaussianMixture(3), random_state=0).fit(X)
+    unfitted = MixtureTree(3, mixture=GaussianMixture(3), random_state=0).fit(X)
     assert unfitted.tree_ == model.tree_
     assert model.agreement_ > 0.9
     assert model.error_bound_ < 0.1
@@ -194,9 +197,9 @@ def test_fitted_here(rng):
         other = MixtureTree(3, covariance_type=covariance_type, random_state=0).fit(X)
         assert other.mixture_.covariance_type == covariance_type
         assert other.tree_.n_leaves == 3
-    bayesian = MixtureTree(
-        4, reference=BayesianGaussianMixture(n_components=4), random_state=0
-    ).fit(X)
+    bayesian = MixtureTree(4, mixture=BayesianGaussianMixture(n_components=4), random_state=0).fit(
+        X
+    )
     assert bayesian.agreement_ > 0.7
     weight = rng.integers(0, 3, len(X))
     weighted = MixtureTree(3, random_state=0).fit(X, sample_weight=weight)
@@ -225,5 +228,49 @@ def test_small_data():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         assert MixtureTree(3, random_state=0).fit([[1.0, 2.0]] * 5).labels_.max() == 0
-    with pytest.raises(ValueError, match="reference"):
-        MixtureTree(1, reference=KernelDensity()).fit([[1.0], [2.0]])
+    with pytest.raises(ValueError, match="mixture"):
+        MixtureTree(1, mixture=KernelDensity()).fit([[1.0], [2.0]])
+    X = load_iris().data
+    mixture = GaussianMixture(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="n_clusters=3 components with 4 features"):
+        MixtureTree(3, mixture=mixture).fit(X)
+    with pytest.raises(ValueError, match="components with 3 features"):
+        MixtureTree(2, mixture=mixture, reference=X[[0, 99], :3]).fit(X[:, :3])
+
+
+def test_a_reference_is_the_free_clustering_of_the_costs():
+    X = load_wine().data
+    free = KMeans(3, n_init=10, random_state=0).fit(X)
+    order = np.array([2, 0, 1])
+    own = MixtureTree(3, random_state=0).fit(X)
+    assert own.component_labels_.tolist() == [0, 1, 2]
+    for reference in (free, free.cluster_centers_, KMeans(3, n_init=10, random_state=0)):
+        model = MixtureTree(3, reference=reference, random_state=0).fit(X)
+        np.testing.assert_allclose(model.free_inertia_, free.inertia_)
+        assert model.inertia_ == pytest.approx(own.inertia_)
+        increase = 100 * (model.inertia_ / free.inertia_ - 1)
+        assert model.cost_increase_ == pytest.approx(increase)
+        assert (model.agreement_, model.error_bound_) == (own.agreement_, own.error_bound_)
+        np.testing.assert_array_equal(model.labels_, model.component_labels_[own.labels_])
+    centers = free.cluster_centers_
+    first, other = (
+        MixtureTree(3, reference=some, random_state=0).fit(X) for some in (centers, centers[order])
+    )
+    np.testing.assert_array_equal(order[other.labels_], first.labels_)
+    agree = [
+        np.mean(np.array(p)[own.labels_] == first.free_labels_) for p in permutations(range(3))
+    ]
+    assert np.mean(first.labels_ == first.free_labels_) == max(agree)
+    low = X[:, :2]
+    model = MixtureTree(3, reference=centers[:, :2], random_state=0).fit(X, embedding=low)
+    np.testing.assert_array_equal(model.free_centers_, centers[:, :2])
+
+
+def test_it_stands_in_a_table_with_others():
+    X = load_iris().data
+    found = compare(X, 3, methods=["mixture", "imm"], random_state=0)
+    assert list(found.models) == ["mixture tree", "IMM"]
+    mixture, imm = (found.table.loc[name] for name in found.models)
+    tree, other = found.models.values()
+    np.testing.assert_array_equal(tree.free_centers_, other.free_centers_)
+    assert mixture["cost_increase"] == tree.cost_increase_ > imm["cost_increase"] > 0

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import SpEx, build_spex
+from greedy.methods.spex import rule
 from greedy.methods.spex.graphs import CliqueGraph, NeighborGraph
 from greedy.methods.spex.join import joined
 from greedy.points import Points
@@ -258,6 +259,24 @@ def test_little_to_cut(kind, X, k):
     for form in (np.array(X), sp.csr_matrix(X)):
         tree = build_spex(form, np.array(X)[[0] * k], **kind)
         assert tree.n_leaves == 1
+
+
+@pytest.mark.parametrize("graph", ["clique", "knn"])
+def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
+    function, calls = rule.CutConductance.divide, []
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return function(*arguments)
+
+    monkeypatch.setattr(rule.CutConductance, "divide", interrupted)
+    model = SpEx(4, graph=graph, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Interrupted: the tree has 3 of at most 4"):
+        model.fit(blobs)
+    monkeypatch.undo()
+    assert model.tree_ == SpEx(4, graph=graph, max_leaves=3, random_state=0).fit(blobs).tree_
 
 
 def test_bad_parameters():

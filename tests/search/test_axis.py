@@ -7,6 +7,7 @@ from conftest import random_tree, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC, build_exkmc
@@ -261,3 +262,11 @@ def test_exact_step_never_raises_the_loss(digits, digits_reference):
         tree = step.run(tree, criterion, 5.0, 1)
         assert step.objective(tree, criterion, 5.0) <= value + 1e-9
         value = step.objective(tree, criterion, 5.0)
+
+
+def test_equal_centres_do_not_keep_it_busy(blobs):
+    """Clusters without rows have centres where others do: labels could change for ever."""
+    with pytest.warns(ConvergenceWarning, match="Only 3 of 5"):
+        model = TAOClustering(5, split="axis", random_state=0).fit(np.repeat(blobs[:3], 10, axis=0))
+    assert model.inertia_ == pytest.approx(0, abs=1e-20)
+    assert model.n_iter_ < 100

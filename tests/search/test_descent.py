@@ -110,11 +110,10 @@ def test_trees_are_compared_by_objective_4_or_as_the_price_says():
 
 
 def test_two_passes_without_a_better_tree_end_a_descent():
-    search, bad = on_a_line(), (stump(BAD), stump(WORST))
-    assert threshold_after(search, stump(GOOD), bad[0], stump(BEST), n_passes=9) == BEST
-    assert threshold_after(search, stump(GOOD), *bad, stump(BEST), n_passes=9) == GOOD
-    judged = on_a_line(split="axis", init=stump(BEST))  # ends where nothing changes
-    assert threshold_after(judged, stump(GOOD), *bad, stump(BEST), n_passes=9) == BEST
+    bad = (stump(BAD), stump(WORST))
+    for search in (on_a_line(), on_a_line(split="axis", init=stump(BEST))):
+        assert threshold_after(search, stump(GOOD), bad[0], stump(BEST), n_passes=9) == BEST
+        assert threshold_after(search, stump(GOOD), *bad, stump(BEST), n_passes=9) == GOOD
 
 
 def test_no_more_passes_than_asked_for():

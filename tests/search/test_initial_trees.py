@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import random_tree
 from sklearn.cluster import KMeans
 
-from tao_cluster import Tree
+from tao_cluster import TAOClustering, Tree
 from tao_cluster.search.starts.cart import cart_tree
 from tao_cluster.search.starts.initial import Bisecting, Given, InitialTree
 
@@ -67,3 +68,23 @@ def test_cart_is_scikit_learns(digits, digits_reference):
     tree = cart_tree(X, labels, 20)
     assert tree.n_leaves == 20
     np.testing.assert_array_equal(tree.predict(X), cart.predict(X))
+
+
+def test_cart_of_values_beyond_single_precision(rng):
+    power = np.array([0, 300, 0, 999])
+    X = rng.integers(-5, 6, (200, 4)).astype(float)
+    labels = (X[:, 1] > 1) + 2 * (X[:, 3] > -2) + 4 * (X[:, 2] > 0)
+    expected = cart_tree(X, labels, 12)
+    tests = expected.decision_nodes
+    assert set(expected.used_features) >= {1, 2, 3}
+    for form in (np.asarray, sp.csr_matrix):
+        tree = cart_tree(form(X * 2.0**power), labels, 12)
+        np.testing.assert_array_equal(tree.predict(X * 2.0**power), expected.predict(X))
+        scale = 2.0 ** power[[expected.split(node)[0][0] for node in tests]]
+        np.testing.assert_allclose(tree.threshold[tests], expected.threshold[tests] * scale)
+
+
+def test_the_default_start_of_large_values(blobs):
+    large = TAOClustering(4, split="axis", random_state=0).fit(blobs * 2.0**300)
+    model = TAOClustering(4, split="axis", random_state=0).fit(blobs)
+    np.testing.assert_array_equal(large.labels_, model.labels_)

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from tao_cluster.core.tree.growth import Growth
 
-from ...growth import grow
+from ...growth import grow, tell_interrupted
 from ...points import Points
 from ..matching import matched_numbers
 from ..start import SHARED, finish
@@ -74,6 +74,11 @@ def build_spex(
     X, centers, sample_weight, embedding, labels, midpoints, n_jobs
         As in :func:`build_imm`, like the return value and the errors.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If a KeyboardInterrupt ended the growth; the tree has the leaves made until then.
+
     Notes
     -----
     A level takes O(n d), with "knn" times the number of neighbours, after one sort of every
@@ -102,7 +107,11 @@ def grow_spex(points, graph="clique", max_leaves=None, n_neighbors=20, hyperplan
     rule = CutConductance(points, graph, hyperplanes, price)
     growth, root = Growth(), rule.root()
     leaves = {growth.add(): root}
-    grow(growth, leaves, rule, n_clusters if max_leaves is None else max_leaves)
+    max_leaves = n_clusters if max_leaves is None else max_leaves
+    try:
+        grow(growth, leaves, rule, max_leaves)
+    except KeyboardInterrupt:
+        tell_interrupted(growth, max_leaves)
     nodes = sorted(leaves)
     rows = [leaves[node].rows for node in nodes]
     labels = _majority(points, rows) if is_clique else _joined(points, graph, rows)

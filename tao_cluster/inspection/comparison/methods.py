@@ -15,6 +15,7 @@ from greedy import (
     ExShallow,
     Kauri,
     KDTree,
+    MixtureTree,
     RandomCuts,
     SpEx,
 )
@@ -78,6 +79,7 @@ METHODS = {
     "kdtree": Method("k-d tree", lambda n: KDTree(max_leaves=n), is_sized=True, objectives=_BOTH),
     "cubt": Method("CUBT", lambda n: CUBT(max_leaves=n), is_sized=True, objectives=_BOTH),
     "cltree": Method("CLTree", lambda n: CLTree(max_leaves=n), is_sized=True, objectives=_BOTH),
+    "mixture": Method("mixture tree", MixtureTree),
     "cart": Method("CART", lambda n: CART(max_leaves=n), is_sized=True, objectives=_ANY),
 }
 

@@ -58,7 +58,7 @@ def descend(
         is_better = best is None or state.objective(price) < best.objective(price)
         search.record(stage, state, lambda_, kept=is_better)
         best, waited = (state, 0) if is_better else (best, waited + 1)
-        if waited == _PATIENCE and not is_judged:
+        if waited == _PATIENCE:  # judged ones, too, may change labels among equal centres for ever
             break
     return state if best is None else best
 

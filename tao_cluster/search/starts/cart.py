@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from ...core.tree import Tree
 from .initial import InitialTree
+
+_LARGEST = np.finfo(np.float32).max
 
 
 def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
@@ -30,7 +33,29 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     cart = DecisionTreeClassifier(
         max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
     )
-    return from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
+    X, power = _in_float32(X)
+    tree = from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
+    tests = {node: tree.split(node) for node in tree.decision_nodes if power.any()}
+    return tree.with_splits(
+        {
+            node: (split, float(np.ldexp(tree.threshold[node], power[split[0][0]])))
+            for node, split in tests.items()
+        }
+    )
+
+
+def _in_float32(X):
+    """X with columns that scikit-learn's trees can read, and the powers of two taken from them."""
+    most = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
+    power = np.where(most > _LARGEST, np.frexp(most)[1], 0)
+    if not power.any():
+        return X, power
+    scale = np.ldexp(1.0, -power)
+    return (X @ sp.diags(scale)).tocsr() if sp.issparse(X) else X * scale, power
+
+
+def _dense(row):
+    return row.toarray().ravel() if sp.issparse(row) else row
 
 
 def from_sklearn(classifier):

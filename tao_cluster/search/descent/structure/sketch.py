@@ -23,6 +23,7 @@ _MOST_VALUES = 500_000  # more rows than that where there are few columns
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
 _BITS = 30  # of the free cost that costs of rows are rounded to
+_CUT_CLUSTERS = 32  # cuts of leaves sum the costs of so many clusters in the time of a pass
 _NOISE = 1e-12  # of the free cost: what is saved by the rounding of sums
 
 
@@ -167,7 +168,7 @@ class Sketch:
 
     def expand(self, state, most_leaves):
         """See :func:`.kernels.expand`: the new nodes."""
-        self.n_passes += 1
+        self.n_passes += max(1, state.cost.shape[1] // _CUT_CLUSTERS)
         terms = (self.codes, self.first, state.cost, most_leaves, self.price)
         return kernels.expand(state.nodes, *terms)
 
