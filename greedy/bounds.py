@@ -152,7 +152,17 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
     return Bound(known.value(size), known.formula, known.source, known.is_mean)
 
 
-def bound_of(model: Any, objective="kmeans"):
+# What the methods without a parameter `objective` minimise, where it is not k-means.
+_OWN = {"ExKCenter": "kcenter", "ExSingleLink": "spacing"}
+
+
+def own_objective(model: Any):
+    """Name of the objective of an estimator, or the object that was given for it."""
+    parameters = model.get_params(deep=False)
+    return parameters.get("objective", _OWN.get(type(model).__name__, "kmeans"))
+
+
+def bound_of(model: Any, objective=None):
     """The bound of a fitted estimator's method, for its own numbers; None if there is none.
 
     There is none where the tree does not cut the space in which costs are measured: with an
@@ -162,12 +172,14 @@ def bound_of(model: Any, objective="kmeans"):
     ----------
     model : fitted estimator
     objective : str, as for :func:`bound`
-        "kcenter" for ExKCenter, "spacing" for ExSingleLink: nothing is proven of them for others.
+        None is the model's own: of IMM its parameter, "kcenter" of ExKCenter, "spacing" of
+        ExSingleLink.
 
     Returns
     -------
     Bound or None
     """
+    objective = own_objective(model) if objective is None else objective
     parameters = model.get_params(deep=False)
     rule = parameters.get("rule", "auto")
     name = type(model).__name__ if rule == "auto" else rule

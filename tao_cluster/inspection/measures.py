@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from greedy.bounds import bound_of
+from greedy.bounds import bound_of, own_objective
 
 from ..core.matrices import check_rows
 from ..core.tree.conditions import explanation_sizes
@@ -252,7 +252,7 @@ def spacing(X, labels, sample_weight=None):
     return least
 
 
-def price_of_explainability(model, X, objective="kmeans", sample_weight=None):
+def price_of_explainability(model, X, objective=None, sample_weight=None):
     """How many times worse a fitted tree's clustering is than the free clustering it explains.
 
     Parameters
@@ -260,7 +260,7 @@ def price_of_explainability(model, X, objective="kmeans", sample_weight=None):
     model : fitted estimator
     X : array-like or sparse matrix of shape (n, m)
         The rows of the fit, where they are clustered: the embedding, if `fit` was given one.
-    objective : {"kmeans", "kmedians", "kcenter", "spacing"}, default="kmeans"
+    objective : {"kmeans", "kmedians", "kcenter", "spacing"}, default the model's own
         The cost of both clusterings with optimal centres; for "kcenter" the largest Euclidean
         distance to the reference's centre of the cluster; for "spacing", which is to be large,
         that of the free clustering over that of the tree's (see :func:`spacing`).
@@ -278,9 +278,10 @@ def price_of_explainability(model, X, objective="kmeans", sample_weight=None):
     >>> round(price_of_explainability(IMM(3, random_state=0).fit(X), X), 3)
     1.037
     """
+    rows, weight = _rows_of(model, X, sample_weight)
+    objective = own_objective(model) if objective is None else objective
     if objective not in _PRICES:
         raise ValueError(f"objective must be one of {', '.join(_PRICES)}; got {objective!r}.")
-    rows, weight = _rows_of(model, X, sample_weight)
     ours, free, centers = model.labels_, model.free_labels_, model.free_centers_
     if objective == "spacing":
         return _ratio(*(spacing(rows, labels, weight) for labels in (free, ours)))
@@ -296,7 +297,7 @@ def price_of_explainability(model, X, objective="kmeans", sample_weight=None):
     )
 
 
-def explainability(model, X, objective="kmeans", sample_weight=None):
+def explainability(model, X, objective=None, sample_weight=None):
     """What a fitted tree loses of the free clustering, and what is proven of its method.
 
     Parameters
@@ -321,6 +322,7 @@ def explainability(model, X, objective="kmeans", sample_weight=None):
     >>> found["surrogate_price"] <= found["bound"].value
     True
     """
+    objective = own_objective(model) if objective is None else objective
     pair = model.labels_, model.free_labels_, sample_weight
     found = {"price": price_of_explainability(model, X, objective, sample_weight)}
     if objective in _OBJECTIVES:

@@ -84,7 +84,7 @@ def world(monkeypatch):
     monkeypatch.setattr(path, "_point", point)
     monkeypatch.setattr(path, "lambda_grid", lambda problem: GRID)
     monkeypatch.setattr(path, "initial_trees", lambda *args: [])
-    monkeypatch.setattr(path, "best_start", lambda search, trees, lambda_, seed: "start")
+    monkeypatch.setattr(path, "starts", lambda search, trees, lambda_, seed: ["start"])
     return comes_from
 
 
