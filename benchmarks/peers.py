@@ -1,12 +1,13 @@
-"""Kauri, SpEx and trees of mixtures: cost over k-means and time, beside gemclus' Kauri.
+"""Axis-aligned TAO, Kauri, SpEx and trees of mixtures: cost and time, beside gemclus' Kauri.
 
     python -m benchmarks.peers
     python -m benchmarks.peers digits letter --python ~/gemclus/bin/python
 
-CPU seconds of the build alone, kernels compiled, one thread, and the same in multiples of
-scikit-learn's DecisionTreeClassifier with as many leaves on the labels of the reference,
-KMeans(k, n_init=10, random_state=0). gemclus (GPL; `pip install gemclus`) is run if the given
-interpreter, by default this one, has it: on small data, as it keeps an n x n kernel.
+CPU seconds of the build alone (of TAO: of the fit to the given centres), kernels compiled, one
+thread, and the same in multiples of scikit-learn's DecisionTreeClassifier with as many leaves on
+the labels of the reference, KMeans(k, n_init=10, random_state=0). gemclus (GPL; `pip install
+gemclus`) is run if the given interpreter, by default this one, has it: on small data, as it keeps
+an n x n kernel.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,7 @@ from benchmarks.datasets import DATASETS
 from benchmarks.datasets import load as load_paper
 from greedy import SpEx, build_kauri, build_mixture_tree, build_spex
 from greedy.estimators.spex import Hyperplanes
+from tao_cluster import TAOClustering
 
 # Measured rows: data, clusters and numbers of leaves.
 SMALL = {
@@ -69,10 +72,17 @@ def builds(X, centers, leaves):
     terms = {"max_leaves": leaves}
     price = SpEx().price
 
+    def axis():
+        tao = TAOClustering(
+            len(centers), split="axis", reference=centers, random_state=0, max_leaves=leaves
+        )
+        return tao.fit(X).tree_
+
     def oblique():
         return build_spex(X, centers, hyperplanes=Hyperplanes.of(X), price=price, **terms)
 
     return {
+        "TAO axis": axis,
         "Kauri": lambda: build_kauri(X, centers, **terms),
         "SpEx clique": lambda: build_spex(X, centers, **terms),
         "SpEx unit-clique": lambda: build_spex(X, centers, graph="unit-clique", **terms),
@@ -109,8 +119,10 @@ def report(name, python):
         reference = KMeans(k, n_init=10, random_state=0).fit(X)
         centers, free = reference.cluster_centers_, reference.inertia_
         for leaves in sizes:
-            for build in builds(X[:200], centers, leaves).values():
-                build()  # compiles
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # so few rows leave clusters empty
+                for build in builds(X[:200], centers, leaves).values():
+                    build()  # compiles
             cart = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
             yardstick, _ = timed(lambda cart=cart: cart.fit(X, reference.labels_))
 
