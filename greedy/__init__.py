@@ -1,4 +1,4 @@
-"""Axis-aligned trees that explain a clustering: IMM, ExKMC, ExGreedy, ExShallow."""
+"""The methods that explain a clustering by a tree: pure functions, estimators, bounds, data sets."""
 
 import lazy_loader
 

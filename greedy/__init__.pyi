@@ -1,4 +1,4 @@
-from . import datasets
+from . import bounds, datasets
 from .estimators.baselines import CART, CUBT, CLTree, KDTree
 from .estimators.exkmc import ExKMC
 from .estimators.extremes import ExKCenter, ExSingleLink
@@ -39,6 +39,7 @@ __all__ = [
     "MixtureTree",
     "RandomCuts",
     "SpEx",
+    "bounds",
     "build_cltree",
     "build_cubt",
     "build_dptree",
