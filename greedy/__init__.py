@@ -1,4 +1,4 @@
-"""The methods that explain a clustering by a tree: pure functions, estimators, bounds, data sets."""
+"""Methods that explain a clustering by a tree: functions, estimators, bounds and data sets."""
 
 import lazy_loader
 
