@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC, ExShallow, build_exkmc
 from tao_cluster import TAOClustering
-from tao_cluster.search.descent.structure import kernels
+from tao_cluster.search.descent.structure import kernels, local
 from tao_cluster.search.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 from tao_cluster.search.descent.structure.local import better_start, search_structure
 from tao_cluster.search.descent.structure.sketch import Sketch
@@ -222,3 +222,45 @@ def test_degenerate_data(X, k):
     model = TAOClustering(k, split="axis", max_leaves=4, random_state=0).fit(X)
     assert model.inertia_ == 0 or k == 1
     assert model.tree_.n_leaves <= 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6))
+def test_the_leaf_that_saves_most_is_cut(seed):
+    codes, first, cost = small_case(seed)
+    left, least = codes[:, 0] <= 1, []
+    labels = [cost[side].sum(axis=0).argmin() for side in (left, ~left)]
+    stump = STUMP.copy()
+    stump[1:, LABEL] = labels
+    for side, label, other in ((left, labels[0], labels[1]), (~left, labels[1], labels[0])):
+        stays = cost[~side, other].sum()
+        for feature in range(codes.shape[1]):
+            for bin_ in range(3):
+                below = codes[:, feature] <= bin_
+                cut = cost[side & below].sum(axis=0).min() + cost[side & ~below].sum(axis=0).min()
+                least.append(stays + min(cut, cost[side, label].sum()))
+    grown = kernels.expand(stump, codes, first, cost, 3, 0.0)
+    assert cost_of(grown, codes, cost) == min(least)
+
+
+def test_costs_have_the_weights_of_rows(rng):
+    X, weight = rng.normal(size=(40, 3)), rng.uniform(0.5, 3.0, 40)
+    search = make_search(X, 3, weight=weight, split="axis")
+    problem = search.problem
+    tree = build_exkmc(X, problem.free.centers, max_leaves=5)
+    state = Sketch.of(problem, [tree], 0.0, 5, 0).from_tree(tree)
+    labels = tree.predict(X)
+    centers = [np.average(X[labels == k], axis=0, weights=weight[labels == k]) for k in range(3)]
+    expected = weight[:, None] * ((X[:, None] - np.array(centers)) ** 2).sum(axis=2)
+    np.testing.assert_allclose(state.cost, expected, atol=1e-7)
+
+
+def test_a_poor_find_does_not_replace_the_start(monkeypatch, rng):
+    X = rng.normal(size=(60, 3))
+    search = make_search(X, 4, split="axis", max_leaves=6)
+    tree = build_exkmc(X, search.problem.free.centers, max_leaves=6)
+    state = search.evaluate(tree)
+    poor = tree.with_leaves(np.where(tree.leaf_label < 0, -1, 0)).prune()
+    monkeypatch.setattr(local, "search_structure", lambda *args: poor)
+    monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
+    assert better_start(search, state, [tree], 0.0, 0) is state
