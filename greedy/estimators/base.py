@@ -67,9 +67,7 @@ class GreedyTree(TreeClustering):
         Parameters and return value as for :meth:`greedy.methods.start.GreedyStart.build`.
         """
         self._validate_params()
-        grow = partial(self._grow, random_state=rng)
-        terms = (self.midpoints, self.n_jobs, self.objective, self.sees_centers)
-        start = GreedyStart(grow, *terms)
+        start = GreedyStart(*self._terms(rng))
         return start.build(X, labels, centers, sample_weight, rng, distances)
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
@@ -81,9 +79,12 @@ class GreedyTree(TreeClustering):
         return -self._cost(X, None, sample_weight, embedding, self.free_centers_)
 
     def _method(self):
-        grow = partial(self._grow, random_state=self.random_state)
-        terms = (self.midpoints, self.n_jobs, self.objective, self.sees_centers)
-        return GreedyMethod(grow, *terms)
+        return GreedyMethod(*self._terms(self.random_state))
+
+    def _terms(self, random_state):
+        """What a GreedyMethod and a GreedyStart are made of."""
+        grow = partial(self._grow, random_state=random_state)
+        return grow, self.midpoints, self.n_jobs, self.objective, self.sees_centers
 
     def _store(self, given, inputs, rows, problem, result):
         super()._store(given, inputs, rows, problem, result)
@@ -129,13 +130,14 @@ class GreedyMethod:
     def check_data(self, X, weight):
         """Any data will do."""
 
-    def points(self, problem):
+    def points(self, problem, labels=None):
         """The rows and centres of a problem in the form that the kernels read."""
         return Points.of(
             problem.X,
             problem.free.centers,
             problem.weight,
             None if problem.space is problem.X else problem.space,
+            labels=labels,
             n_jobs=self.n_jobs,
             objective=self.costs,
         )
@@ -143,7 +145,10 @@ class GreedyMethod:
     def fit_tree(self, problem):
         """The tree of the growth."""
         points = self.points(problem)
-        growth = self.grow(points)
+        return self.result(self.grow(points), points)
+
+    def result(self, growth, points):
+        """The tree of a growth and what is told of its cuts."""
         tree = finish(growth, points, self.midpoints, self.sees_centers)
         cuts = history(growth)
         return Result(tree, {"history_": cuts, "n_iter_": len(cuts)})

@@ -14,9 +14,7 @@ from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import cost_increase
 
-from ..growth import history
 from ..methods.expansion import expand, expand_base, leaf_budget
-from ..methods.start import finish
 from .base import GreedyMethod, GreedyTree
 
 
@@ -129,15 +127,13 @@ class _ExKMCMethod(GreedyMethod):
         """The last tree of the growth, with the trace of those before it."""
         points = self.points(problem)
         growth, n_base = expand_base(points, self.max_leaves, self.base)
-        tree, cuts = finish(growth, points, self.midpoints), history(growth)
-        attributes = {
-            "history_": cuts,
-            "n_iter_": len(cuts),
-            "trace_": trace(problem, points, growth, tree, n_base),
+        found = self.result(growth, points)
+        further = {
+            "trace_": trace(problem, points, growth, found.tree, n_base),
             "_growth": growth,
             "_max_leaves": leaf_budget(self.max_leaves, len(points.positions)),
         }
-        return Result(tree, attributes)
+        return Result(found.tree, found.attributes | further)
 
 
 def trace(problem, points, growth, tree, n_base):

@@ -1,7 +1,6 @@
 """Ex-kCenter and Ex-SingleLink as estimators: objectives that are the distance of one pair."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,10 +10,8 @@ from tao_cluster.core.routing import kernel_view
 from tao_cluster.problem.objectives import KCenter, Spacing, SpannedRows
 from tao_cluster.problem.problem import Result
 
-from ..growth import history
 from ..methods.kcenter import REST, part_and_divide
 from ..methods.single_link import part_spanned
-from ..methods.start import finish
 from ..points import Points
 from .base import GreedyMethod, GreedyTree
 
@@ -85,8 +82,7 @@ class ExKCenter(GreedyTree):
         return part_and_divide(points, self.rest)
 
     def _method(self):
-        grow = partial(self._grow, random_state=self.random_state)
-        return _KCenterMethod(grow, self.midpoints, self.n_jobs)
+        return _KCenterMethod(*self._terms(self.random_state))
 
 
 @dataclass(frozen=True)
@@ -100,14 +96,7 @@ class _KCenterMethod(GreedyMethod):
 
     def points(self, problem):
         """The rows and centres of a problem, and its clusters."""
-        return Points.of(
-            problem.X,
-            problem.free.centers,
-            problem.weight,
-            None if problem.space is problem.X else problem.space,
-            labels=problem.free.labels,
-            n_jobs=self.n_jobs,
-        )
+        return super().points(problem, labels=problem.free.labels)
 
 
 class ExSingleLink(GreedyTree):
@@ -169,8 +158,7 @@ class ExSingleLink(GreedyTree):
         return part_spanned(points, SpannedRows(points.X))
 
     def _method(self):
-        grow = partial(self._grow, random_state=self.random_state)
-        return _SpacingMethod(grow, self.midpoints, self.n_jobs)
+        return _SpacingMethod(*self._terms(self.random_state))
 
 
 @dataclass(frozen=True)
@@ -191,18 +179,16 @@ class _SpacingMethod(GreedyMethod):
     def fit_tree(self, problem):
         """The tree of the growth, and the spacings."""
         points = self.points(problem)
-        growth = part_spanned(points, problem.data)
-        tree, cuts = finish(growth, points, self.midpoints), history(growth)
+        found = self.result(part_spanned(points, problem.data), points)
+        tree = found.tree
         leaves = tree.route(kernel_view(problem.X), n_jobs=points.n_jobs)
 
         def spacing(labels):
             squared = problem.objective.squared_spacing(problem.data, labels, problem.weight)
             return float(np.sqrt(squared))
 
-        attributes = {
-            "history_": cuts,
-            "n_iter_": len(cuts),
+        spacings = {
             "spacing_": spacing(tree.leaf_label[leaves]),
             "free_spacing_": spacing(problem.free.labels),
         }
-        return Result(tree, attributes)
+        return Result(tree, found.attributes | spacings)

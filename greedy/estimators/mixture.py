@@ -15,7 +15,7 @@ from tao_cluster.problem.objectives import KMeans
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import fit_reference
 
-from ..methods.matching import matched_numbers
+from ..methods.matching import matched_numbers, renumbered
 from ..methods.mixture import COVARIANCE_TYPES, CRITERIA, deviations, grow_mixture
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
@@ -201,7 +201,7 @@ class _Method:
         if self.has_reference:
             terms = (found, problem.free.labels, self.n_clusters, problem.weight)
             numbers = matched_numbers(*terms)
-            tree = tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers[tree.leaf_label]))
+            tree = renumbered(tree, numbers)
         attributes = {
             "mixture_": mixture,
             "component_labels_": numbers,

@@ -39,18 +39,16 @@ def matched_numbers(labels, free_labels, n_clusters, weight=None):
     return linear_sum_assignment(overlap, maximize=True)[1].astype(np.int64)
 
 
-def matched_labels(labels, free_labels, n_clusters, weight=None):
-    """Labels renumbered one-to-one, so that as much weight as possible has its free label.
+def renumbered(tree, numbers):
+    """The tree with other numbers of its clusters.
 
-    Parameters and errors as for :func:`matched_numbers`.
+    Parameters
+    ----------
+    tree : Tree
+    numbers : int array of shape (n_clusters,), the new number of each
 
     Returns
     -------
-    int64 array of shape (n,)
-
-    Examples
-    --------
-    >>> matched_labels([0, 0, 1, 2], [2, 2, 0, 1], 3).tolist()
-    [2, 2, 0, 1]
+    Tree
     """
-    return matched_numbers(labels, free_labels, n_clusters, weight)[np.asarray(labels)]
+    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers[tree.leaf_label]))

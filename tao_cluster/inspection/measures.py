@@ -5,13 +5,13 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
-from sklearn.metrics import pairwise_distances_argmin_min
 
 from greedy.bounds import bound_of, own_objective
+from greedy.estimators.base import OBJECTIVES
 
 from ..core.matrices import check_rows
 from ..core.tree.conditions import explanation_sizes
-from ..problem.objectives import KMeans, KMedians
+from ..problem.objectives import KCenter, Spacing
 from ..problem.reference import cost_increase
 from .report import check_weight
 
@@ -190,8 +190,7 @@ def feature_usage(tree, X, sample_weight=None):
 # ---------------------------------------------------------------- price of explainability
 
 
-_OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
-_PRICES = (*_OBJECTIVES, "kcenter", "spacing")
+_PRICES = {**OBJECTIVES, "kcenter": KCenter(), "spacing": Spacing()}
 
 
 def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
@@ -217,7 +216,7 @@ def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
     1.0
     """
     rows, weight = _rows_of(model, X, sample_weight)
-    return _cost(_objective(objective), rows, model.labels_, weight, model.free_centers_)
+    return next(_costs(_named(objective, OBJECTIVES), model, rows, weight, recentred=False))
 
 
 def spacing(X, labels, sample_weight=None):
@@ -239,17 +238,9 @@ def spacing(X, labels, sample_weight=None):
     >>> spacing([[0.0], [1.0], [8.0], [9.0]], [0, 0, 1, 1])
     7.0
     """
-    X = check_rows(X)
-    present = np.flatnonzero(check_weight(sample_weight, X.shape[0]) > 0)
-    codes = pd.factorize(np.asarray(labels)[present])[0]
-    least = np.inf
-    for code in range(codes.max()):
-        here, others = present[codes == code], present[codes > code]
-        nearest, _ = pairwise_distances_argmin_min(X[here], X[others])
-        apart = X[here] - X[others[nearest]]  # the search rounds; this does not
-        square = apart.multiply(apart) if sp.issparse(apart) else apart * apart
-        least = min(least, float(np.sqrt(square.sum(axis=1).min())))
-    return least
+    X, objective = check_rows(X), Spacing()
+    terms = (np.asarray(labels), check_weight(sample_weight, X.shape[0]))
+    return float(np.sqrt(objective.squared_spacing(objective.prepare(X), *terms)))
 
 
 def price_of_explainability(model, X, objective=None, sample_weight=None):
@@ -280,21 +271,8 @@ def price_of_explainability(model, X, objective=None, sample_weight=None):
     """
     rows, weight = _rows_of(model, X, sample_weight)
     objective = own_objective(model) if objective is None else objective
-    if objective not in _PRICES:
-        raise ValueError(f"objective must be one of {', '.join(_PRICES)}; got {objective!r}.")
-    ours, free, centers = model.labels_, model.free_labels_, model.free_centers_
-    if objective == "spacing":
-        return _ratio(*(spacing(rows, labels, weight) for labels in (free, ours)))
-    if objective == "kcenter":
-        distances = KMeans().distances(KMeans().prepare(rows), centers)[weight > 0]
-        far = (distances[np.arange(len(distances)), labels[weight > 0]] for labels in (ours, free))
-        return float(np.sqrt(_ratio(*(each.max() for each in far))))
-    return _ratio(
-        *(
-            _cost(_objective(objective), rows, labels, weight, centers, True)
-            for labels in (ours, free)
-        )
-    )
+    found = _named(objective, _PRICES)
+    return _ratio(*_costs(found, model, rows, weight, recentred=found.is_sum))
 
 
 def explainability(model, X, objective=None, sample_weight=None):
@@ -325,11 +303,9 @@ def explainability(model, X, objective=None, sample_weight=None):
     objective = own_objective(model) if objective is None else objective
     pair = model.labels_, model.free_labels_, sample_weight
     found = {"price": price_of_explainability(model, X, objective, sample_weight)}
-    if objective in _OBJECTIVES:
-        rows, weight = _rows_of(model, X, sample_weight)
-        free = (_OBJECTIVES[objective], rows, model.free_labels_, weight, model.free_centers_)
-        surrogate = surrogate_cost(model, X, objective, sample_weight)
-        found["surrogate_price"] = _ratio(surrogate, _cost(*free))
+    if objective in OBJECTIVES:
+        terms = (model, *_rows_of(model, X, sample_weight))
+        found["surrogate_price"] = _ratio(*_costs(OBJECTIVES[objective], *terms, recentred=False))
     return found | {
         "accuracy": accuracy(*pair),
         "accuracy_matched": accuracy(*pair, matched=True),
@@ -353,18 +329,21 @@ def _rows_of(model, X, sample_weight):
     return rows, check_weight(sample_weight, rows.shape[0])
 
 
-def _objective(name):
-    if name not in _OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(_OBJECTIVES)}; got {name!r}.")
-    return _OBJECTIVES[name]
+def _named(name, objectives):
+    if name not in objectives:
+        raise ValueError(f"objective must be one of {', '.join(objectives)}; got {name!r}.")
+    return objectives[name]
 
 
-def _cost(objective, rows, labels, weight, centers, is_optimal=False):
-    """Cost of a partition with given centres, or with optimal ones instead."""
-    data = objective.prepare(rows)
-    if is_optimal:
-        centers = objective.update_centers(data, labels, weight, centers)
-    return objective.value(data, labels, weight, centers)
+def _costs(objective, model, rows, weight, recentred):
+    """Yield the cost of the tree's clusters, then of the free ones.
+
+    With the centres of the free clustering, or with optimal ones instead.
+    """
+    data, centers = objective.prepare(rows), model.free_centers_
+    for labels in (model.labels_, model.free_labels_):
+        own = objective.update_centers(data, labels, weight, centers) if recentred else centers
+        yield objective.value(data, labels, weight, own)
 
 
 def _ratio(above, below):

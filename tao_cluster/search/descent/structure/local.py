@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
-from greedy.methods.matching import matched_numbers
+from greedy.methods.matching import matched_numbers, renumbered
 
 from ....solvers import upright
 from ..passes import descend
@@ -65,8 +65,7 @@ def _numbered(search, tree):
         return tree
     labels = tree.leaf_label[search.step.leaves_of(tree)]
     terms = (labels, problem.free.labels, problem.n_clusters, problem.weight)
-    numbers = matched_numbers(*terms)[tree.leaf_label]
-    return tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers))
+    return renumbered(tree, matched_numbers(*terms))
 
 
 def search_structure(search, trees, lambda_, random_state):
