@@ -15,7 +15,7 @@ from .base import TreeClustering
 from .core.tree import Tree
 from .search.fit import until_interrupted
 from .search.method import Method
-from .search.settings import ALGORITHMS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
+from .search.settings import ALGORITHMS, EFFORTS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from .search.split_kinds import SPLIT_KINDS
 from .search.starts.named import NAMES
 
@@ -40,6 +40,7 @@ _CONSTRAINTS = {
     "refine": ["boolean"],
     "relax": ["boolean"],
     "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
+    "search": [StrOptions(set(EFFORTS))],
     "trim": [Interval(Real, 0, 1, closed="both")],
     "max_rows": [None, Interval(Integral, 1, None, closed="left")],
     "n_jobs": [None, Integral],
@@ -282,6 +283,7 @@ class TAOClustering(TreeClustering):
         relax=True,
         node_solver="auto",
         trim=0.05,
+        search="fast",
         max_rows=None,
         n_jobs=None,
         random_state=None,
@@ -306,6 +308,7 @@ class TAOClustering(TreeClustering):
         self.relax = relax
         self.node_solver = node_solver
         self.trim = trim
+        self.search = search
         self.max_rows = max_rows
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -99,12 +99,18 @@ class Problem:
             if weight == 0:
                 raise ValueError("None of the rows has a label, so that nothing can be wrong.")
             return 100 * inertia / weight
-        if self.free.inertia == 0 and inertia <= _ROUNDING * self._savings:
+        if self.free.inertia == 0 and inertia <= _ROUNDING * self.mismatch_cost:
             return 0.0
         return cost_increase(inertia, self.free.inertia)
 
+    def cost_at(self, increase):
+        """The cost that is such an increase in percent; see :meth:`cost_increase`."""
+        if self.objective.explains_labels:
+            return increase / 100 * float(self.weight.sum())
+        return self.free.inertia * (1 + increase / 100)
+
     @cached_property
-    def _savings(self):
+    def mismatch_cost(self):
         """What a mismatch costs, summed: the size of costs where the free ones are 0."""
         return float(self.weight @ self.mismatch_prices())
 

@@ -1,5 +1,6 @@
 """From a problem and settings to a tree: pure functions, which the estimator calls."""
 
+import itertools
 from collections import deque
 from dataclasses import dataclass
 
@@ -9,14 +10,18 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core.telling import tell
 from ..problem.problem import Result
 from .advice import range_of_lambda, tell_choice, tell_unsolved
+from .descent.passes import improve
 from .descent.penalty_method import with_histograms
 from .descent.polish import polish, polishing_search
+from .descent.true_cost import price_of_parameters
+from .goals import Knee
 from .path import follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .state import History, Search
 from .unseen import Unseen
 
 # After a choice on rows held out, the tree of all rows may be too large for the goal: lambda grows.
 _MORE, _MOST_MORE = 1.15, 20
+_NO_LIMIT = Knee()
 
 
 def fit_tree(problem, settings, random_state, on_record=None):
@@ -67,12 +72,12 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     lambda : float
     Result
     """
-    rows = _Rows.of(problem, settings, random_state, on_record)
+    rows, effort = _Rows.of(problem, settings, random_state, on_record), settings.effort.on_path()
     lambdas = np.asarray(lambda_grid(problem) if lambdas is None else lambdas)
     points = follow_path(rows.search, rows.share * lambdas, random_state)
     for lambda_, point in zip(lambdas.tolist(), points, strict=True):
-        tree = rows.outcome(point.result, lambda_)
-        yield lambda_, _result(rows.search, tree, lambda_)
+        state = _searched(rows, point.result, point.lambda_, random_state, effort)
+        yield lambda_, _result(rows.search, rows.outcome(state, lambda_), lambda_)
     tell_unsolved(rows.search)
 
 
@@ -146,7 +151,8 @@ def _fit_once(rows, random_state):
     lambda_ = typical_lambda(rows.whole.problem) if settings.lambda_ is None else settings.lambda_
     trees = starting_trees(search, random_state)
     states = settings.algorithm.run(search, trees, rows.share * lambda_, random_state)
-    (state,) = deque(until_interrupted(states), maxlen=1)  # the others hold a number a row each
+    state = _last(until_interrupted(states))
+    state = _searched(rows, state, rows.share * lambda_, random_state, settings.effort)
     return rows.outcome(state, lambda_), lambda_, [], {}
 
 
@@ -158,9 +164,60 @@ def _fit_goal(rows, random_state):
         return rows.priced(point.result, point.lambda_ / rows.share)
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
-    _, trees, costs = zip(*found, strict=True)
-    lambda_, tree, cost = found[goal.choose(costs, trees)]
-    return tree, lambda_ / rows.share, [cost, *costs], {}
+    lambdas, trees, costs = zip(*found, strict=True)
+    position = goal.choose(costs, trees)
+    lambda_ = lambdas[position] / rows.share
+    chosen = trees[position], costs[position]
+    tree, cost = _better(rows, chosen, trees, lambda_, random_state)
+    return tree, lambda_, [cost, *costs], {}
+
+
+def _better(rows, chosen, trees, lambda_, random_state):
+    """The tree and cost that were chosen, or those of a search from there that suit the goal more.
+
+    Parameters
+    ----------
+    rows : _Rows
+    chosen : Tree and float, cost in percent
+    trees : sequence of Tree, the others of the path
+    lambda_ : float, for all rows
+    random_state : int, RandomState instance or None
+    """
+    settings, (tree, _) = rows.search.settings, chosen
+    goal, effort = settings.goal, settings.effort
+    larger = (other for other in trees if other.n_parameters > tree.n_parameters)
+    nearest = min(larger, key=lambda other: other.n_parameters, default=None)
+    rivals = [nearest] if goal.is_limit and nearest is not None else []
+    before = rows.search.evaluate(tree)
+    state = _searched(rows, before, rows.share * lambda_, random_state, effort, goal, rivals)
+    if state is before:
+        return chosen
+    other = rows.priced(state, lambda_)
+    return other if goal.prefers(other, chosen) else chosen
+
+
+def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals=()):
+    """The last of the states that a search over structure finds from a state, or that state.
+
+    Parameters
+    ----------
+    rows : _Rows
+    state : State
+    lambda_ : float, for the rows that are searched
+    random_state : int, RandomState instance or None
+    effort : Effort
+    goal : Knee, MaxParameters or MaxCostIncrease
+    rivals : sequence of Tree, where the search may start, too
+    """
+    search = rows.search
+    aim = goal.aim(search.problem, price_of_parameters(search.problem, state))
+    states = improve(search, state, lambda_, aim, effort, rivals, random_state)
+    return _last(until_interrupted(itertools.chain([state], states)))
+
+
+def _last(results):
+    (last,) = deque(results, maxlen=1)  # the others hold a number a row each
+    return last
 
 
 def _fit_unseen(rows, random_state):
@@ -195,6 +252,7 @@ def _fit_unseen(rows, random_state):
         tree, cost = rows.priced(point.result, float(lambda_))
         if goal.has_room_for(tree):
             break
+    tree, cost = _better(rows, (tree, cost), (), float(lambda_), random_state)
     attributes = {"validation_cost_increase_": float(costs[position])}
     return tree, float(lambda_), [cost], attributes
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..core.telling import tell
+from .descent.aims import AtMost, Priced, Within
 
 _ROUNDING = 1e-9  # of a cost increase, in percent
 
@@ -32,6 +33,15 @@ class Knee:
         """Whether smaller trees are of no interest; any may be the bend."""
         del cost, tree
         return False
+
+    def prefers(self, other, chosen):
+        """Whether a tree and its cost suit the goal more than those that were chosen."""
+        return other[0].n_clusters >= chosen[0].n_clusters
+
+    def aim(self, problem, price):
+        """What a search from the chosen tree is to reach; a price a parameter where it is open."""
+        del problem
+        return Priced(price)
 
     def choose(self, costs, trees, where=""):
         """Position of the best tree; `costs` in percent, `where` that is not of the fit's rows."""
@@ -69,6 +79,15 @@ class MaxParameters:
         del cost
         return self.has_room_for(tree)
 
+    def prefers(self, other, chosen):
+        """See :class:`Knee`."""
+        return self.has_room_for(other[0]) and other[1] < chosen[1]
+
+    def aim(self, problem, price):
+        """See :class:`Knee`."""
+        del problem
+        return AtMost(self.limit, price)
+
     def choose(self, costs, trees, where=""):
         """Position of the best tree; `costs` in percent, `where` that is not of the fit's rows."""
         del where
@@ -97,6 +116,15 @@ class MaxCostIncrease:
         """Whether a tree no longer meets the goal: smaller ones cost more."""
         del tree
         return cost > self.limit + _ROUNDING
+
+    def prefers(self, other, chosen):
+        """See :class:`Knee`."""
+        sizes = other[0].n_parameters, chosen[0].n_parameters
+        return not self.is_small(other[1], other[0]) and sizes[0] < sizes[1]
+
+    def aim(self, problem, price):
+        """See :class:`Knee`."""
+        return Within(problem.cost_at(self.limit + _ROUNDING), price)
 
     def choose(self, costs, trees, where=""):
         """Position of the best tree; `costs` in percent, `where` that is not of the fit's rows."""

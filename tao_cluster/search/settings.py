@@ -1,18 +1,48 @@
 """The settings of a fit: what the parameters of the estimator stand for, resolved once."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ..core.options import name_of, resolve
 from ..problem.objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..problem.penalties import Penalty, SquaredError, ZeroOne
-from ..solvers import Liblinear, Newton, NodeSolver, check_supported
+from ..solvers import Exact, Liblinear, Newton, NodeSolver, check_supported
 from .descent.direct_form import DirectForm
 from .descent.penalty_method import PenaltyMethod
 from .goals import Knee, MaxCostIncrease, MaxParameters, goal_of
 from .split_kinds import SPLIT_KINDS, SplitKind
 from .starts.initial import InitialTree
 from .starts.named import WITH_DEPTH, builder_of
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long trees are searched for.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Of the search over the structure of an oblique tree.
+    n_rounds_on_path : int
+        Of each tree of a path.
+    most_values : float
+        Of X that all rounds of a tree together may look at in a pass: large data get fewer rounds.
+    """
+
+    n_rounds: int
+    n_rounds_on_path: int
+    most_values: float
+
+    def on_path(self):
+        """The effort for each tree of a path."""
+        return replace(self, n_rounds=self.n_rounds_on_path)
+
+    def n_rounds_over(self, n_values):
+        """Rounds of a search over so many values of X."""
+        return int(min(self.n_rounds, self.most_values // max(1, n_values)))
+
 
 OBJECTIVES = {
     "kmeans": KMeans(),
@@ -23,6 +53,7 @@ OBJECTIVES = {
 }
 PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
+EFFORTS = {"fast": Effort(4, 0, 4e6), "thorough": Effort(30, 30, np.inf)}
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}
 
 
@@ -53,7 +84,9 @@ class Settings:
     refine: bool
     relax: bool
     trim: float
+    effort: Effort
     n_jobs: int
+    exact: ClassVar[NodeSolver] = Exact()
 
     @classmethod
     def of(cls, parameters, n_jobs):
@@ -102,6 +135,7 @@ class Settings:
             refine=parameters["refine"] and can_be_direct,
             relax=parameters["relax"] and can_be_direct,
             trim=parameters["trim"],
+            effort=EFFORTS[parameters["search"]],
             n_jobs=n_jobs,
         )
         _check_parts(settings)

@@ -7,6 +7,8 @@ from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .descent.refits import refit
 from .descent.regrowth import regrow
 from .descent.structure.local import better_start
+from .descent.structure.oblique import improvements
+from .descent.true_cost import price_of_parameters, tuned
 from .starts.cart import Cart
 from .starts.named import axis_aligned, in_turn
 from .step.trimming import at_midpoints, at_values, trim
@@ -40,7 +42,10 @@ class SplitKind(Protocol):
         """State to descend from where relax=True, given the best of the initial trees."""
 
     def finish(self, search, state, lambda_):
-        """State that a descent ends with where relax=True."""
+        """Yield states up to the one that a descent ends with where relax=True."""
+
+    def improve(self, search, state, lambda_, aim, effort, rivals, random_state):
+        """Yield better states, in as many rounds as the settings say."""
 
     def tidy(self, tree, step, share):
         """The tree as users get it; no row of the fit moves."""
@@ -72,8 +77,14 @@ class Oblique:
         return state
 
     def finish(self, search, state, lambda_):
-        """Nodes are refitted on the features that they have."""
-        return refit(search, state, lambda_)
+        """Nodes are refitted on the features that they have, then tuned to the true cost."""
+        state = refit(search, state, lambda_)
+        yield state
+        yield tuned(search, state, price_of_parameters(search.problem, state))
+
+    def improve(self, search, state, lambda_, aim, effort, rivals, random_state):
+        """A search over structure goes on from the state."""
+        return improvements(search, state, lambda_, aim, effort, rivals, random_state)
 
     def tidy(self, tree, step, share):
         """Small weights that decide no row are removed; one feature has weight 1 or -1."""
@@ -137,7 +148,11 @@ class AxisAligned:
 
     def finish(self, search, state, lambda_):
         """Leaves are regrown, if the solver can."""
-        return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
+        yield regrow(search, state, lambda_) if search.settings.solver.can_expand else state
+
+    def improve(self, search, state, lambda_, aim, effort, rivals, random_state):
+        """The search over structure has been, from the initial trees."""
+        return iter(())
 
     def tidy(self, tree, step, share):
         """Every test is x_j <= a midpoint, or a value, of rows."""

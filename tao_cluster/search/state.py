@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..core.routing import kernel_view
 from ..core.tree import Tree
 from ..problem.criteria import CostCriterion, LabelCriterion
 from ..problem.problem import Problem
+from .starts.named import single_feature_trees
 from .step.tree_step import TreeStep
 
 
@@ -42,6 +44,10 @@ class State:
     def objective(self, lambda_):
         """Cost plus lambda sum_i ||w_i||_1 over the pruned tree (eq. 4)."""
         return self.inertia + lambda_ * np.abs(self.pruned.split_weights).sum()
+
+    def score(self, price):
+        """Cost plus a price a parameter of the pruned tree."""
+        return self.inertia + price * self.pruned.n_parameters
 
 
 @dataclass
@@ -82,6 +88,7 @@ class Search:
     # The (n, k) distances to the last centres, which the pass from there needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
+    _pilot: tuple | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, problem, settings, history):
@@ -89,6 +96,32 @@ class Search:
         solver = settings.solver.bind(problem.X)
         step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history)
+
+    @cached_property
+    def exact_step(self):
+        """The step that minimises the true cost and a price a parameter, over the same rows."""
+        solver = self.settings.exact.bind(self.problem.X)
+        return self.step.with_solver(solver, prices_parameters=True)
+
+    @cached_property
+    def single_features(self):
+        """States of axis-aligned trees, which an oblique one is not to lose to."""
+        return [self.evaluate(tree) for tree in single_feature_trees(self.problem)]
+
+    def pilot(self, n_rows, random_state):
+        """The search over a sample where there are many rows, made once, and its share.
+
+        Parameters
+        ----------
+        n_rows : int, of the sample; no sample is made of fewer than twice as many
+        random_state : int, RandomState instance or None
+        """
+        if self._pilot is None:
+            self._pilot = self, 1.0
+            if self.problem.n_rows >= 2 * n_rows:
+                terms = (self.problem, self.settings, self.history, n_rows, random_state)
+                self._pilot = self.of_sample(*terms)
+        return self._pilot
 
     @classmethod
     def of_sample(cls, problem, settings, history, n_rows, random_state):
@@ -140,7 +173,7 @@ class Search:
 
         Parameters
         ----------
-        stage : {"start", "search", "penalty", "direct", "relax", "regrow", "polish"}
+        stage : {"start", "search", "penalty", "direct", "relax", "regrow", "exact", "polish"}
         state : State
         lambda_, mu : float, mu = inf in the direct form
         mismatch : float, weight of the rows whose assignment is not the tree's

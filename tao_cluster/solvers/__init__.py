@@ -2,6 +2,7 @@
 
 from .axis import Axis, is_axis_aligned, upright
 from .base import BoundSolver, NodeProblem, NodeSolver, Status, check_supported
+from .exact import Exact
 from .liblinear import Liblinear
 from .newton import Newton
 from .refit import Refit
@@ -9,6 +10,7 @@ from .refit import Refit
 __all__ = [
     "Axis",
     "BoundSolver",
+    "Exact",
     "Liblinear",
     "Newton",
     "NodeProblem",

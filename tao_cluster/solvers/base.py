@@ -31,6 +31,10 @@ class NodeProblem:
         dropped.
     factors : float64 array of shape (k,), positive; optional
         The strength for features[j] is strength * factors[j].
+    freed : tuple of two int, optional
+        Parameters of the left and of the right subtree. Where it is given, the strength is a price
+        of parameters: of a test's weights, its threshold and its leaf, and of what a test without
+        features frees of the subtree that it sends nothing to.
     """
 
     rows: np.ndarray
@@ -40,6 +44,15 @@ class NodeProblem:
     warm_start: Split | None = None
     features: np.ndarray | None = None
     factors: np.ndarray | None = None
+    freed: tuple[int, int] | None = None
+
+    def price(self, split):
+        """What a test costs beside its loss."""
+        if self.freed is None:
+            return self.strength * np.abs(split.weights).sum()
+        if len(split.indices):
+            return self.strength * (len(split.indices) + 2)
+        return -self.strength * self.freed[1 if split.threshold >= 0 else 0]
 
     def loss(self, goes_left):
         """Weight of the rows that a decision for each sends to the wrong side (0/1 loss)."""

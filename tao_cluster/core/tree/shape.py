@@ -68,6 +68,14 @@ class Shape:
         """
         return self.n_nonzero + len(self.decision_nodes) + self.n_leaves
 
+    @cached_property
+    def subtree_parameters(self):
+        """Parameters of the subtree below each node, its own test included: int array."""
+        size = np.diff(self.split_indptr) + 1  # a threshold or a leaf
+        for node in self.decision_nodes[::-1]:  # children come after their parent
+            size[node] += size[self.children_left[node]] + size[self.children_right[node]]
+        return frozen(size)
+
     @property
     def features_per_split(self):
         """Mean number of features with a weight at a decision node; 0 for a single leaf."""

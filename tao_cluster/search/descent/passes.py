@@ -115,7 +115,14 @@ def _best_start(search, trees, lambda_):
 
 
 def finish(search, state, lambda_):
-    """Yield a state and, where the settings ask for it, what its refit or regrowth makes of it."""
+    """Yield a state and, where the settings ask for it, better ones: refitted, regrown, tuned."""
     yield state
     if search.settings.relax:
-        yield search.settings.split_kind.finish(search, state, lambda_)
+        yield from search.settings.split_kind.finish(search, state, lambda_)
+
+
+def improve(search, state, lambda_, aim, effort, rivals, random_state):
+    """Yield better states, if the settings ask for a search; see :class:`SplitKind`."""
+    if search.settings.relax:
+        kind = search.settings.split_kind
+        yield from kind.improve(search, state, lambda_, aim, effort, rivals, random_state)

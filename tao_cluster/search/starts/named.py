@@ -1,8 +1,10 @@
 """What an `init` parameter stands for, and the initial trees of a fit."""
 
 import copy
+import itertools
 from functools import partial
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from greedy.methods.expansion import expand
@@ -34,6 +36,24 @@ def axis_aligned(max_leaves):
         kauri = partial(grow_kauri, max_leaves=max_leaves)
         builders.append(GreedyStart(kauri, sees_centers=False))
     return InTurn(builders)
+
+
+def single_feature_trees(problem):
+    """Axis-aligned trees of about a leaf a cluster, which an oblique tree should not lose to.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    list of Tree
+    """
+    k = problem.n_clusters
+    builders = [exkmc(k), GREEDY["exshallow"], Cart(k), exkmc(2 * k), Cart(2 * k)]
+    if problem.objective.explains_labels:
+        builders = [Cart(k), Cart(2 * k)]
+    return list(built(problem, builders, np.random.RandomState(0)))
 
 
 def exkmc(max_leaves=None):
@@ -83,14 +103,28 @@ def initial_trees(problem, settings, random_state):
     random_state : int, RandomState instance or None
     """
     builder = copy.copy(settings.start)  # it may count the trees that it has built
-    rng = check_random_state(random_state)
-    free, centers, options = problem.free, problem.positions(), {}
-    if centers is not free.centers and builder.uses_distances:
-        options["distances"] = problem.objective.distances(problem.data, free.centers)
     most = builder.n_different if builder.deterministic else settings.n_init
-    for _ in range(min(most, settings.n_init)):
-        tree = builder.build(problem.X, free.labels, centers, problem.weight, rng, **options)
+    builders = itertools.repeat(builder, min(most, settings.n_init))
+    is_raw = builder.in_raw_units and problem.scaling is not None
+    for tree in built(problem, builders, check_random_state(random_state)):
         settings.split_kind.check_start(tree)
-        if builder.in_raw_units and problem.scaling is not None:
-            tree = problem.scaling.scaled_tree(tree)
-        yield tree
+        yield problem.scaling.scaled_tree(tree) if is_raw else tree
+
+
+def built(problem, builders, rng):
+    """Yield the tree of each builder for a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    builders : iterable of InitialTree
+    rng : RandomState
+    """
+    free, centers, distances = problem.free, problem.positions(), None
+    for builder in builders:
+        options = {}
+        if centers is not free.centers and builder.uses_distances:
+            if distances is None:
+                distances = problem.objective.distances(problem.data, free.centers)
+            options["distances"] = distances
+        yield builder.build(problem.X, free.labels, centers, problem.weight, rng, **options)

@@ -36,12 +36,15 @@ class TreeStep:
         Threads that route rows and update the nodes of one depth, which share no rows.
     decisions : Decisions, default new ones
         Shared by steps over the same rows.
+    prices_parameters : bool, default=False
+        Whether the strength is the price of a parameter; else of a unit of ||w||_1.
     """
 
     view: Any
     solver: BoundSolver
     n_jobs: int = 1
     decisions: Decisions | None = None
+    prices_parameters: bool = False
     # By node: how the solver ended where it did not converge in the last pass that asked it.
     unsolved: dict[int, Status] = field(default_factory=dict)
     # Digest of the last problem tried at each node and the split it left: nothing new can come
@@ -52,9 +55,10 @@ class TreeStep:
         if self.decisions is None:
             self.decisions = Decisions(self.view)
 
-    def with_solver(self, solver):
+    def with_solver(self, solver, prices_parameters=False):
         """A step over the same rows with another solver, which knows of no settled problem."""
-        return TreeStep(self.view, solver, self.n_jobs, self.decisions, self.unsolved)
+        terms = (self.decisions, prices_parameters, self.unsolved)
+        return TreeStep(self.view, solver, self.n_jobs, *terms)
 
     def leaves_of(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""
@@ -176,7 +180,11 @@ class TreeStep:
         gain -= loss(rows, self.decisions.leaves_of(tree, rows, tree.children_right[node]))
         care = gain != 0
         rows, gain = rows[care], gain[care]
-        return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength)
+        freed = None
+        if self.prices_parameters:
+            below, left, right = tree.subtree_parameters, tree.children_left, tree.children_right
+            freed = (int(below[left[node]]), int(below[right[node]]))
+        return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
 
     def _is_settled(self, node, asked, split):
         tried, kept = self._settled.get(node, (None, None))
@@ -195,7 +203,7 @@ class TreeStep:
     def _cost(self, problem, split):
         values = project(self.view, problem.rows, split.indices, split.weights)
         loss = problem.loss(values <= split.threshold)
-        return loss + problem.strength * np.abs(split.weights).sum()
+        return loss + problem.price(split)
 
 
 def _indifferent(split, strength):
@@ -206,7 +214,8 @@ def _indifferent(split, strength):
 
 def _digest(problem):
     """What tells a node problem from any other: its rows, their sides and weights, its strength."""
-    digest = hashlib.blake2b(np.float64(problem.strength).tobytes(), digest_size=16)
+    terms = np.array([problem.strength, *(problem.freed or ())])
+    digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
     for part in (problem.rows, problem.goes_right, problem.weight):
         digest.update(part)
     return digest.digest()
