@@ -93,7 +93,7 @@ class BoundExact:
         else:
             found = Candidate.of(rows, split).descended(price, self.n_candidates)
         split = found.split
-        return found.loss + problem.price(split), split
+        return self._loss(rows, split) + problem.price(split), split  # as routing sees it
 
 
 _SIDES = (Split.constant(goes_left=False), Split.constant(goes_left=True))

@@ -15,6 +15,7 @@ _FEW = 64  # points that are sorted at once
 _N_BUCKETS = 512
 _N_PROBES = 33
 _NOISE = 1e-12  # of the summed steps: what a loss may differ by without being another
+_ROUNDING = 1e-12  # of the spread of points: what two may differ by without being different
 
 
 @jit
@@ -38,8 +39,8 @@ def _sort(points, order):
 def _scan(points, steps, order, below, best, noise):
     """Go through sorted points; the sum below them is `below`. `best` is changed.
 
-    `best` holds the least sum, and the two points between which it lies: different ones, of equal
-    sums those farthest apart.
+    `best` holds the least sum, the two points between which it lies (different ones, of equal sums
+    those farthest apart), and what different points differ by at least.
     """
     for i in range(order.shape[0] - 1):
         point, following = points[order[i]], points[order[i + 1]]
@@ -50,7 +51,7 @@ def _scan(points, steps, order, below, best, noise):
 @jit
 def _consider(value, low, high, best, noise):
     """Put an interval into `best` if its sum is less, or the same and the interval wider."""
-    if not high > low or value > best[0] + noise:
+    if not high - low > best[3] + _ROUNDING * abs(low) or value > best[0] + noise:
         return
     if value < best[0] - noise or high - low > best[2] - best[1]:
         best[0], best[1], best[2] = min(value, best[0]), low, high
@@ -136,12 +137,10 @@ def least_sum(points, steps):
     n, noise = points.shape[0], 0.0
     for i in range(n):
         noise += _NOISE * abs(steps[i])
-    best = np.zeros(3)
-    best[0] = np.inf
-    center, scale = 0.0, 0.0
-    if n > _FEW:
-        center, scale = _middle(points)
-    if not scale > 1e-290:
+    center, scale = _middle(points)
+    best = np.zeros(4)
+    best[0], best[3] = np.inf, _ROUNDING * scale
+    if n <= _FEW or not scale > max(1e-290, _ROUNDING * abs(center)):
         order = np.arange(n)
         _sort(points, order)
         _scan(points, steps, order, 0.0, best, noise)

@@ -1,0 +1,207 @@
+"""The node solver on the true cost: exact along each weight, never worse than what it is given."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tao_cluster.core.routing import kernel_view, project
+from tao_cluster.core.tree import Split
+from tao_cluster.solvers import Exact, NodeProblem
+from tao_cluster.solvers.exact import kernels
+from tao_cluster.solvers.exact.cuts import SingleFeatures
+from tao_cluster.solvers.exact.moves import Candidate, Rows
+
+
+def least_by_sorting(points, steps):
+    """The least sum of the steps of the points below an interval, by one sort."""
+    order = np.argsort(points, kind="stable")
+    sums, ascending = np.cumsum(steps[order]), points[order]
+    between = np.flatnonzero(ascending[1:] > ascending[:-1])
+    return sums[between].min() if len(between) else np.inf
+
+
+@pytest.mark.parametrize("draw", ["standard_normal", "standard_cauchy", "integers"])
+@pytest.mark.parametrize("n", [1, 2, 60, 65, 700, 5000])
+def test_least_sum_is_that_of_a_sort(draw, n):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        points = rng.integers(0, 9, n) * 1.0 if draw == "integers" else getattr(rng, draw)(n)
+        noise = rng.normal(size=n)
+        steps = noise if seed % 2 else np.where(points + noise < 0.3, -1.0, 1.0) * rng.random(n)
+        least, low, high = kernels.least_sum(points, steps)
+        np.testing.assert_allclose(least, least_by_sorting(points, steps), rtol=1e-9, atol=1e-12)
+        if np.isfinite(least):
+            assert low < high
+            assert not np.any((points > low) & (points < high))
+            np.testing.assert_allclose(steps[points <= low].sum(), least, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_least_sum_at_the_ends_of_the_range(scale):
+    rng = np.random.default_rng(0)
+    points, steps = scale * rng.normal(size=500), rng.normal(size=500)
+    np.testing.assert_allclose(
+        kernels.least_sum(points, steps)[0], least_by_sorting(points, steps), atol=1e-12
+    )
+
+
+def test_of_equal_sums_the_widest_interval_is_taken():
+    points, steps = np.array([0.0, 1.0, 5.0, 6.0]), np.array([-1.0, 1.0, -1.0, 3.0])
+    # Sums -1, 0, -1: below the second and below the last point.
+    assert kernels.least_sum(points, steps) == (-1.0, 0.0, 1.0)
+    assert kernels.least_sum(np.array([0.0, 1.0, 5.0, 8.0]), steps) == (-1.0, 5.0, 8.0)
+
+
+def problem_of(rng, n, d, *, ties=False):
+    X = rng.integers(0, 4, (n, d)) * 1.0 if ties else rng.normal(size=(n, d))
+    goes_right = X @ rng.normal(size=d) + rng.normal(size=n) > 0
+    goes_right[:2] = False, True
+    return X, goes_right, rng.exponential(size=n)
+
+
+def loss_of(split, X, problem):
+    values = project(kernel_view(X), problem.rows, split.indices, split.weights)
+    return problem.loss(values <= split.threshold)
+
+
+def score_of(split, X, problem):
+    return loss_of(split, X, problem) + problem.price(split)
+
+
+@given(st.integers(0, 10_000), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_one_weight_is_the_best_there_is(seed, ties):
+    """Against all intervals between the breakpoints of a weight."""
+    rng = np.random.default_rng(seed)
+    X, goes_right, weight = problem_of(rng, 12, 2, ties=ties)
+    steps = np.where(goes_right, weight, -weight)
+    rest, column, threshold = X[:, 0], X[:, 1].copy(), float(rng.normal())
+    losses, weights = kernels.additions(rest.copy(), column[None], threshold, steps)
+    moved = column != 0
+    breaks = np.unique((threshold - rest[moved]) / column[moved])
+    if len(breaks) < 2:
+        return
+    tried = [steps[rest + u * column <= threshold].sum() for u in (breaks[:-1] + breaks[1:]) / 2]
+    np.testing.assert_allclose(losses[0], min(tried), atol=1e-9)
+    np.testing.assert_allclose(
+        steps[rest + weights[0] * column <= threshold].sum(), losses[0], atol=1e-9
+    )
+
+
+def test_removals_are_at_the_best_threshold():
+    rng = np.random.default_rng(0)
+    X, goes_right, weight = problem_of(rng, 200, 4)
+    steps, weights = np.where(goes_right, weight, -weight), rng.normal(size=4)
+    losses = kernels.removals(np.ascontiguousarray(X.T), weights, steps)
+    for j in range(4):
+        others = np.delete(np.arange(4), j)
+        expected = least_by_sorting(X[:, others] @ weights[others], steps)
+        np.testing.assert_allclose(losses[j], expected, atol=1e-9)
+
+
+def true_loss(candidate):
+    values = candidate.weights @ candidate.columns
+    return candidate.rows.steps[values <= candidate.threshold].sum()
+
+
+@pytest.mark.parametrize("price", [0.0, 0.3, 3.0])
+def test_no_move_raises_the_score(price):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, goes_right, weight = problem_of(rng, 150, 5, ties=seed % 2 == 0)
+        rows = Rows(X, np.arange(150), np.where(goes_right, weight, -weight))
+        start = Candidate.of(rows, Split.from_dense(rng.normal(size=5), 0.1))
+        for found in (start.improved(price), start.descended(price, 3)):
+            assert len(found.weights) >= 1
+            assert found.loss == pytest.approx(true_loss(found), abs=1e-9)
+            before = true_loss(start) + price * len(start.weights)
+            assert found.loss + price * len(found.weights) <= before + 1e-9
+
+
+@pytest.mark.parametrize("freed", [(1, 1), (7, 1), (1, 30)])
+def test_a_node_is_never_worse_than_what_competes_there(freed):
+    """Constants, each best single feature and the test that was there, under one score."""
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        X, goes_right, weight = problem_of(rng, 120, 4, ties=seed % 2 == 0)
+        start = Split.from_dense(rng.normal(size=4), 0.0)
+        problem = NodeProblem(
+            np.arange(120), goes_right, weight, 0.4, warm_start=start, freed=freed
+        )
+        found, status = Exact().bind(X).solve(problem)
+        rivals = [start, Split.constant(True), Split.constant(False)]
+        for j, sign in itertools.product(range(4), (1.0, -1.0)):
+            values = np.unique(sign * X[:, j])
+            rivals += [
+                Split(np.array([j], np.int32), np.array([sign]), float(value)) for value in values
+            ]
+        assert status.converged
+        least = min(score_of(split, X, problem) for split in rivals)
+        assert score_of(found, X, problem) <= least + 1e-9
+
+
+def test_the_price_of_a_constant_is_what_it_frees():
+    problem = NodeProblem(np.arange(2), np.array([True, False]), np.ones(2), 0.5, freed=(3, 8))
+    assert problem.price(Split.constant(goes_left=True)) == -4.0
+    assert problem.price(Split.constant(goes_left=False)) == -1.5
+    assert problem.price(Split.from_dense(np.array([2.0, 0.0, 1.0]), 0.0)) == 2.0
+
+
+def test_dense_sparse_and_single_precision_agree():
+    rng = np.random.default_rng(1)
+    X, goes_right, weight = problem_of(rng, 300, 6)
+    X = np.where(rng.random(X.shape) < 0.5, 0.0, X.astype(np.float32).astype(np.float64))
+    start = Split.from_dense(rng.normal(size=6), 0.0)
+    problem = NodeProblem(np.arange(300), goes_right, weight, 0.5, warm_start=start, freed=(1, 1))
+    dense, single, sparse = (
+        Exact().bind(form).solve(problem)[0] for form in (X, X.astype(np.float32), sp.csr_matrix(X))
+    )
+    assert dense.same_as(sparse)
+    assert score_of(single, X, problem) == pytest.approx(score_of(dense, X, problem), rel=0.05)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_units_of_columns_do_not_matter(scale):
+    rng = np.random.default_rng(2)
+    X, goes_right, weight = problem_of(rng, 200, 3)
+    start = rng.normal(size=3)
+    scores = []
+    for unit in (1.0, scale):
+        problem = NodeProblem(
+            np.arange(200),
+            goes_right,
+            weight,
+            0.5,
+            warm_start=Split.from_dense(start / unit, 0.0),
+            freed=(1, 1),
+        )
+        found, _ = Exact().bind(unit * X).solve(problem)
+        scores.append(score_of(found, unit * X, problem))
+    assert scores[1] == pytest.approx(scores[0], rel=0.05)
+
+
+def test_many_rows_are_proposed_a_test_by_a_sample_and_judge_it():
+    rng = np.random.default_rng(3)
+    X, goes_right, weight = problem_of(rng, 9000, 5)
+    start = Split.from_dense(rng.normal(size=5), 0.0)
+    problem = NodeProblem(np.arange(9000), goes_right, weight, 5.0, warm_start=start, freed=(1, 1))
+    found, _ = Exact().bind(X).solve(problem)
+    assert score_of(found, X, problem) < 0.7 * score_of(start, X, problem)
+
+
+def test_single_features_of_a_sample_where_there_are_many_values(monkeypatch):
+    monkeypatch.setattr("tao_cluster.solvers.exact.cuts._MOST_CODED", 300)
+    rng = np.random.default_rng(4)
+    X, goes_right, weight = problem_of(rng, 400, 3)
+    cuts = SingleFeatures.of(X)
+    assert np.count_nonzero(cuts.place >= 0) == 100
+    problem = NodeProblem(np.arange(400), X[:, 1] > 0.2, weight, 0.0)
+    split = cuts.best(problem)
+    assert split.indices.tolist() == [1]
+    assert abs(split.threshold * split.weights[0] - 0.2) < 0.2
+    nobody = np.flatnonzero(cuts.place < 0)
+    assert cuts.best(NodeProblem(nobody, goes_right[nobody], weight[nobody], 0.0)) is None
