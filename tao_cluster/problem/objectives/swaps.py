@@ -58,8 +58,8 @@ def swapped(clustered, swaps, centers, deck):
     """Swap centres for rows as long as that lowers the cost.
 
     A block of rows gives the change of cost of all swaps for them in one pass over their
-    dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, section 4.2 and 4.3); the best swap
-    of the block is made at once, and the block is looked at again.
+    dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and 4.3); the best
+    swap of the block is made at once, and the block is looked at again.
 
     Parameters
     ----------
@@ -119,13 +119,13 @@ class _Moves:
     def candidates(self, rows):
         """Centres at some rows, and the dissimilarities to them."""
         centers = self.clustered.centers_at(rows)
-        return centers, self.clustered.objective.distances(self.clustered.data, centers)
+        distances = self.clustered.objective.distances(self.clustered.data, centers)
+        return centers, np.ascontiguousarray(distances)
 
     def best(self, distances):
         """The swap of least cost: (change of the cost, centre, candidate), ties to the first."""
         weight, k = self.clustered.weight, len(self.centers)
-        args = (np.ascontiguousarray(distances), self.nearest, self.first, self.second, weight)
-        change = swap_changes(*args, k)
+        change = swap_changes(distances, self.nearest, self.first, self.second, weight, k)
         centre, candidate = np.unravel_index(change.argmin(), change.shape)
         return change[centre, candidate], centre, candidate
 
