@@ -298,9 +298,8 @@ def _overload_add_row(X, row, centers, out):
 
 
 @jit
-def _fill_distances(X, centers, start, out):
+def _fill_distances(X, centers, out):
     for row in range(out.shape[0]):
-        out[row] = start
         _add_row(X, row, centers, out[row])
 
 
@@ -319,11 +318,10 @@ def squared_distances(X, centers):
     -------
     float64 array of shape (n, k)
     """
-    start = np.zeros(len(centers))
+    out = np.zeros((X.shape[0], len(centers)))
     if sp.issparse(X):
-        start = np.einsum("kd,kd->k", centers, centers)
-    out = np.empty((X.shape[0], len(centers)))
-    _fill_distances(kernel_view(X), np.ascontiguousarray(centers.T), start, out)
+        out += np.einsum("kd,kd->k", centers, centers)
+    _fill_distances(kernel_view(X), np.ascontiguousarray(centers.T), out)
     return np.maximum(out, 0.0, out=out)
 
 

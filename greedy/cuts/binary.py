@@ -199,7 +199,8 @@ def _try_bins(columns, codes, node, feature, code, best):
         is_open[b] = not _is_hopeless(bound[b], feature, best)
     some, start = _rows_by_bin(code, is_open)
     values = _values(columns, node, feature, some)
-    for b in np.argsort(-bound, kind="mergesort"):
+    # Bounds are below 2 ** 53; of floats the sort is compiled anyway.
+    for b in np.argsort(-1.0 * bound, kind="mergesort"):
         if _is_hopeless(bound[b], feature, best):
             break
         inside = slice(start[b], start[b + 1])
@@ -267,7 +268,8 @@ def binary_cut(columns, codes, node, least):
     n_features = codes.first.shape[0] - 1
     left = np.empty(codes.width * N_BINS, np.int64)
     right = np.empty(codes.width * N_BINS, np.int64)
-    best = (np.int64(least), np.int64(-1), -np.inf, False)
+    is_flipped = least < 0  # False, but no literal, which all kernels would be compiled for anew
+    best = (np.int64(least), np.int64(-1), -np.inf, is_flipped)
     bound = np.full(n_features, -1)
     for lo in range(0, n_features, codes.width):
         hi = min(lo + codes.width, n_features)
@@ -282,7 +284,7 @@ def binary_cut(columns, codes, node, least):
             best, bound[f] = _try_ends(f, *ends, node, best)
     promising = np.flatnonzero(bound >= best[0])
     code = np.empty(node.rows.shape[0], np.uint8)
-    for i in np.argsort(-bound[promising], kind="mergesort"):
+    for i in np.argsort(-1.0 * bound[promising], kind="mergesort"):
         f = promising[i]
         if bound[f] < best[0]:
             break

@@ -28,6 +28,18 @@ class Codes(NamedTuple):
 
 
 @jit
+def _copy(values, out):
+    """Fill the first places; assigned as a slice, numba compiles what would print its shapes."""
+    for i in range(values.shape[0]):
+        out[i] = values[i]
+
+
+@jit
+def _sorted(values):
+    return values[np.argsort(values, kind="mergesort")]  # the sort that other kernels have
+
+
+@jit
 def _distinct(values):
     """Distinct ones of some sorted values."""
     out, n = np.empty(values.shape[0]), 0
@@ -76,7 +88,7 @@ def _padded(edges):
     while size <= edges.shape[0]:
         size *= 2
     out = np.full(size - 1, np.inf)
-    out[: edges.shape[0]] = edges
+    _copy(edges, out)
     return out
 
 
@@ -100,7 +112,7 @@ def _code_feature(values, sample, codes, low, high):
     if ends.shape[0] <= N_BINS:  # perhaps these are all the values that there are
         edges, n = _padded(ends[:-1]), ends.shape[0]
         found = np.empty(n + values.shape[0])
-        found[:n] = ends
+        _copy(ends, found)
         for r in range(values.shape[0]):
             at = _encode(values[r], edges)
             codes[r] = at
@@ -109,13 +121,14 @@ def _code_feature(values, sample, codes, low, high):
                 n += 1
         is_done = n == ends.shape[0]
         if not is_done:
-            sample = np.sort(found[:n])
+            sample = _sorted(found[:n])
             ends = _distinct(sample)
         if ends.shape[0] <= N_BINS:
             edges = _padded(ends[:-1])
             for r in range(0 if is_done else values.shape[0]):
                 codes[r] = _encode(values[r], edges)
-            low[: ends.shape[0]] = high[: ends.shape[0]] = ends
+            _copy(ends, low)
+            _copy(ends, high)
             return ends.shape[0]
     quantiles = _quantiles(sample)
     edges = _padded(quantiles)
@@ -159,7 +172,8 @@ def code_dense(X):
     for block, start in zip(codes, range(0, d, width), strict=False):
         values = np.array(X[:, start : start + width].T, dtype=np.float64, order="C")
         size, ends = sizes[start : start + width], np.empty((2, len(values), N_BINS))
-        _code_block(values, np.sort(values[:, some], axis=1), block, *ends, size)
+        sample = np.sort(values.take(some, axis=1), axis=1)  # row by row in memory
+        _code_block(values, sample, block, *ends, size)
         is_bin = np.arange(N_BINS) < size[:, None]
         low.append(ends[0][is_bin])
         high.append(ends[1][is_bin])
@@ -182,7 +196,7 @@ def _code_stored(data, indptr, n_rows, codes, zero, first, low, high):
         sample = np.zeros(some.shape[0] + n_zeros * (2 + 2 * some.shape[0] // N_BINS))
         sample[: some.shape[0]] = some
         code, at = np.empty(n + n_zeros, np.uint8), first[f]
-        first[f + 1] = at + _code_feature(values, np.sort(sample), code, low[at:], high[at:])
+        first[f + 1] = at + _code_feature(values, _sorted(sample), code, low[at:], high[at:])
         codes[begin:end] = code[:n]
         if n_zeros:
             zero[f] = code[n]

@@ -90,7 +90,8 @@ def _parting_sums_dense(X, slot, node, edges, rank, lo, cost, gain, right):
                     _fold(above, total, rank[f, label], cost[f], gain[f])
                     if right.shape[1]:
                         _sums_above(chunk, node.mass[start:stop], edges[f], above)
-                        right[f] += above
+                        for j in range(above.shape[0]):  # as arrays they compile for long
+                            right[f, j] += above[j]
 
 
 @jit

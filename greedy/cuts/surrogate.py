@@ -168,11 +168,11 @@ def _overload_values(X, slot, rows, feature):
 
 @jit
 def _sort_edges(sample, lo, edges, n_edges):
-    """Sorted distinct values of each feature in the sample, then infinities."""
+    """Distinct values of each feature in the sorted sample, then infinities."""
     edges[:] = np.inf
     for f in range(edges.shape[0]):
         n = 0
-        for value in np.sort(sample[:, lo + f]):
+        for value in sample[:, lo + f]:
             if n == 0 or value > edges[f, n - 1]:
                 edges[f, n] = value
                 n += 1
@@ -276,7 +276,8 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
     slot : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
     leaf : greedy.nodes.SurrogateNode
-    sample : float64 array of shape (b, d), b <= N_EDGES, some rows of the leaf
+    sample : float64 array of shape (b, d), b <= N_EDGES
+        Values of some rows of the leaf, each column sorted.
     lo, hi : int
 
     Returns
@@ -305,7 +306,9 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
             continue
         at = f if keeps else 0
         if not keeps:
-            _sum_features(X, slot, leaf, sample, lo + f, edges, n_edges, sums, 0, 1)
+            # at is 0 here, and no literal: `_sum_features` would be compiled for it again.
+            n = min(1, n_features)
+            _sum_features(X, slot, leaf, sample, lo + f, edges, n_edges, sums, at, n)
         best = _try_intervals(X, slot, lo + f, edges[at], n_edges[at], sums[at], leaf, best)
     return best
 

@@ -203,7 +203,7 @@ class CutSurrogate:
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
         sample = misplaced[np.linspace(0, len(misplaced) - 1, n).astype(int)]
-        slot, values = points.slot(node.rows), points.values(sample)
+        slot, values = points.slot(node.rows), np.sort(points.values(sample), axis=0)
         best = points.best_cut(surrogate_cut, slot, node, values)
         if best is None or -best[0] / node.scale <= self.price:
             return None

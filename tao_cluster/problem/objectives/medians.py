@@ -1,6 +1,7 @@
 """The k-medians objective: L1 distance."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +25,10 @@ class KMedians(ByDistances):
     Parameters
     ----------
     n_init : int, default=10
-        Restarts of the free clustering.
+        Restarts of the free clustering; swaps of centres begin at the best.
     """
+
+    swaps: ClassVar[str | None] = "settled"
 
     n_init: int = 10
 

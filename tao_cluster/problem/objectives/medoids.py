@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,8 +36,10 @@ class KMedoids(ByDistances):
         are dissimilarities to all n rows of the fit, 0 to themselves; a centre is then a row of
         zeros with a one in the medoid's column.
     n_init : int, default=10
-        Restarts of the free clustering.
+        Seedings of the free clustering, whose swaps begin at the best.
     """
+
+    swaps: ClassVar[str | None] = "eager"
 
     metric: str | Callable = "euclidean"
     n_init: int = 10

@@ -14,7 +14,15 @@ import numpy as np
 from ....core.jit import jit
 
 LEFT, RIGHT, FEATURE, BIN, LABEL = range(5)
+_ROOT = np.int64(0)  # no literal, for which `_leaf_of` would be compiled again
 _REMOVED_SHARE = 0.25  # of the surplus of leaves, at a time
+
+
+@jit
+def _copy(values, out):
+    """Fill the first places; assigned as a slice, numba compiles what would print its shapes."""
+    for i in range(values.shape[0]):
+        out[i] = values[i]
 
 
 @jit
@@ -31,7 +39,7 @@ def labels_of(nodes, codes):
     """Label of the leaf that each row reaches: int64 array of shape (n,)."""
     labels = np.empty(codes.shape[0], np.int64)
     for row in range(codes.shape[0]):
-        labels[row] = nodes[_leaf_of(nodes, codes[row], 0), LABEL]
+        labels[row] = nodes[_leaf_of(nodes, codes[row], _ROOT), LABEL]
     return labels
 
 
@@ -40,7 +48,7 @@ def _compact(nodes):
     """The same tree without nodes that the root does not reach, parents before children."""
     source, out, n, node = np.zeros(nodes.shape[0], np.int64), np.empty_like(nodes), 1, 0
     while node < n:
-        out[node] = nodes[source[node]]
+        _copy(nodes[source[node]], out[node])
         if out[node, LEFT] >= 0:
             for side in (LEFT, RIGHT):
                 source[n], out[node, side] = out[node, side], n
@@ -61,7 +69,7 @@ def _part(codes, feature, bin_, rows, spare):
         else:
             spare[n_right] = row
             n_right += 1
-    rows[n_left:] = spare[:n_right]
+    _copy(spare[:n_right], rows[n_left:])
     return n_left
 
 
@@ -177,7 +185,7 @@ def _update(nodes, node, all_left, best, price):
     value, feature, bin_, is_flipped = best
     left, right = nodes[node, LEFT], nodes[node, RIGHT]
     if feature < 0 or min(0.0, all_left) - value <= price:
-        nodes[node] = nodes[left if all_left <= 0.0 else right].copy()
+        _copy(nodes[left if all_left <= 0.0 else right], nodes[node])
         return True
     changed = is_flipped or feature != nodes[node, FEATURE] or bin_ != nodes[node, BIN]
     nodes[node, FEATURE], nodes[node, BIN] = feature, bin_
@@ -229,7 +237,8 @@ def expand(nodes, codes, first, cost, most_leaves, price):
     """The tree with leaves cut where that saves most, while it saves more than its price."""
     n, room = nodes.shape[0], max(2 * most_leaves - 1, nodes.shape[0])
     out = np.full((room, 5), -1)
-    out[:n] = nodes
+    for node in range(n):
+        _copy(nodes[node], out[node])
     order, span = _spans(nodes, codes, room)
     gain, cut = np.full(room, -1.0), np.zeros((room, 4), np.int64)
     spare = np.empty(codes.shape[0], np.int64)
@@ -259,7 +268,7 @@ def _savings(nodes, codes, cost):
     order, span = _spans(nodes, codes, nodes.shape[0])
     own = np.empty(codes.shape[0])
     for row in range(codes.shape[0]):
-        own[row] = cost[row, nodes[_leaf_of(nodes, codes[row], 0), LABEL]]
+        own[row] = cost[row, nodes[_leaf_of(nodes, codes[row], _ROOT), LABEL]]
     saved, side = np.full(nodes.shape[0], np.inf), np.zeros(nodes.shape[0], np.int64)
     for node in np.flatnonzero(nodes[:, LEFT] >= 0):
         test, at_left, at_right = nodes[node], 0.0, 0.0
@@ -314,7 +323,7 @@ def _without(nodes, saved, side, n_tests):
         if n_tests == 0:
             break
     for node in np.flatnonzero(is_gone):
-        nodes[node] = nodes[nodes[node, side[node]]].copy()
+        _copy(nodes[nodes[node, side[node]]], nodes[node])
     return _compact(nodes)
 
 
