@@ -29,11 +29,14 @@ class Effort:
         Of each tree of a path.
     most_values : float
         Of X that all rounds of a tree together may look at in a pass: large data get fewer rounds.
+    n_times : int
+        Multiple of the passes that a search for an axis-aligned tree may take.
     """
 
     n_rounds: int
     n_rounds_on_path: int
     most_values: float
+    n_times: int
 
     def on_path(self):
         """The effort for each tree of a path."""
@@ -53,7 +56,7 @@ OBJECTIVES = {
 }
 PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
-EFFORTS = {"fast": Effort(4, 0, 4e6), "thorough": Effort(30, 30, np.inf)}
+EFFORTS = {"fast": Effort(4, 0, 4e6, 1), "thorough": Effort(30, 30, np.inf, 3)}
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}
 
 

@@ -87,12 +87,13 @@ def search_structure(search, trees, lambda_, random_state):
     most_leaves = search.settings.max_leaves or max(tree.n_leaves for tree in trees)
     rng = check_random_state(random_state)
     sketch = Sketch.of(search.problem, trees, lambda_, most_leaves, rng)
-    share = int(_FIRST_SHARE * sketch.most_passes / len(trees))
+    most_passes = search.settings.effort.n_times * sketch.most_passes
+    share = int(_FIRST_SHARE * most_passes / len(trees))
     local = _LocalSearch(sketch, rng)
     starts = (sketch.from_tree(upright(tree)) for tree in trees)
     found = [local.run(start, sketch.n_passes + share) for start in starts]
     best = min(found, key=lambda state: state.value)
-    return sketch.to_tree(local.run(best, sketch.most_passes))
+    return sketch.to_tree(local.run(best, most_passes))
 
 
 @dataclass
