@@ -104,7 +104,7 @@ def main():
     for name in options.fits:
         imported, first, second, seconds, count = fit_in_process(name)
         print(
-            f"{name:8s} imports {imported:6.2f} s   first fit {first:6.2f} s   again {second:6.2f} s   "
+            f"{name:8s} imports {imported:5.2f} s, first fit {first:5.2f}, again {second:5.2f} s; "
             f"{sum(count.values())} functions compiled in {sum(seconds.values()):.2f} s"
         )
         theirs = [kernel for kernel in seconds if kernel.startswith("numba's")]

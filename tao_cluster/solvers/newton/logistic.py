@@ -17,103 +17,123 @@ _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
-@jit(error_model="numpy")  # a test for division by zero would keep it from vector instructions
+@jit(error_model="numpy")  # a test for division by zero keeps it from vectors
+def _fill(state, sign, weight, bits):
+    """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
+
+    Loops without branches or calls, which compile to vector instructions: exp(-a) and
+    log(1 + e) by their series, to full relative precision. `bits` is room for an int64 a row.
+    """
+    margin, loss = state[MARGIN], state[LOSS]
+    residual, curvature = state[RESIDUAL], state[CURVATURE]
+    n, power = bits.shape[0], bits.view(np.float64)
+    for r in range(n):
+        bits[r] = np.int64(min(abs(margin[r]), 700.0) * _LOG2_E + 0.5)
+    for r in range(n):
+        whole = np.float64(bits[r])
+        x = whole * _LN2_HIGH - min(abs(margin[r]), 700.0) + whole * _LN2_LOW
+        series = 1 / 6227020800
+        series = (series * x + 1 / 479001600) * x + 1 / 39916800
+        series = (series * x + 1 / 3628800) * x + 1 / 362880
+        series = (series * x + 1 / 40320) * x + 1 / 5040
+        series = (series * x + 1 / 720) * x + 1 / 120
+        series = (series * x + 1 / 24) * x + 1 / 6
+        series = (series * x + 0.5) * x + 1.0
+        loss[r] = series * x + 1.0
+        bits[r] = (1023 - bits[r]) << 52  # those of 2 ** -whole
+    for r in range(n):
+        e = loss[r] * power[r]
+        inverse = 1.0 / (1.0 + e)
+        signed = sign[r] * margin[r]
+        residual[r] = -sign[r] * weight[r] * (e if signed > 0 else 1.0) * inverse
+        curvature[r] = weight[r] * e * inverse * inverse
+        s = e / (2.0 + e)
+        q = s * s
+        series = 1 / 33
+        series = (series * q + 1 / 31) * q + 1 / 29
+        series = (series * q + 1 / 27) * q + 1 / 25
+        series = (series * q + 1 / 23) * q + 1 / 21
+        series = (series * q + 1 / 19) * q + 1 / 17
+        series = (series * q + 1 / 15) * q + 1 / 13
+        series = (series * q + 1 / 11) * q + 1 / 9
+        series = (series * q + 1 / 7) * q + 1 / 5
+        series = (series * q + 1 / 3) * q + 1.0
+        loss[r] = weight[r] * (max(-signed, 0.0) + 2.0 * s * series)
+
+
+@jit
+def _add_up(state, sums):
+    """Sums of the losses, the residuals, their absolute values and the curvature: sums[:, 0].
+
+    In eight strands, which do not wait for each other.
+    """
+    loss, residual, curvature = state[LOSS], state[RESIDUAL], state[CURVATURE]
+    losses, slopes, sizes, totals = sums[0], sums[1], sums[2], sums[3]
+    n, in_eights = loss.shape[0], loss.shape[0] - loss.shape[0] % 8
+    for j in range(4):
+        for i in range(8):
+            sums[j, i] = 0.0
+    for r in range(0, in_eights, 8):
+        for i in range(8):
+            losses[i] += loss[r + i]
+            slopes[i] += residual[r + i]
+            sizes[i] += abs(residual[r + i])
+            totals[i] += curvature[r + i]
+    for r in range(in_eights, n):
+        losses[0] += loss[r]
+        slopes[0] += residual[r]
+        sizes[0] += abs(residual[r])
+        totals[0] += curvature[r]
+    for i in range(1, 8):
+        for j in range(4):
+            sums[j, 0] += sums[j, i]
+
+
+@jit
+def _nudge(state, step):
+    """Shift the margins by so little that a series does for what follows from them."""
+    for r in range(state.shape[1]):
+        change = step * state[CURVATURE, r]
+        state[LOSS, r] += step * (state[RESIDUAL, r] + 0.5 * change)
+        state[MARGIN, r] += step
+        state[RESIDUAL, r] += change
+
+
+@jit(error_model="numpy")
 def _evaluate(state, sign, weight, enough):
     """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
 
-    If the loss is at most `enough`, the margins are shifted to the best bias as well, by a
-    safeguarded Newton method in one dimension.
-
-    Loops without branches or calls, which compile to vector instructions: exp(-a) and
-    log(1 + e) by their series, to full relative precision. All in one kernel, as each one that
-    is called by others is compiled again with them.
+    If the loss is at most `enough`, the margins are shifted to the best bias as well:
+    safeguarded Newton in one dimension.
 
     Returns
     -------
     float, loss of the margins given
     """
-    margin, loss = state[MARGIN], state[LOSS]
-    residual, curvature = state[RESIDUAL], state[CURVATURE]
-    n = margin.shape[0]
-    in_eights = n - n % 8
-    bits, sums = np.empty(n, np.int64), np.empty((4, 8))
-    power = bits.view(np.float64)
-    losses, slopes, sizes, totals = sums[0], sums[1], sums[2], sums[3]
+    bits, sums = np.empty(state.shape[1], np.int64), np.empty((4, 8))
     low, high, at, given = -np.inf, np.inf, 0.0, 0.0
     for shift in range(_MAX_SHIFTS):
-        for r in range(n):
-            bits[r] = np.int64(min(abs(margin[r]), 700.0) * _LOG2_E + 0.5)
-        for r in range(n):
-            whole = np.float64(bits[r])
-            x = whole * _LN2_HIGH - min(abs(margin[r]), 700.0) + whole * _LN2_LOW
-            series = 1 / 6227020800
-            series = (series * x + 1 / 479001600) * x + 1 / 39916800
-            series = (series * x + 1 / 3628800) * x + 1 / 362880
-            series = (series * x + 1 / 40320) * x + 1 / 5040
-            series = (series * x + 1 / 720) * x + 1 / 120
-            series = (series * x + 1 / 24) * x + 1 / 6
-            series = (series * x + 0.5) * x + 1.0
-            loss[r] = series * x + 1.0
-            bits[r] = (1023 - bits[r]) << 52  # those of 2 ** -whole
-        for r in range(n):
-            e = loss[r] * power[r]
-            inverse = 1.0 / (1.0 + e)
-            signed = sign[r] * margin[r]
-            residual[r] = -sign[r] * weight[r] * (e if signed > 0 else 1.0) * inverse
-            curvature[r] = weight[r] * e * inverse * inverse
-            s = e / (2.0 + e)
-            q = s * s
-            series = 1 / 33
-            series = (series * q + 1 / 31) * q + 1 / 29
-            series = (series * q + 1 / 27) * q + 1 / 25
-            series = (series * q + 1 / 23) * q + 1 / 21
-            series = (series * q + 1 / 19) * q + 1 / 17
-            series = (series * q + 1 / 15) * q + 1 / 13
-            series = (series * q + 1 / 11) * q + 1 / 9
-            series = (series * q + 1 / 7) * q + 1 / 5
-            series = (series * q + 1 / 3) * q + 1.0
-            loss[r] = weight[r] * (max(-signed, 0.0) + 2.0 * s * series)
-        # In eight strands, which do not wait for each other.
-        sums[:] = 0.0
-        for r in range(0, in_eights, 8):
-            for i in range(8):
-                losses[i] += loss[r + i]
-                slopes[i] += residual[r + i]
-                sizes[i] += abs(residual[r + i])
-                totals[i] += curvature[r + i]
-        for r in range(in_eights, n):
-            losses[0] += loss[r]
-            slopes[0] += residual[r]
-            sizes[0] += abs(residual[r])
-            totals[0] += curvature[r]
-        for i in range(1, 8):
-            for j in range(4):
-                sums[j, 0] += sums[j, i]
-        if shift == 0:
-            given = losses[0]
-        slope, total = slopes[0], totals[0]
+        _fill(state, sign, weight, bits)
+        _add_up(state, sums)
+        loss, slope, size, total = sums[0, 0], sums[1, 0], sums[2, 0], sums[3, 0]
+        given = loss if shift == 0 else given
         # Relative to the residuals, not to the weights: separable rows have small ones.
-        if given > enough or abs(slope) <= _FLAT * sizes[0]:
+        if given > enough or abs(slope) <= _FLAT * size:
             break
         if slope < 0:
-            low = at
+            low, step = at, 1.0
         else:
-            high = at
-        step = -1.0 if slope > 0 else 1.0
+            high, step = at, -1.0
         if total > 0:
             step = min(max(-slope / total, -5.0), 5.0)
-        if abs(step) < _TINY_SHIFT:  # a series does for what follows
-            for r in range(n):
-                change = step * curvature[r]
-                loss[r] += step * (residual[r] + 0.5 * change)
-                margin[r] += step
-                residual[r] += change
+        if abs(step) < _TINY_SHIFT:
+            _nudge(state, step)
             break
         if not low < at + step < high:
             step = (low + high) / 2 - at
         at += step
-        for r in range(n):
-            margin[r] += step
+        for r in range(state.shape[1]):
+            state[MARGIN, r] += step
     return given
 
 

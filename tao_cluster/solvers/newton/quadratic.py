@@ -150,7 +150,8 @@ def _leap(gram, slope, weights, price, change, product, used):
 @jit
 def _minimise(gram, slope, weights, price, change, product, used):
     """See :func:`minimise`; `change` and `product` are zeros, `used` is room for numbers."""
-    total, leap, is_full, n_sweeps = 0.0, 0.0, True, 0
+    total, leap, n_sweeps = 0.0, 0.0, 0
+    is_full = total == 0.0  # not True, for which numba would compile the sweep twice
     for _ in range(_MAX_SWEEPS * _MAX_SWEEPS):
         decrease = _sweep(gram, slope, weights, price, change, product, is_full)
         total += decrease
