@@ -28,7 +28,9 @@ _BIG = 0.1  # as long as they promise more than this share of the loss
 _ALWAYS_GRAM = 200
 _GRAM_PER_DENSITY = 6000
 
-_MIN_NEW_FEATURES = 64  # most violators that join a small working set
+# Most violators that join a working set: so many, or as a share of the weights there are. More
+# of them save hardly a step, and a Gram matrix takes the square of their number.
+_MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
 _NEARLY = 0.95  # slopes of this share of the strength may come to matter within a step
 _KEEP = 0.3  # a model is kept if a step promises less than this share of the one before
 
@@ -268,7 +270,8 @@ class Descent:
         """Features with a weight, and the worst of those that (nearly) should get one."""
         used = self._w != 0
         size = np.where(used, 0.0, np.abs(gradient) / self._price)
-        most, chosen = max(_MIN_NEW_FEATURES, np.count_nonzero(used)), size > _NEARLY
+        most = max(_MIN_NEW_FEATURES, int(_NEW_SHARE * np.count_nonzero(used)))
+        chosen = size > _NEARLY
         if np.count_nonzero(chosen) > most:
             chosen = used.copy()
             chosen[np.argpartition(size, -most)[-most:]] = True
