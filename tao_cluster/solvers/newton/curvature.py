@@ -5,7 +5,9 @@ import numpy as np
 from ...core.jit import jit
 from .rows import extract, is_sparse, slots, values_of
 
-_BLOCK = 512  # rows of the Gram matrix at a time, so that they stay in the cache
+# Rows of the Gram matrix at a time: so many values stay in the cache, and single precision
+# does for the sum of so many rows.
+_BLOCK_VALUES, _LEAST_BLOCK, _MOST_BLOCK = 2**16, 512, 4096
 _NEAR = 16  # rows whose mean is near enough to that of all
 # Where all curvature is on one row there is none along a feature, but for other rows.
 _TRACE = 1e-18
@@ -59,17 +61,18 @@ def gram(X, rows, curvature, features, reach, n_sample):
     picked, share = _sample(curvature, n_sample)
     some, out, mean = rows[picked], np.zeros((k, k)), np.zeros(k)
     dtype = values_of(X).dtype
-    room, roots = np.empty(min(_BLOCK, len(some)) * k + 1, dtype), np.sqrt(share).astype(dtype)
+    n_block = min(max(_LEAST_BLOCK, min(_BLOCK_VALUES // k, _MOST_BLOCK)), len(some))
+    room, roots = np.empty(max(n_block, _NEAR) * k + 1, dtype), np.sqrt(share).astype(dtype)
     # Any value of a column serves as its centre here: it only keeps rounding errors small.
     center = extract(X, some[:_NEAR], features, slot, room).mean(axis=0)
-    for start in range(0, len(some), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for start in range(0, len(some), n_block):
+        block = slice(start, start + n_block)
         part, root = extract(X, some[block], features, slot, room), roots[block]
         _centre(part, center, root, mean)
         # By numpy, which knows that the product is symmetric and halves the work.
         out += part.T @ part
     total = curvature.sum()
-    out -= np.outer(mean, mean)
+    out -= mean[:, None] * mean
     out *= total
     # What a sample may have missed, and for rounding.
     unseen, diagonal = total / n_sample if n_sample < len(rows) else 0.0, out.reshape(-1)[:: k + 1]
