@@ -329,7 +329,7 @@ def test_loss_and_derivatives(rng):
     weight = 10.0 ** rng.uniform(-12, 6, len(margin))
     state = np.empty((4, len(margin)))
     state[0] = margin
-    logistic._evaluate(state, sign, weight)
+    logistic._evaluate(state, sign, weight, -np.inf)
     np.testing.assert_allclose(state[1], weight * np.logaddexp(0, -sign * margin), rtol=1e-13)
     np.testing.assert_allclose(
         state[2], -sign * weight * expit(-sign * margin), rtol=1e-12, atol=1e-290

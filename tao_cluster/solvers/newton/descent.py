@@ -28,7 +28,9 @@ _BIG = 0.1  # as long as they promise more than this share of the loss
 _ALWAYS_GRAM = 200
 _GRAM_PER_DENSITY = 6000
 
-_MIN_NEW_FEATURES = 64  # most violators that join a small working set
+# Most violators that join a working set: so many, or as a share of the weights there are. More
+# of them save hardly a step, and a Gram matrix takes the square of their number.
+_MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
 _NEARLY = 0.95  # slopes of this share of the strength may come to matter within a step
 _KEEP = 0.3  # a model is kept if a step promises less than this share of the one before
 
@@ -84,6 +86,9 @@ class Descent:
         self._X, self._rows = storage.gather(rows)
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
+        # Weight of the rows of each side.
+        self._right = float(self._weight[goes_right].sum())
+        self._left = float(self._weight.sum()) - self._right
         self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
@@ -94,9 +99,8 @@ class Descent:
 
     def _at_least(self, price):
         """Prices, each raised to a share of the most that its column could need."""
-        right = float(self._weight[self._sign > 0].sum())
-        share = right / float(self._weight.sum())
-        most = 2 * right * (1 - share) * self._storage.reach
+        share = self._right / (self._right + self._left)
+        most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
             return price  # what follows is no larger, and takes three passes
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
@@ -119,8 +123,7 @@ class Descent:
             self._w = w
             margin = self._products(w) + bias
             self._state, excess = logistic.start(margin, self._sign, self._weight)
-            right = float(self._weight[self._sign > 0].sum())
-            left = float(self._weight[self._sign < 0].sum())
+            right, left = self._right, self._left
             least = right * np.log1p(left / right) + left * np.log1p(right / left)
             if logistic.loss_of(self._state) + self._penalty() <= least * (1 + 1e-12):
                 self._excess = excess
@@ -128,10 +131,8 @@ class Descent:
         self._start_from_nothing()
 
     def _start_from_nothing(self):
-        right = float(self._weight[self._sign > 0].sum())
-        left = float(self._weight[self._sign < 0].sum())
         self._w = np.zeros(len(self._storage.origin))
-        margin = np.full(len(self._rows), np.log(right / left))
+        margin = np.full(len(self._rows), np.log(self._right / self._left))
         self._state, _ = logistic.start(margin, self._sign, self._weight)
 
     def run(self, tol):
@@ -269,7 +270,8 @@ class Descent:
         """Features with a weight, and the worst of those that (nearly) should get one."""
         used = self._w != 0
         size = np.where(used, 0.0, np.abs(gradient) / self._price)
-        most, chosen = max(_MIN_NEW_FEATURES, np.count_nonzero(used)), size > _NEARLY
+        most = max(_MIN_NEW_FEATURES, int(_NEW_SHARE * np.count_nonzero(used)))
+        chosen = size > _NEARLY
         if np.count_nonzero(chosen) > most:
             chosen = used.copy()
             chosen[np.argpartition(size, -most)[-most:]] = True

@@ -1,6 +1,7 @@
 """The logistic loss of weighted rows: derivatives, best bias, line search, duality gap."""
 
 import numpy as np
+from scipy.special import xlog1py, xlogy
 
 from ...core.jit import jit
 
@@ -9,37 +10,23 @@ MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
 _ROUNDING = 1e-14  # of the objective: steps that promise less still improve the slopes
+_MAX_SHIFTS = 51  # of the margins, to the best bias
 _FLAT = 1e-10  # slope by the bias, as a share of the residuals' sizes
 _TINY_SHIFT = 1e-5  # of the margins: what a series of two terms leaves out is 1e-10 of that
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
-@jit
-def _sum(values):
-    """Sum in eight strands, which do not wait for each other."""
-    n = values.shape[0]
-    parts = np.zeros(8)
-    whole = n - n % 8
-    for r in range(0, whole, 8):
-        for i in range(8):
-            parts[i] += values[r + i]
-    for r in range(whole, n):
-        parts[0] += values[r]
-    return parts.sum()
-
-
-@jit(error_model="numpy")  # a test for division by zero would keep it from vector instructions
-def _evaluate(state, sign, weight):
+@jit(error_model="numpy")  # a test for division by zero keeps it from vectors
+def _fill(state, sign, weight, bits):
     """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
 
     Loops without branches or calls, which compile to vector instructions: exp(-a) and
-    log(1 + e) by their series, to full relative precision.
+    log(1 + e) by their series, to full relative precision. `bits` is room for an int64 a row.
     """
     margin, loss = state[MARGIN], state[LOSS]
     residual, curvature = state[RESIDUAL], state[CURVATURE]
-    n = margin.shape[0]
-    bits = np.empty(n, np.int64)
+    n, power = bits.shape[0], bits.view(np.float64)
     for r in range(n):
         bits[r] = np.int64(min(abs(margin[r]), 700.0) * _LOG2_E + 0.5)
     for r in range(n):
@@ -54,7 +41,6 @@ def _evaluate(state, sign, weight):
         series = (series * x + 0.5) * x + 1.0
         loss[r] = series * x + 1.0
         bits[r] = (1023 - bits[r]) << 52  # those of 2 ** -whole
-    power = bits.view(np.float64)
     for r in range(n):
         e = loss[r] * power[r]
         inverse = 1.0 / (1.0 + e)
@@ -76,20 +62,68 @@ def _evaluate(state, sign, weight):
 
 
 @jit
-def _settle(state, sign, weight):
-    """Shift the margins to the best bias: safeguarded Newton in one dimension."""
-    low, high, at = -np.inf, np.inf, 0.0
-    for _ in range(50):
-        slope = _sum(state[RESIDUAL])
+def _add_up(state, sums):
+    """Sums of the losses, the residuals, their absolute values and the curvature: sums[:, 0].
+
+    In eight strands, which do not wait for each other.
+    """
+    loss, residual, curvature = state[LOSS], state[RESIDUAL], state[CURVATURE]
+    losses, slopes, sizes, totals = sums[0], sums[1], sums[2], sums[3]
+    n, in_eights = loss.shape[0], loss.shape[0] - loss.shape[0] % 8
+    for j in range(4):
+        for i in range(8):
+            sums[j, i] = 0.0
+    for r in range(0, in_eights, 8):
+        for i in range(8):
+            losses[i] += loss[r + i]
+            slopes[i] += residual[r + i]
+            sizes[i] += abs(residual[r + i])
+            totals[i] += curvature[r + i]
+    for r in range(in_eights, n):
+        losses[0] += loss[r]
+        slopes[0] += residual[r]
+        sizes[0] += abs(residual[r])
+        totals[0] += curvature[r]
+    for i in range(1, 8):
+        for j in range(4):
+            sums[j, 0] += sums[j, i]
+
+
+@jit
+def _nudge(state, step):
+    """Shift the margins by so little that a series does for what follows from them."""
+    for r in range(state.shape[1]):
+        change = step * state[CURVATURE, r]
+        state[LOSS, r] += step * (state[RESIDUAL, r] + 0.5 * change)
+        state[MARGIN, r] += step
+        state[RESIDUAL, r] += change
+
+
+@jit(error_model="numpy")
+def _evaluate(state, sign, weight, enough):
+    """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
+
+    If the loss is at most `enough`, the margins are shifted to the best bias as well:
+    safeguarded Newton in one dimension.
+
+    Returns
+    -------
+    float, loss of the margins given
+    """
+    bits, sums = np.empty(state.shape[1], np.int64), np.empty((4, 8))
+    low, high, at, given = -np.inf, np.inf, 0.0, 0.0
+    for shift in range(_MAX_SHIFTS):
+        _fill(state, sign, weight, bits)
+        _add_up(state, sums)
+        loss, slope, size, total = sums[0, 0], sums[1, 0], sums[2, 0], sums[3, 0]
+        given = loss if shift == 0 else given
         # Relative to the residuals, not to the weights: separable rows have small ones.
-        if abs(slope) <= _FLAT * np.sum(np.abs(state[RESIDUAL])):
+        if given > enough or abs(slope) <= _FLAT * size:
             break
         if slope < 0:
-            low = at
+            low, step = at, 1.0
         else:
-            high = at
-        total = _sum(state[CURVATURE])
-        step = -np.sign(slope)
+            high, step = at, -1.0
         if total > 0:
             step = min(max(-slope / total, -5.0), 5.0)
         if abs(step) < _TINY_SHIFT:
@@ -98,21 +132,11 @@ def _settle(state, sign, weight):
         if not low < at + step < high:
             step = (low + high) / 2 - at
         at += step
-        state[MARGIN] += step
-        _evaluate(state, sign, weight)
+        for r in range(state.shape[1]):
+            state[MARGIN, r] += step
+    return given
 
 
-@jit
-def _nudge(state, step):
-    """Shift the margins by so little that a series does for what follows from them."""
-    for r in range(state.shape[1]):
-        change = step * state[CURVATURE, r]
-        state[LOSS, r] += step * state[RESIDUAL, r] + 0.5 * step * change
-        state[MARGIN, r] += step
-        state[RESIDUAL, r] += change
-
-
-@jit
 def start(margin, sign, weight):
     """State of some margins, shifted to the best bias.
 
@@ -125,21 +149,17 @@ def start(margin, sign, weight):
     state : float64 array of shape (4, m)
     excess : float, loss of the margins given minus that of the state
     """
-    state = np.empty((4, margin.shape[0]))
+    state = np.empty((4, len(margin)))
     state[MARGIN] = margin
-    _evaluate(state, sign, weight)
-    loss = _sum(state[LOSS])
-    _settle(state, sign, weight)
-    return state, loss - _sum(state[LOSS])
+    loss = _evaluate(state, sign, weight, np.inf)
+    return state, loss - loss_of(state)
 
 
-@jit
 def loss_of(state):
     """Loss of a state."""
-    return _sum(state[LOSS])
+    return float(state[LOSS].sum())
 
 
-@jit
 def secant(state, weight):
     """Curvature that tells rows on the wrong side how the loss goes on to their border.
 
@@ -147,15 +167,12 @@ def secant(state, weight):
     much too far. Here, such a row has that of the parabola that touches its loss at +-margin
     and lies above it everywhere (Jaakkola & Jordan 2000).
     """
-    out = state[CURVATURE].copy()
-    for r in range(weight.shape[0]):
-        if abs(state[RESIDUAL, r]) > 0.5 * weight[r]:
-            a = max(abs(state[MARGIN, r]), 1e-3)
-            out[r] = weight[r] * np.tanh(0.5 * a) / (2.0 * a)
+    out, wrong = state[CURVATURE].copy(), np.abs(state[RESIDUAL]) > 0.5 * weight
+    size = np.maximum(np.abs(state[MARGIN, wrong]), 1e-3)
+    out[wrong] = weight[wrong] * np.tanh(0.5 * size) / (2.0 * size)
     return out
 
 
-@jit
 def along(state, sign, weight, direction):
     """Curvature of the parabola that touches each row's loss and meets it again after a step.
 
@@ -168,25 +185,21 @@ def along(state, sign, weight, direction):
     -------
     float64 array of shape (m,)
     """
-    trial = np.empty_like(state)
+    trial, out = np.empty_like(state), state[CURVATURE].copy()
     trial[MARGIN] = state[MARGIN] + direction
-    _evaluate(trial, sign, weight)
-    out = state[CURVATURE].copy()
-    for r in range(weight.shape[0]):
-        step = direction[r]
-        if abs(step) > 1e-2:
-            rise = trial[LOSS, r] - state[LOSS, r] - step * state[RESIDUAL, r]
-            out[r] = max(out[r], 2.0 * rise / (step * step))
+    _evaluate(trial, sign, weight, -np.inf)
+    far = np.abs(direction) > 1e-2
+    step = direction[far]
+    rise = trial[LOSS, far] - state[LOSS, far] - step * state[RESIDUAL, far]
+    out[far] = np.maximum(out[far], 2.0 * rise / (step * step))
     return out
 
 
-@jit
 def centred(direction, curvature):
     """Change of the margins, the bias included, if their curvature is given."""
-    return direction - np.dot(curvature, direction) / _sum(curvature)
+    return direction - (curvature @ direction) / curvature.sum()
 
 
-@jit
 def search(state, sign, weight, direction, promised, weights, change, price):
     """Go along a direction as far as the objective decreases about as promised.
 
@@ -204,22 +217,19 @@ def search(state, sign, weight, direction, promised, weights, change, price):
     state : float64 array of shape (4, m), the state there
     """
     trial = np.empty_like(state)
-    objective = _sum(state[LOSS]) + np.dot(price, np.abs(weights))
-    limit = objective * (1.0 + _ROUNDING)
+    loss, penalty = loss_of(state), price @ np.abs(weights)
+    limit = loss + penalty + _ROUNDING * (loss + penalty)
     size = 1.0
     for _ in range(30):
-        for r in range(direction.shape[0]):
-            trial[MARGIN, r] = state[MARGIN, r] + size * direction[r]
-        _evaluate(trial, sign, weight)
-        reached = _sum(trial[LOSS]) + np.dot(price, np.abs(weights + size * change))
-        if reached <= limit - _ARMIJO * size * promised:
-            _settle(trial, sign, weight)
+        np.multiply(direction, size, out=trial[MARGIN])
+        trial[MARGIN] += state[MARGIN]
+        enough = limit - _ARMIJO * size * promised - price @ np.abs(weights + size * change)
+        if _evaluate(trial, sign, weight, enough) <= enough:
             return size, trial
         size /= 2
     return 0.0, state
 
 
-@jit
 def gap(state, weight, penalty, scale, enough):
     """Duality gap of a state with the best bias, or a bound that is as good.
 
@@ -245,15 +255,11 @@ def gap(state, weight, penalty, scale, enough):
     return exact_gap(state, weight, penalty, scale)
 
 
-@jit
 def exact_gap(state, weight, penalty, scale):
     """Duality gap of a state with the best bias; see :func:`gap`."""
-    margin, residual = state[MARGIN], state[RESIDUAL]
-    out = penalty + np.dot(residual, margin)
-    for r in range(margin.shape[0]):
-        share = min(abs(residual[r]) / weight[r], 1.0)
-        out += weight[r] * (_entropy(share) - _entropy(scale * share))
-    return out
+    share = np.minimum(np.abs(state[RESIDUAL]) / weight, 1.0)
+    entropies = _entropy(share) - _entropy(scale * share)
+    return penalty + state[RESIDUAL] @ state[MARGIN] + weight @ entropies
 
 
 @jit(error_model="numpy")
@@ -263,16 +269,14 @@ def _expansion(state):
     With shares a = |residual| / weight: its derivative at scale 1 is the first; its second
     derivative at scale s is between -second / s, for s < 1, and -first / s.
     """
-    n = state.shape[1]
-    first, second = np.empty(n), np.empty(n)
-    for r in range(n):
-        first[r] = abs(state[RESIDUAL, r])
-        second[r] = first[r] * first[r] / max(state[CURVATURE, r], 1e-300)
-    return np.dot(state[RESIDUAL], state[MARGIN]), _sum(first), _sum(second)
+    product, first, second = 0.0, 0.0, 0.0
+    for r in range(state.shape[1]):
+        residual = state[RESIDUAL, r]
+        product += residual * state[MARGIN, r]
+        first += abs(residual)
+        second += residual * residual / max(state[CURVATURE, r], 1e-300)
+    return product, first, second
 
 
-@jit
 def _entropy(share):
-    if share <= 0.0 or share >= 1.0:
-        return 0.0
-    return -share * np.log(share) - (1.0 - share) * np.log1p(-share)
+    return -xlogy(share, share) - xlog1py(1.0 - share, -share)

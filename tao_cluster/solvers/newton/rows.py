@@ -1,22 +1,27 @@
 """Passes over rows of X, dense or CSR: products, gradient, deviations, extraction."""
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from ...core.jit import jit
+
+# X is a float32 or float64 array of shape (n, d), or the tuple (data, indices, indptr) of a CSR
+# matrix; its indices are unsigned, as a signed one might count from the end, and numba would ask.
 
 _LONG_ROW = 8  # values a wanted feature, from which on it is cheaper to search than to read all
 
 
+def is_sparse(X):
+    """Whether X is a CSR matrix."""
+    return isinstance(X, tuple)
+
+
 def values_of(X):
     """Array of the stored values of X, dense or CSR."""
-    return X[0] if isinstance(X, tuple) else X
+    return X[0] if is_sparse(X) else X
 
 
-def _products_dense(X, rows, w, out):
-    used = np.flatnonzero(w).astype(np.uint32)  # a signed index might count from the end
-    some = w[used]
+@jit
+def _products_dense(X, rows, used, some, out):
     k = used.shape[0]
     for r in range(rows.shape[0]):
         row = X[rows[r]]
@@ -31,8 +36,8 @@ def _products_dense(X, rows, w, out):
         out[r] = (a + b) + (c + d)
 
 
-def _products_csr(X, rows, w, out):
-    data, indices, indptr = X
+@jit
+def _products_csr(data, indices, indptr, rows, w, out):
     for r in range(rows.shape[0]):
         start, stop = indptr[rows[r]], indptr[rows[r] + 1]
         values, features = data[start:stop], indices[start:stop]
@@ -46,17 +51,6 @@ def _products_csr(X, rows, w, out):
         out[r] = a + b
 
 
-def _products(X, rows, w, out):
-    """w.x of some rows (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_products)
-def _overload_products(X, rows, w, out):
-    return _products_dense if isinstance(X, types.Array) else _products_csr
-
-
-@jit
 def products(X, rows, w):
     """w.x of some rows.
 
@@ -70,11 +64,16 @@ def products(X, rows, w):
     -------
     float64 array of shape (m,)
     """
-    out = np.empty(rows.shape[0])
-    _products(X, rows, w, out)
+    out = np.empty(len(rows))
+    if is_sparse(X):
+        _products_csr(*X, rows, w, out)
+    else:
+        used = np.flatnonzero(w)
+        _products_dense(X, rows, used.astype(np.uint32), w[used], out)
     return out
 
 
+@jit
 def _add_rows_dense(X, rows, factor, out):
     whole = rows.shape[0] - rows.shape[0] % 4
     for r in range(0, whole, 4):
@@ -88,32 +87,27 @@ def _add_rows_dense(X, rows, factor, out):
             out[f] += factor[r] * x[f]
 
 
-def _add_rows_csr(X, rows, factor, out):
-    data, indices, indptr = X
-    for r in range(rows.shape[0]):
-        times = factor[r]
-        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            out[indices[s]] += times * data[s]
-
-
-def _add_rows(X, rows, factor, out):
-    """Add factor[r] times row rows[r] to `out` (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_add_rows)
-def _overload_add_rows(X, rows, factor, out):
-    return _add_rows_dense if isinstance(X, types.Array) else _add_rows_csr
-
-
 @jit
+def _add_rows_csr(data, indices, indptr, rows, factor, out):
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[start:stop], indices[start:stop]
+        times = factor[r]
+        for s in range(stop - start):
+            out[features[s]] += times * values[s]
+
+
 def add_rows(X, rows, factor, n_features):
     """Sum of factor[r] times row rows[r], float64 array of shape (n_features,)."""
     out = np.zeros(n_features)
-    _add_rows(X, rows, factor, out)
+    if is_sparse(X):
+        _add_rows_csr(*X, rows, factor, out)
+    else:
+        _add_rows_dense(X, rows, factor, out)
     return out
 
 
+@jit
 def _deviations_dense(X, rows, weight, center, out):
     for r in range(rows.shape[0]):
         row = X[rows[r]]
@@ -121,41 +115,38 @@ def _deviations_dense(X, rows, weight, center, out):
             out[f] += weight[r] * abs(row[f] - center[f])
 
 
-def _deviations_csr(X, rows, weight, center, out):
-    data, indices, indptr = X
-    out += np.sum(weight) * np.abs(center)  # as if all were zeros
+@jit
+def _deviations_csr(data, indices, indptr, rows, weight, center, out):
     for r in range(rows.shape[0]):
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
             f = indices[s]
             out[f] += weight[r] * (abs(data[s] - center[f]) - abs(center[f]))
 
 
-def _deviations(X, rows, weight, center, out):
-    """Add weight[r] times the distance of row rows[r] from the centre (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_deviations)
-def _overload_deviations(X, rows, weight, center, out):
-    return _deviations_dense if isinstance(X, types.Array) else _deviations_csr
-
-
-@jit
 def deviations(X, rows, weight, n_features):
     """Sum of weight[r] times the distance of row rows[r] from the mean, of each feature."""
-    center, out = np.zeros(n_features), np.zeros(n_features)
-    _add_rows(X, rows, weight / np.sum(weight), center)
-    _deviations(X, rows, weight, center, out)
+    total = weight.sum()
+    center = add_rows(X, rows, weight / total, n_features)
+    if is_sparse(X):
+        out = total * np.abs(center)  # as if all were zeros
+        _deviations_csr(*X, rows, weight, center, out)
+    else:
+        out = np.zeros(n_features)
+        _deviations_dense(X, rows, weight, center, out)
     return out
 
 
-@jit
 def column_reach(data, indices, n_columns):
     """Largest absolute value of each column of a CSR matrix, float64."""
     reach = np.zeros(n_columns)
+    _reach(data, indices, reach)
+    return reach
+
+
+@jit
+def _reach(data, indices, reach):
     for s in range(data.shape[0]):
         reach[indices[s]] = max(reach[indices[s]], abs(data[s]))
-    return reach
 
 
 @jit
@@ -177,52 +168,70 @@ def compress(X):
     return data, indices, indptr
 
 
-def _extract_dense(X, rows, features, slot, out):
+@jit
+def _extract_dense(X, rows, features, out):
+    k, at = features.shape[0], 0
     for r in range(rows.shape[0]):
         row = X[rows[r]]
-        for f in range(features.shape[0]):
-            out[r, f] = row[features[f]]
-
-
-def _extract_csr(X, rows, features, slot, out):
-    data, indices, indptr = X
-    n_features = features.shape[0]
-    out[:] = 0
-    for r in range(rows.shape[0]):
-        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        if stop - start > _LONG_ROW * n_features:
-            for f in range(n_features):
-                start += np.searchsorted(indices[start:stop], features[f])
-                if start < stop and indices[start] == features[f]:
-                    out[r, f] = data[start]
-        else:
-            for s in range(start, stop):
-                position = slot[indices[s]]
-                if position < n_features:
-                    out[r, position] = data[s]
-
-
-def _extract(X, rows, features, slot, out):
-    """Values of some features of some rows, (rows, features) (compiled only).
-
-    `slot` is the position of each feature in `features`, or their number.
-    """
-    raise NotImplementedError
-
-
-@overload(_extract)
-def _overload_extract(X, rows, features, slot, out):
-    return _extract_dense if isinstance(X, types.Array) else _extract_csr
+        to = out[at : at + k]
+        for f in range(k):
+            to[f] = row[features[f]]
+        at += k
 
 
 @jit
-def extract(X, rows, features, n_columns):
-    """Values of some features of some rows, float32 array of shape (rows, features)."""
-    slot = np.full(n_columns, features.shape[0])
-    slot[features] = np.arange(features.shape[0])
-    out = np.empty((rows.shape[0], features.shape[0]), np.float32)
-    _extract(X, rows, features, slot, out)
-    return out
+def _extract_csr(data, indices, indptr, rows, features, slot, out):
+    k, at = features.shape[0], 0
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        # What is not wanted is written behind the row, where the next one starts with zeros:
+        # cheaper than to ask.
+        to = out[at : at + k + 1]
+        to[:] = 0
+        at += k
+        if stop - start > _LONG_ROW * k:
+            for f in range(k):
+                start += np.searchsorted(indices[start:stop], features[f])
+                if start < stop and indices[start] == features[f]:
+                    to[f] = data[start]
+        else:
+            values, columns = data[start:stop], indices[start:stop]
+            for s in range(stop - start):
+                to[slot[columns[s]]] = values[s]
+
+
+def extract(X, rows, features, slot, room=None):
+    """Values of some features of some rows.
+
+    Parameters
+    ----------
+    X, rows : see :func:`products`
+    features : integer array of shape (k,), increasing
+    slot : result of :func:`slots`
+    room : array of at least m * k + 1 values, where the result is to be; default a new one
+
+    Returns
+    -------
+    array of shape (m, k) of the precision of X
+    """
+    size = len(rows) * len(features)
+    if room is None:
+        room = np.empty(size + 1, values_of(X).dtype)
+    wanted = features.astype(np.uint32)
+    if is_sparse(X):
+        _extract_csr(*X, rows, wanted, slot, room)
+    else:
+        _extract_dense(X, rows, wanted, room)
+    return room[:size].reshape(len(rows), len(features))
+
+
+def slots(X, features, n_columns):
+    """Position of each column in `features`, their number for others; None if X is dense."""
+    if not is_sparse(X):
+        return None
+    slot = np.full(n_columns, len(features), np.uint32)
+    slot[features] = np.arange(len(features))
+    return slot
 
 
 @jit

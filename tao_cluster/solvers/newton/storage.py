@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.matrices import canonical_csr, variances
-from .rows import column_reach, compress, copy_rows, extract, values_of
+from .rows import column_reach, compress, copy_rows, extract, is_sparse, slots, values_of
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
@@ -67,7 +67,8 @@ class Storage:
 
     def block(self, rows, features):
         """Dense storage of some features of some rows."""
-        values = extract(self.values, rows, features, len(self.origin))
+        slot = slots(self.values, features, len(self.origin))
+        values = extract(self.values, rows, features, slot)
         return self._part(features, values, self.reach[features], len(features))
 
     def precise(self, rows, features=None):
@@ -106,7 +107,7 @@ class Storage:
         so sparse rows are copied: into arrays that a thread uses again and again, as the pages
         of new ones cost more than the copy. Until its next call, that is.
         """
-        if not isinstance(self.values, tuple) or len(rows) == len(self.values[2]) - 1:
+        if not is_sparse(self.values) or len(rows) == len(self.values[2]) - 1:
             return self.values, rows
         lengths = np.diff(self.values[2])[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
