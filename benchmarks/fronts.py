@@ -6,8 +6,9 @@
 Fits at several lambda, each on its own; the parameters at a cost are read off between two of these
 trees, in the logarithms, where no smaller tree costs less. With --unseen, half of the rows are
 held out and costs are those of the other half. All explain KMeans(k, n_init=10, random_state=0)
-of the rows that they see. Table 2 of the KDD'22 paper has 199, 753 and 1372 parameters at 7.90, 1.50
-and 0.94 % on MNIST, 452, 825 and 2081 at 5.22, 1.74 and 0.44 % on Fashion-MNIST, and 523, 516 and 858 at
+of the rows that they see. Table 2 of the KDD'22 paper has 199, 753 and 1372 parameters at 7.90,
+1.50 and 0.94 % on MNIST, 452, 825 and 2081 at 5.22, 1.74 and 0.44 % on Fashion-MNIST, and 523, 516
+and 858 at
 9.94, 4.06 and 2.75 % on letter.
 """
 
