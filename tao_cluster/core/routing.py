@@ -17,8 +17,13 @@ from .jit import jit
 from .matrices import canonical_csr
 from .threads import map_in_threads, n_threads
 
+# Rows that go down a tree together.
+_PART_ROWS = 512
+
 # A sparse row looks up its entries in a split of so many times their number.
 _MANY = 16
+
+_NOTHING_KNOWN = np.empty((0, 0), np.uint8)
 
 
 @jit
@@ -79,40 +84,123 @@ def _overload_row_dot(X, row, indices, weights, start, stop):
     return csr
 
 
-@jit
-def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, out):
-    for r in range(rows.shape[0]):
-        row = rows[r]
-        i = node
-        while left[i] >= 0:
-            value = _row_dot(X, row, indices, weights, indptr[i], indptr[i + 1])
-            i = left[i] if value <= threshold[i] else right[i]
-        out[r] = i
+def _dot_rows(X, rows, n_rows, indices, weights, start, stop, out):
+    """Dot products of the first `n_rows` of some rows with a split (compiled only)."""
+    raise NotImplementedError
+
+
+@overload(_dot_rows)
+def _overload_dot_rows(X, rows, n_rows, indices, weights, start, stop, out):
+    if isinstance(X, types.Array):
+
+        def dense(X, rows, n_rows, indices, weights, start, stop, out):
+            # Four sums side by side: the next term of one need not wait for that of another.
+            n_fours = n_rows - n_rows % 4
+            for r in range(0, n_fours, 4):
+                a, b, c, d = X[rows[r]], X[rows[r + 1]], X[rows[r + 2]], X[rows[r + 3]]
+                sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+                for s in range(start, stop):
+                    j, w = indices[s], weights[s]
+                    sum_a += w * np.float64(a[j])
+                    sum_b += w * np.float64(b[j])
+                    sum_c += w * np.float64(c[j])
+                    sum_d += w * np.float64(d[j])
+                out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
+            for r in range(n_fours, n_rows):
+                out[r] = _row_dot(X, rows[r], indices, weights, start, stop)
+
+        return dense
+
+    def csr(X, rows, n_rows, indices, weights, start, stop, out):
+        for r in range(n_rows):
+            out[r] = _row_dot(X, rows[r], indices, weights, start, stop)
+
+    return csr
 
 
 @jit
-def _descend_knowing(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
-    n_kept = 4 * sides.shape[1]
-    for r in range(rows.shape[0]):
-        row = rows[r]
-        i = node
-        while left[i] >= 0:
-            byte, shift, side = i >> 2, 2 * (i & 3), 0
-            if i < n_kept:
-                side = (sides[row, byte] >> shift) & 3
-            if side == 0:
-                value = _row_dot(X, row, indices, weights, indptr[i], indptr[i + 1])
-                side = 1 if value <= threshold[i] else 2
-                if i < n_kept:
-                    sides[row, byte] |= side << shift
-            i = left[i] if side == 1 else right[i]
-        out[r] = i
+def _known_sides(sides, numbers, n_rows, node, out, asked):
+    """Sides that are known of a node's rows, and how many, and which, are not."""
+    byte, shift, n_asked = node >> 2, 2 * (node & 3), 0
+    is_kept = byte < sides.shape[1]
+    for p in range(n_rows):
+        side = (sides[numbers[p], byte] >> shift) & 3 if is_kept else 0
+        out[p] = side
+        asked[n_asked] = p
+        n_asked += side == 0
+    return n_asked
+
+
+@jit
+def _enter_sides(sides, numbers, node, values, threshold, asked, n_asked, out):
+    """Sides of the rows that were asked for, which are known from now on."""
+    byte, shift = node >> 2, 2 * (node & 3)
+    is_kept = byte < sides.shape[1]
+    for q in range(n_asked):
+        side = 1 if values[q] <= threshold else 2
+        out[asked[q]] = side
+        if is_kept:
+            sides[numbers[q], byte] |= side << shift
+
+
+@jit
+def _part(at, begin, end, side, other):
+    """Reorder the rows of a node: those on its left first. Where the others begin."""
+    middle, n_right = begin, 0
+    for p in range(begin, end):
+        row, goes_left = at[p], side[p - begin] == 1
+        at[middle] = row
+        other[n_right] = row
+        middle += goes_left
+        n_right += not goes_left
+    at[middle:end] = other[:n_right]
+    return middle
+
+
+@jit
+def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
+    # The rows of a node are asked together, of parts of the rows that the cache holds.
+    size = min(rows.shape[0], _PART_ROWS)
+    at, other, asked = np.empty((3, size), np.int32)
+    numbers, unknown = np.empty((2, size), np.int64)
+    side, values = np.empty(size, np.uint8), np.empty(size)
+    waiting, begins, ends = np.empty((3, left.shape[0]), np.int64)
+    for first in range(0, rows.shape[0], size):
+        part = rows[first : first + size]
+        at[:] = np.arange(size)
+        waiting[0], begins[0], ends[0], n_waiting = node, 0, part.shape[0], 1
+        while n_waiting:
+            n_waiting -= 1
+            i, begin, end = waiting[n_waiting], begins[n_waiting], ends[n_waiting]
+            if left[i] < 0:
+                for p in range(begin, end):
+                    out[first + at[p]] = i
+                continue
+            n_rows = end - begin
+            for p in range(n_rows):
+                numbers[p] = part[at[begin + p]]
+            n_asked = _known_sides(sides, numbers, n_rows, i, side, asked)
+            for q in range(n_asked):
+                unknown[q] = numbers[asked[q]]
+            _dot_rows(X, unknown, n_asked, indices, weights, indptr[i], indptr[i + 1], values)
+            _enter_sides(sides, unknown, i, values, threshold[i], asked, n_asked, side)
+            middle = _part(at, begin, end, side, other)
+            for child, start, stop in ((right[i], middle, end), (left[i], begin, middle)):
+                if start < stop:
+                    waiting[n_waiting], begins[n_waiting], ends[n_waiting] = child, start, stop
+                    n_waiting += 1
 
 
 @jit
 def _project(X, rows, indices, weights, out):
+    _dot_rows(X, rows, rows.shape[0], indices, weights, 0, indices.shape[0], out)
+
+
+@jit
+def _gather(X, rows, indices, ones, out):
     for r in range(rows.shape[0]):
-        out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
+        for s in range(indices.shape[0]):
+            out[r, s] = _row_dot(X, rows[r], indices, ones, s, s + 1)
 
 
 def kernel_view(X):
@@ -168,11 +256,10 @@ def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
     """
     node = int(node)  # one compiled signature, whatever integer type comes in
 
+    known = _NOTHING_KNOWN if sides is None else sides
+
     def kernel(rows, out):
-        if sides is None:
-            _descend(view, rows, node, *arrays, out)
-        else:
-            _descend_knowing(view, rows, node, *arrays, sides, out)
+        _descend(view, rows, node, *arrays, known, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
 
@@ -196,3 +283,21 @@ def project(view, rows, indices, weights, n_jobs=1):
         _project(view, rows, indices, weights, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)
+
+
+def gather(view, rows, indices):
+    """Values of some features of some rows.
+
+    Parameters
+    ----------
+    view : result of :func:`kernel_view`
+    rows : int64 ndarray of shape (m,)
+    indices : int32 ndarray of shape (s,)
+
+    Returns
+    -------
+    float64 ndarray of shape (m, s)
+    """
+    out = np.empty((len(rows), len(indices)))
+    _gather(view, rows, indices, np.ones(len(indices)), out)
+    return out
