@@ -228,6 +228,9 @@ def n_rows(view):
 def _in_threads(kernel, rows, out, n_jobs):
     """Run kernel(rows, out) on contiguous parts of `rows`; parts never share an output."""
     n_parts = n_threads(n_jobs, len(rows))
+    if n_parts == 1:
+        kernel(rows, out)
+        return out
     bounds = np.linspace(0, len(rows), n_parts + 1).astype(int)
     parts = [slice(a, b) for a, b in itertools.pairwise(bounds)]
     map_in_threads(lambda part: kernel(rows[part], out[part]), parts, n_parts)

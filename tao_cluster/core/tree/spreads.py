@@ -8,7 +8,7 @@ from ..routing import gather, project
 from ..threads import map_in_threads, n_threads
 from .reduced_sets import ReducedSets
 
-_PART_VALUES = 50_000  # worked on at a time
+_PART_VALUES = 200_000  # worked on at a time
 _DIGITS = 9  # kept: the last ones depend on the order of the rows, which must not rank features
 
 
@@ -88,9 +88,14 @@ def deviations(view, rows, indices, weight, n_jobs=1):
     step = -(-_PART_VALUES // len(indices))
     parts = [slice(start, start + step) for start in range(0, len(rows), step)]
 
+    def values_of(part):
+        return gather(view, rows[part], indices) - first
+
+    kept = values_of(parts[0]) if len(parts) == 1 else None  # else gathered anew each time
+
     def over_parts(result):
         def of_part(part):
-            return result(gather(view, rows[part], indices) - first, weight[part])
+            return result(values_of(part) if kept is None else kept, weight[part])
 
         return np.array(map_in_threads(of_part, parts, n_threads(n_jobs, len(rows))))
 
