@@ -41,7 +41,7 @@ _CONSTRAINTS = {
     "relax": ["boolean"],
     "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
     "trim": [Interval(Real, 0, 1, closed="both")],
-    "max_rows": [None, Interval(Integral, 1, None, closed="left")],
+    "max_rows": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -156,11 +156,12 @@ class TAOClustering(TreeClustering):
         At the end, weights whose terms w_j x_j vary less than this share of the largest at
         their node are removed where that moves no row; 0 keeps all. The default removes about
         a twelfth of the weights; few new rows change sides.
-    max_rows : int, optional
+    max_rows : "auto", int or None, default="auto"
         Where X has more distinct rows, a random sample of so many finds the tree, with the free
         centres of all rows and with `lambda_` in proportion; then one pass over all rows makes
-        thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows.
-        Default: all rows find the tree.
+        thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows;
+        a knee is the sample's. "auto": 100 000, or 1000 a cluster if these are more, and all
+        rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
         Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR
         is called from one thread, since it draws from the generator of the whole process, and so
@@ -282,7 +283,7 @@ class TAOClustering(TreeClustering):
         relax=True,
         node_solver="auto",
         trim=0.05,
-        max_rows=None,
+        max_rows="auto",
         n_jobs=None,
         random_state=None,
         verbose=0,

@@ -84,50 +84,57 @@ def _overload_row_dot(X, row, indices, weights, start, stop):
     return csr
 
 
-def _dot_rows(X, rows, n_rows, indices, weights, start, stop, out):
-    """Dot products of the first `n_rows` of some rows with a split (compiled only)."""
+def _dot_rows(X, rows, indices, weights, out):
+    """Dot products of some rows with a split (compiled only)."""
     raise NotImplementedError
 
 
 @overload(_dot_rows)
-def _overload_dot_rows(X, rows, n_rows, indices, weights, start, stop, out):
+def _overload_dot_rows(X, rows, indices, weights, out):
     if isinstance(X, types.Array):
 
-        def dense(X, rows, n_rows, indices, weights, start, stop, out):
+        def dense(X, rows, indices, weights, out):
             # Four sums side by side: the next term of one need not wait for that of another.
+            n_rows, n_terms = rows.shape[0], indices.shape[0]
             n_fours = n_rows - n_rows % 4
             for r in range(0, n_fours, 4):
-                a, b, c, d = X[rows[r]], X[rows[r + 1]], X[rows[r + 2]], X[rows[r + 3]]
+                a, b, c, d = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
                 sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
-                for s in range(start, stop):
+                for s in range(n_terms):
                     j, w = indices[s], weights[s]
-                    sum_a += w * np.float64(a[j])
-                    sum_b += w * np.float64(b[j])
-                    sum_c += w * np.float64(c[j])
-                    sum_d += w * np.float64(d[j])
+                    sum_a += w * np.float64(X[a, j])
+                    sum_b += w * np.float64(X[b, j])
+                    sum_c += w * np.float64(X[c, j])
+                    sum_d += w * np.float64(X[d, j])
                 out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
             for r in range(n_fours, n_rows):
-                out[r] = _row_dot(X, rows[r], indices, weights, start, stop)
+                out[r] = _row_dot(X, rows[r], indices, weights, 0, n_terms)
 
         return dense
 
-    def csr(X, rows, n_rows, indices, weights, start, stop, out):
-        for r in range(n_rows):
-            out[r] = _row_dot(X, rows[r], indices, weights, start, stop)
+    def csr(X, rows, indices, weights, out):
+        for r in range(rows.shape[0]):
+            out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
 
     return csr
 
 
 @jit
-def _known_sides(sides, numbers, n_rows, node, out, asked):
+def _project(X, rows, indices, weights, out):
+    _dot_rows(X, rows, indices, weights, out)
+
+
+@jit
+def _known_sides(sides, rows, at, begin, end, node, side, asked, numbers):
     """Sides that are known of a node's rows, and how many, and which, are not."""
     byte, shift, n_asked = node >> 2, 2 * (node & 3), 0
     is_kept = byte < sides.shape[1]
-    for p in range(n_rows):
-        side = (sides[numbers[p], byte] >> shift) & 3 if is_kept else 0
-        out[p] = side
-        asked[n_asked] = p
-        n_asked += side == 0
+    for p in range(begin, end):
+        row = rows[at[p]]
+        known = (sides[row, byte] >> shift) & 3 if is_kept else 0
+        side[p - begin] = known
+        asked[n_asked], numbers[n_asked] = p - begin, row
+        n_asked += known == 0
     return n_asked
 
 
@@ -153,47 +160,47 @@ def _part(at, begin, end, side, other):
         other[n_right] = row
         middle += goes_left
         n_right += not goes_left
-    at[middle:end] = other[:n_right]
+    for p in range(n_right):
+        at[middle + p] = other[p]
     return middle
+
+
+@jit
+def _add(waiting, n_waiting, node, begin, end):
+    """Put a node that has rows on the stack; how many are there."""
+    if begin == end:
+        return n_waiting
+    waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = node, begin, end
+    return n_waiting + 1
 
 
 @jit
 def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
     # The rows of a node are asked together, of parts of the rows that the cache holds.
-    size = min(rows.shape[0], _PART_ROWS)
-    at, other, asked = np.empty((3, size), np.int32)
-    numbers, unknown = np.empty((2, size), np.int64)
-    side, values = np.empty(size, np.uint8), np.empty(size)
-    waiting, begins, ends = np.empty((3, left.shape[0]), np.int64)
-    for first in range(0, rows.shape[0], size):
-        part = rows[first : first + size]
-        at[:] = np.arange(size)
-        waiting[0], begins[0], ends[0], n_waiting = node, 0, part.shape[0], 1
+    size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
+    at, other, asked = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    numbers, side, values = np.empty(size, np.int64), np.empty(size, np.uint8), np.empty(size)
+    waiting = np.empty((left.shape[0], 3), np.int64)  # nodes, where their rows begin and end
+    for first in range(0, n_rows, _PART_ROWS):
+        part = min(size, n_rows - first)
+        for p in range(part):
+            at[p] = first + p
+        waiting[0, 0], waiting[0, 1], waiting[0, 2] = node, 0, part
+        n_waiting = 1
         while n_waiting:
             n_waiting -= 1
-            i, begin, end = waiting[n_waiting], begins[n_waiting], ends[n_waiting]
+            i, begin, end = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
             if left[i] < 0:
                 for p in range(begin, end):
-                    out[first + at[p]] = i
+                    out[at[p]] = i
                 continue
-            n_rows = end - begin
-            for p in range(n_rows):
-                numbers[p] = part[at[begin + p]]
-            n_asked = _known_sides(sides, numbers, n_rows, i, side, asked)
-            for q in range(n_asked):
-                unknown[q] = numbers[asked[q]]
-            _dot_rows(X, unknown, n_asked, indices, weights, indptr[i], indptr[i + 1], values)
-            _enter_sides(sides, unknown, i, values, threshold[i], asked, n_asked, side)
+            n_asked = _known_sides(sides, rows, at, begin, end, i, side, asked, numbers)
+            start, stop = indptr[i], indptr[i + 1]
+            _project(X, numbers[:n_asked], indices[start:stop], weights[start:stop], values)
+            _enter_sides(sides, numbers, i, values, threshold[i], asked, n_asked, side)
             middle = _part(at, begin, end, side, other)
-            for child, start, stop in ((right[i], middle, end), (left[i], begin, middle)):
-                if start < stop:
-                    waiting[n_waiting], begins[n_waiting], ends[n_waiting] = child, start, stop
-                    n_waiting += 1
-
-
-@jit
-def _project(X, rows, indices, weights, out):
-    _dot_rows(X, rows, rows.shape[0], indices, weights, 0, indices.shape[0], out)
+            n_waiting = _add(waiting, n_waiting, right[i], middle, end)
+            n_waiting = _add(waiting, n_waiting, left[i], begin, middle)
 
 
 @jit
@@ -281,6 +288,8 @@ def project(view, rows, indices, weights, n_jobs=1):
     -------
     float64 ndarray of shape (m,)
     """
+    # Copies can be written to, as a tree's arrays cannot: one kernel is compiled for both.
+    indices, weights = np.array(indices), np.array(weights)
 
     def kernel(rows, out):
         _project(view, rows, indices, weights, out)

@@ -139,6 +139,11 @@ class _Rows:
             state = polish(whole, state.pruned, lambda_)
         return _final(whole, state), whole.problem.cost_increase(state.inertia)
 
+    def roughly_priced(self, state):
+        """The tree of a state and its cost, both as the rows that find it have them."""
+        search = self.search
+        return _final(search, state), search.problem.cost_increase(state.inertia)
+
 
 def _fit_once(rows, random_state):
     """The tree at the lambda of the settings, that lambda, no costs and no more attributes."""
@@ -153,13 +158,21 @@ def _fit_once(rows, random_state):
 def _fit_goal(rows, random_state):
     """The tree of a path that suits the goal, its lambda, all costs, and no more attributes."""
     search, goal = rows.search, rows.search.settings.goal
+    # Limits are met by all rows; a sample knows a knee as well, and only that tree is polished.
+    is_rough, states = rows.whole is not search and not goal.is_limit, []
 
     def measure(point):
+        if is_rough:
+            states.append(point.result)
+            return rows.roughly_priced(point.result)
         return rows.priced(point.result, point.lambda_ / rows.share)
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
     _, trees, costs = zip(*found, strict=True)
-    lambda_, tree, cost = found[goal.choose(costs, trees)]
+    position = goal.choose(costs, trees)
+    lambda_, tree, cost = found[position]
+    if is_rough:
+        tree, cost = rows.priced(states[position], lambda_ / rows.share)
     return tree, lambda_ / rows.share, [cost, *costs], {}
 
 

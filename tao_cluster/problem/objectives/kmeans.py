@@ -1,7 +1,7 @@
 """The k-means objective."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +55,7 @@ class _CenteredRows:
     X: Any
     origin: np.ndarray
     squared_norms: np.ndarray
+    n_jobs: int = 1
 
     @classmethod
     def of(cls, X):
@@ -86,7 +87,7 @@ class _CenteredRows:
             _shift(rows, self.origin, block)
             yield part, block
 
-    def sums(self, labels, weight, n_clusters, n_jobs=1):
+    def sums(self, labels, weight, n_clusters):
         """Weighted sums of the rows of each cluster, relative to the origin."""
         n_rows, n_columns = self.X.shape
         if sp.issparse(self.X):
@@ -99,7 +100,7 @@ class _CenteredRows:
             own = labels[part].astype(np.intp)
             _add_rows(self.X[part], self.origin, own, weight[part], sums[i])
 
-        map_in_threads(add, range(len(sums)), n_threads(n_jobs, n_rows))
+        map_in_threads(add, range(len(sums)), n_threads(self.n_jobs, n_rows))
         return sums.sum(axis=0)
 
 
@@ -117,7 +118,6 @@ class KMeans(Objective):
 
     n_init: int = 10
     centers_are_means: ClassVar[bool] = True
-    uses_threads: ClassVar[bool] = True
 
     def reference(self, n_clusters, random_state):
         """scikit-learn's KMeans (k-means++, `n_init` restarts)."""
@@ -140,7 +140,11 @@ class KMeans(Objective):
             )
         return rows
 
-    def distances(self, data, centers, n_jobs=1):
+    def in_threads(self, data, n_jobs):
+        """The same rows, to be worked on by so many threads."""
+        return replace(data, n_jobs=n_jobs)
+
+    def distances(self, data, centers):
         """Squared Euclidean distances, float64 array of shape (n, k)."""
         moved = centers - data.origin
         doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
@@ -152,15 +156,15 @@ class KMeans(Objective):
                 _complete(out[part], data.squared_norms[part], squares)
 
         # The blocks are the same for any number of threads.
-        bounds = np.linspace(0, len(parts), n_threads(n_jobs, len(out)) + 1).astype(int)
+        bounds = np.linspace(0, len(parts), n_threads(data.n_jobs, len(out)) + 1).astype(int)
         runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
-        map_in_threads(fill, runs, n_jobs)
+        map_in_threads(fill, runs, data.n_jobs)
         return out
 
-    def update_centers(self, data, labels, weight, centers, n_jobs=1):
+    def update_centers(self, data, labels, weight, centers):
         """Weighted means of the clusters, float64 array of shape (k, d)."""
         k = len(centers)
-        sums = data.sums(labels, weight, k, n_jobs)
+        sums = data.sums(labels, weight, k)
         total = np.bincount(labels, weights=weight, minlength=k)
         filled = total > 0
         updated = np.array(centers, dtype=np.float64)
