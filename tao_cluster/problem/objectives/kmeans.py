@@ -71,6 +71,8 @@ class _CenteredRows:
     @property
     def parts(self):
         """Slices of rows in which the cache holds the values of each: a list."""
+        if sp.issparse(self.X):  # a slice costs more than what the cache saves
+            return list(row_blocks(self.X))
         return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
 
     def blocks(self, parts=None):
@@ -80,7 +82,8 @@ class _CenteredRows:
             for part in parts:
                 yield part, self.X[part].astype(np.float64)
             return
-        room = np.empty((parts[0].stop - parts[0].start, self.X.shape[1]))
+        size = max((part.stop - part.start for part in parts), default=0)
+        room = np.empty((size, self.X.shape[1]))
         for part in parts:
             rows = self.X[part]
             block = room[: len(rows)]
