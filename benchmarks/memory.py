@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--lambda", type=float, dest="lambda_", help="default: rows / 300")
     parser.add_argument("--split", default="oblique", choices=["oblique", "axis"])
     parser.add_argument("--algorithm", default="auto", choices=["auto", "direct", "penalty"])
-    parser.add_argument("--max-rows", type=int, help="of the sample that finds the tree")
+    parser.add_argument("--max-rows", type=int, help="of the sample that finds the tree; all rows")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--holders", type=int, default=0, help="lines of the largest holders")
     options = parser.parse_args()

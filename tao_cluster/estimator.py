@@ -42,7 +42,7 @@ _CONSTRAINTS = {
     "node_solver": [StrOptions({"auto", *NODE_SOLVERS}), HasMethods("bind")],
     "search": [StrOptions(set(EFFORTS))],
     "trim": [Interval(Real, 0, 1, closed="both")],
-    "max_rows": [None, Interval(Integral, 1, None, closed="left")],
+    "max_rows": [StrOptions({"auto"}), None, Interval(Integral, 1, None, closed="left")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
@@ -163,11 +163,12 @@ class TAOClustering(TreeClustering):
         rounds for the tree that `fit` returns, fewer where data are large, none for the trees of a
         path. "thorough": 30 rounds for each, on digits 7 to 8 percent fewer parameters at the same
         cost in about ten times the time; axis-aligned trees get three times as many passes.
-    max_rows : int, optional
+    max_rows : "auto", int or None, default="auto"
         Where X has more distinct rows, a random sample of so many finds the tree, with the free
         centres of all rows and with `lambda_` in proportion; then one pass over all rows makes
-        thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows.
-        Default: all rows find the tree.
+        thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows;
+        a knee is the sample's. "auto": 100 000, or 1000 a cluster if these are more, and all
+        rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
         Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR
         is called from one thread, since it draws from the generator of the whole process, and so
@@ -306,7 +307,7 @@ class TAOClustering(TreeClustering):
         node_solver="auto",
         trim=0.05,
         search="fast",
-        max_rows=None,
+        max_rows="auto",
         n_jobs=None,
         random_state=None,
         verbose=0,

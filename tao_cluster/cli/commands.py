@@ -177,7 +177,7 @@ def _fit(options):
         objective=options.objective,
         split=options.split,
         standardize=options.standardize,
-        max_rows=options.max_rows,
+        max_rows="auto" if options.max_rows is None else options.max_rows,
         random_state=options.reference_seed,
         verbose=int(sys.stderr.isatty()),
     ).fit(data.X, data.classes)

@@ -56,17 +56,19 @@ def rows_of(X, space, rows):
     return some, some if space is X else space[rows]
 
 
-def row_blocks(X):
+def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
     """Slices of consecutive rows whose stored values fit into the cache.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
+    n_values : int, stored values in a slice
+    least : int, rows in a slice at least
     """
     n_rows, row_size = X.shape
     if sp.issparse(X):
         row_size = X.nnz / max(n_rows, 1)
-    step = max(_MIN_BLOCK_ROWS, int(_BLOCK_VALUES / max(row_size, 1)))
+    step = max(least, int(n_values / max(row_size, 1)))
     for start in range(0, n_rows, step):
         yield slice(start, start + step)
 

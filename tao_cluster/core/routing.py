@@ -17,8 +17,13 @@ from .jit import jit
 from .matrices import canonical_csr
 from .threads import map_in_threads, n_threads
 
+# Rows that go down a tree together.
+_PART_ROWS = 512
+
 # A sparse row looks up its entries in a split of so many times their number.
 _MANY = 16
+
+_NOTHING_KNOWN = np.empty((0, 0), np.uint8)
 
 
 @jit
@@ -79,40 +84,130 @@ def _overload_row_dot(X, row, indices, weights, start, stop):
     return csr
 
 
-@jit
-def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, out):
-    for r in range(rows.shape[0]):
-        row = rows[r]
-        i = node
-        while left[i] >= 0:
-            value = _row_dot(X, row, indices, weights, indptr[i], indptr[i + 1])
-            i = left[i] if value <= threshold[i] else right[i]
-        out[r] = i
+def _dot_rows(X, rows, indices, weights, out):
+    """Dot products of some rows with a split (compiled only)."""
+    raise NotImplementedError
 
 
-@jit
-def _descend_knowing(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
-    n_kept = 4 * sides.shape[1]
-    for r in range(rows.shape[0]):
-        row = rows[r]
-        i = node
-        while left[i] >= 0:
-            byte, shift, side = i >> 2, 2 * (i & 3), 0
-            if i < n_kept:
-                side = (sides[row, byte] >> shift) & 3
-            if side == 0:
-                value = _row_dot(X, row, indices, weights, indptr[i], indptr[i + 1])
-                side = 1 if value <= threshold[i] else 2
-                if i < n_kept:
-                    sides[row, byte] |= side << shift
-            i = left[i] if side == 1 else right[i]
-        out[r] = i
+@overload(_dot_rows)
+def _overload_dot_rows(X, rows, indices, weights, out):
+    if isinstance(X, types.Array):
+
+        def dense(X, rows, indices, weights, out):
+            # Four sums side by side: the next term of one need not wait for that of another.
+            n_rows, n_terms = rows.shape[0], indices.shape[0]
+            n_fours = n_rows - n_rows % 4
+            for r in range(0, n_fours, 4):
+                a, b, c, d = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+                sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+                for s in range(n_terms):
+                    j, w = indices[s], weights[s]
+                    sum_a += w * np.float64(X[a, j])
+                    sum_b += w * np.float64(X[b, j])
+                    sum_c += w * np.float64(X[c, j])
+                    sum_d += w * np.float64(X[d, j])
+                out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
+            for r in range(n_fours, n_rows):
+                out[r] = _row_dot(X, rows[r], indices, weights, 0, n_terms)
+
+        return dense
+
+    def csr(X, rows, indices, weights, out):
+        for r in range(rows.shape[0]):
+            out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
+
+    return csr
 
 
 @jit
 def _project(X, rows, indices, weights, out):
+    _dot_rows(X, rows, indices, weights, out)
+
+
+@jit
+def _known_sides(sides, rows, at, begin, end, node, side, asked, numbers):
+    """Sides that are known of a node's rows, and how many, and which, are not."""
+    byte, shift, n_asked = node >> 2, 2 * (node & 3), 0
+    is_kept = byte < sides.shape[1]
+    for p in range(begin, end):
+        row = rows[at[p]]
+        known = (sides[row, byte] >> shift) & 3 if is_kept else 0
+        side[p - begin] = known
+        asked[n_asked], numbers[n_asked] = p - begin, row
+        n_asked += known == 0
+    return n_asked
+
+
+@jit
+def _enter_sides(sides, numbers, node, values, threshold, asked, n_asked, out):
+    """Sides of the rows that were asked for, which are known from now on."""
+    byte, shift = node >> 2, 2 * (node & 3)
+    is_kept = byte < sides.shape[1]
+    for q in range(n_asked):
+        side = 1 if values[q] <= threshold else 2
+        out[asked[q]] = side
+        if is_kept:
+            sides[numbers[q], byte] |= side << shift
+
+
+@jit
+def _part(at, begin, end, side, other):
+    """Reorder the rows of a node: those on its left first. Where the others begin."""
+    middle, n_right = begin, 0
+    for p in range(begin, end):
+        row, goes_left = at[p], side[p - begin] == 1
+        at[middle] = row
+        other[n_right] = row
+        middle += goes_left
+        n_right += not goes_left
+    for p in range(n_right):
+        at[middle + p] = other[p]
+    return middle
+
+
+@jit
+def _add(waiting, n_waiting, node, begin, end):
+    """Put a node that has rows on the stack; how many are there."""
+    if begin == end:
+        return n_waiting
+    waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = node, begin, end
+    return n_waiting + 1
+
+
+@jit
+def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
+    # The rows of a node are asked together, of parts of the rows that the cache holds.
+    size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
+    at, other, asked = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    numbers, side, values = np.empty(size, np.int64), np.empty(size, np.uint8), np.empty(size)
+    waiting = np.empty((left.shape[0], 3), np.int64)  # nodes, where their rows begin and end
+    for first in range(0, n_rows, _PART_ROWS):
+        part = min(size, n_rows - first)
+        for p in range(part):
+            at[p] = first + p
+        waiting[0, 0], waiting[0, 1], waiting[0, 2] = node, 0, part
+        n_waiting = 1
+        while n_waiting:
+            n_waiting -= 1
+            i, begin, end = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
+            if left[i] < 0:
+                for p in range(begin, end):
+                    out[at[p]] = i
+                continue
+            n_asked = _known_sides(sides, rows, at, begin, end, i, side, asked, numbers)
+            start, stop = indptr[i], indptr[i + 1]
+            _project(X, numbers[:n_asked], indices[start:stop], weights[start:stop], values)
+            _enter_sides(sides, numbers, i, values, threshold[i], asked, n_asked, side)
+            middle = _part(at, begin, end, side, other)
+            n_waiting = _add(waiting, n_waiting, right[i], middle, end)
+            n_waiting = _add(waiting, n_waiting, left[i], begin, middle)
+
+
+@jit
+def _gather(X, rows, indices, ones, out):
     for r in range(rows.shape[0]):
-        out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
+        for s in range(indices.shape[0]):
+            out[r, s] = _row_dot(X, rows[r], indices, ones, s, s + 1)
 
 
 def kernel_view(X):
@@ -140,6 +235,9 @@ def n_rows(view):
 def _in_threads(kernel, rows, out, n_jobs):
     """Run kernel(rows, out) on contiguous parts of `rows`; parts never share an output."""
     n_parts = n_threads(n_jobs, len(rows))
+    if n_parts == 1:
+        kernel(rows, out)
+        return out
     bounds = np.linspace(0, len(rows), n_parts + 1).astype(int)
     parts = [slice(a, b) for a, b in itertools.pairwise(bounds)]
     map_in_threads(lambda part: kernel(rows[part], out[part]), parts, n_parts)
@@ -168,11 +266,10 @@ def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
     """
     node = int(node)  # one compiled signature, whatever integer type comes in
 
+    known = _NOTHING_KNOWN if sides is None else sides
+
     def kernel(rows, out):
-        if sides is None:
-            _descend(view, rows, node, *arrays, out)
-        else:
-            _descend_knowing(view, rows, node, *arrays, sides, out)
+        _descend(view, rows, node, *arrays, known, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
 
@@ -191,8 +288,28 @@ def project(view, rows, indices, weights, n_jobs=1):
     -------
     float64 ndarray of shape (m,)
     """
+    # Copies can be written to, as a tree's arrays cannot: one kernel is compiled for both.
+    indices, weights = np.array(indices), np.array(weights)
 
     def kernel(rows, out):
         _project(view, rows, indices, weights, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)
+
+
+def gather(view, rows, indices):
+    """Values of some features of some rows.
+
+    Parameters
+    ----------
+    view : result of :func:`kernel_view`
+    rows : int64 ndarray of shape (m,)
+    indices : int32 ndarray of shape (s,)
+
+    Returns
+    -------
+    float64 ndarray of shape (m, s)
+    """
+    out = np.empty((len(rows), len(indices)))
+    _gather(view, rows, indices, np.ones(len(indices)), out)
+    return out

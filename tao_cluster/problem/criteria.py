@@ -5,8 +5,15 @@ from typing import Protocol
 
 import numpy as np
 
+from ..core.jit import jit
 from ..core.tree import Tree
 from .penalties import Penalty
+
+
+@jit
+def _costs(distances, weight, rows, leaves, label, out):
+    for r in range(rows.shape[0]):
+        out[r] = weight[rows[r]] * distances[rows[r], label[leaves[r]]]
 
 
 class LeafLoss(Protocol):
@@ -72,7 +79,13 @@ class CostCriterion:
     def loss_at(self, tree):
         """See :class:`Criterion`."""
         label = tree.leaf_label
-        return lambda rows, leaves: self.weight[rows] * self.distances[rows, label[leaves]]
+
+        def loss(rows, leaves):
+            found = np.empty(len(rows))
+            _costs(self.distances, self.weight, rows, leaves, label, found)
+            return found
+
+        return loss
 
     def best_output(self, rows):
         """Label with the least summed cost, ties to the lowest; no histogram."""

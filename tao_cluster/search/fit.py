@@ -144,6 +144,16 @@ class _Rows:
             state = polish(whole, state.pruned, lambda_)
         return _final(whole, state), whole.problem.cost_increase(state.inertia)
 
+    @property
+    def is_rough(self):
+        """Whether a sample chooses: it knows a knee as well as all rows, which meet limits."""
+        return self.whole is not self.search and not self.search.settings.goal.is_limit
+
+    def roughly_priced(self, state):
+        """The tree of a state and its cost, both as the rows that find it have them."""
+        search = self.search
+        return _final(search, state), search.problem.cost_increase(state.inertia)
+
 
 def _fit_once(rows, random_state):
     """The tree at the lambda of the settings, that lambda, no costs and no more attributes."""
@@ -161,6 +171,8 @@ def _fit_goal(rows, random_state):
     search, goal = rows.search, rows.search.settings.goal
 
     def measure(point):
+        if rows.is_rough:
+            return rows.roughly_priced(point.result)
         return rows.priced(point.result, point.lambda_ / rows.share)
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
@@ -190,10 +202,10 @@ def _better(rows, chosen, trees, lambda_, random_state):
     rivals = [nearest] if goal.is_limit and nearest is not None else []
     before = rows.search.evaluate(tree)
     state = _searched(rows, before, rows.share * lambda_, random_state, effort, goal, rivals)
-    if state is before:
+    if state is before and not rows.is_rough:
         return chosen
     other = rows.priced(state, lambda_)
-    return other if goal.prefers(other, chosen) else chosen
+    return other if rows.is_rough or goal.prefers(other, chosen) else chosen
 
 
 def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals=()):

@@ -57,6 +57,8 @@ OBJECTIVES = {
 PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
 EFFORTS = {"fast": Effort(4, 0, 4e6, 1), "thorough": Effort(30, 30, np.inf, 3)}
+# Above so many rows, and so many a cluster, a sample finds the tree if max_rows="auto".
+_MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}
 
 
@@ -128,7 +130,7 @@ class Settings:
             algorithm=algorithm,
             start=_start(parameters, kind, objective),
             n_init=parameters["n_init"],
-            max_rows=parameters["max_rows"],
+            max_rows=_max_rows(parameters, kind),
             max_leaves=parameters["max_leaves"],
             lambda_=lambda_,
             can_be_direct=can_be_direct,
@@ -177,6 +179,14 @@ def _lambda(lambda_, goal, kind):
             )
         return lambda_
     return kind.lambda_without_goal if goal is None else None
+
+
+def _max_rows(parameters, kind):
+    """Most rows that find a tree, or None; axis-aligned ones are found in all."""
+    if parameters["max_rows"] != "auto":
+        return parameters["max_rows"]
+    most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
+    return most if kind.samples_rows else None
 
 
 def _start(parameters, kind, objective):

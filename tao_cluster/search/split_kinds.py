@@ -18,10 +18,10 @@ class SplitKind(Protocol):
     """A kind of tests.
 
     `name`: the parameter `split` that stands for it. `solver`: what node_solver="auto" is.
-    `samples_rows`: whether initial trees may be compared on a sample. `n_passes`: the most at a
-    lambda. `lambda_without_goal`: what lambda_="auto" is, None for the knee of a path.
-    `prices_weights`: whether lambda is a price of weights, not of tests. `depth_limits_leaves`:
-    whether default initial trees have at most 2 ** depth leaves.
+    `samples_rows`: whether initial trees may be compared on a sample, and trees of very many rows
+    found on one. `n_passes`: the most at a lambda. `lambda_without_goal`: what lambda_="auto" is,
+    None for the knee of a path. `prices_weights`: whether lambda is a price of weights, not of
+    tests. `depth_limits_leaves`: whether default initial trees have at most 2 ** depth leaves.
     """
 
     name: str

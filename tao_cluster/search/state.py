@@ -139,7 +139,7 @@ class Search:
         problem, leaf_of_row = self.problem, self.step.leaves_of(tree)
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
-            problem.data, labels, problem.weight, problem.free.centers
+            self._data, labels, problem.weight, problem.free.centers
         )
         own = self.distances(centers)[np.arange(len(labels)), labels]
         pruned = tree.prune(tree.node_counts(leaf_of_row))
@@ -149,9 +149,15 @@ class Search:
         """d(x_n, psi_k): float64 array of shape (n, k), kept until others are asked for."""
         if centers is not self._centers:
             self._distances = None  # before the new ones are made
-            self._distances = self.problem.objective.distances(self.problem.data, centers)
+            self._distances = self.problem.objective.distances(self._data, centers)
             self._centers = centers
         return self._distances
+
+    @cached_property
+    def _data(self):
+        """What the objective has prepared, for our threads if it uses some."""
+        data, in_threads = self.problem.data, self.problem.objective.in_threads
+        return data if in_threads is None else in_threads(data, self.settings.n_jobs)
 
     def take_distances(self, centers):
         """The same array for the caller to change: it is no longer kept."""

@@ -298,3 +298,23 @@ def test_single_leaf():
     assert tree.prune() == tree
     assert tree.to_text() == "|--- cluster 3"
     assert tree.to_rules() == ["always then cluster 3"]
+
+
+def test_sums_run_over_the_features_in_order_for_any_number_of_rows(rng):
+    X, weights = rng.normal(size=(11, 9)), rng.normal(size=9)
+    expected = np.zeros(11)
+    for j in range(9):
+        expected += weights[j] * X[:, j]
+    for n_rows in range(12):
+        rows = np.arange(n_rows)
+        found = project(kernel_view(X), rows, np.arange(9, dtype=np.int32), weights)
+        np.testing.assert_array_equal(found, expected[:n_rows])
+
+
+def test_more_rows_than_go_down_together(rng):
+    X = rng.normal(size=(1500, 4))
+    tree = random_tree(rng, 4, 15)
+    together = tree.route(kernel_view(X))
+    alone = [tree.route(kernel_view(X), np.array([i]))[0] for i in range(len(X))]
+    np.testing.assert_array_equal(together, alone)
+    assert len(np.unique(together)) > 2

@@ -331,3 +331,20 @@ def test_empty_clusters_get_the_farthest_rows():
 @parametrize_with_checks([AlternatingClustering(3)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_matrix])
+def test_kmeans_is_the_same_in_any_number_of_threads(rng, form):
+    X, centers = rng.normal(size=(30_000, 7)), rng.normal(size=(4, 7))
+    labels, weight = rng.integers(0, 4, len(X)), rng.random(len(X))
+    objective = KMeans()
+    data = objective.prepare(form(X))
+    for n_jobs in (2, 3):
+        threaded = objective.in_threads(data, n_jobs)
+        np.testing.assert_array_equal(
+            objective.distances(threaded, centers), objective.distances(data, centers)
+        )
+        np.testing.assert_array_equal(
+            objective.update_centers(threaded, labels, weight, centers),
+            objective.update_centers(data, labels, weight, centers),
+        )

@@ -192,3 +192,22 @@ def test_a_sample_smaller_than_the_clusters_is_refused(digits):
         TAOClustering(10, max_rows=9).fit(digits)
     with pytest.raises(ValueError, match="max_rows"):
         TAOClustering(10, max_rows=0).fit(digits)
+
+
+def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
+    monkeypatch.setattr("tao_cluster.search.settings._MANY_ROWS", SAMPLE)
+    monkeypatch.setattr("tao_cluster.search.settings._MANY_A_CLUSTER", 10)
+    for split, max_rows in (("oblique", SAMPLE), ("axis", None)):
+        options = {"split": split, "lambda_": 2.0}
+        automatic = fitted(digits, digits_reference, **options)
+        same(automatic, fitted(digits, digits_reference, max_rows=max_rows, **options))
+    monkeypatch.setattr("tao_cluster.search.settings._MANY_A_CLUSTER", 90)
+    more = fitted(digits, digits_reference, lambda_=2.0)
+    same(more, fitted(digits, digits_reference, lambda_=2.0, max_rows=900))
+
+
+def test_only_the_knee_is_polished(digits, digits_reference):
+    model = fitted(digits, digits_reference, max_rows=SAMPLE)
+    assert_exact(model, digits)
+    polished = [record for record in model.history_ if record["stage"] == "polish"]
+    assert [record["lambda"] for record in polished] == [model.best_lambda_]

@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 
-from ..routing import project
+from ..routing import gather, project
+from ..threads import map_in_threads, n_threads
 from .reduced_sets import ReducedSets
 
+_PART_VALUES = 200_000  # worked on at a time
 _DIGITS = 9  # kept: the last ones depend on the order of the rows, which must not rank features
 
 
@@ -24,18 +26,12 @@ def split_spreads(tree, view, leaf_of_row, weight=None, n_jobs=1):
     Returns
     -------
     float64 array of shape (n_nonzero,), beside `tree.split_weights`; NaN at nodes without rows
-
-    Notes
-    -----
-    One feature after another: memory beside X is a few numbers a row of the node.
     """
     weight = np.ones(len(leaf_of_row)) if weight is None else weight
     spreads = np.full(tree.n_nonzero, np.nan)
     for node, rows in _reached(tree, leaf_of_row, weight):
-        first = tree.split_indptr[node]
-        for i, feature in enumerate(tree.split(node)[0]):
-            values = project(view, rows, np.array([feature]), np.ones(1), n_jobs)
-            spreads[first + i] = _deviation(values, weight[rows])
+        first, stop = tree.split_indptr[node : node + 2]
+        spreads[first:stop] = deviations(view, rows, tree.split(node)[0], weight[rows], n_jobs)
     return spreads
 
 
@@ -71,12 +67,42 @@ def _reached(tree, leaf_of_row, weight):
             yield node, rows
 
 
-def _deviation(values, weight):
-    """Weighted standard deviation, exactly 0 for equal values."""
-    values = values - values[0]
-    scale = np.abs(values).max()
-    if scale == 0:
-        return 0.0
-    values /= scale  # no square overflows
-    values -= np.average(values, weights=weight)
-    return float(f"{scale * np.sqrt(np.average(values**2, weights=weight)):.{_DIGITS}g}")
+def deviations(view, rows, indices, weight, n_jobs=1):
+    """Standard deviation of some features over some rows, exactly 0 for equal values.
+
+    Parameters
+    ----------
+    view : result of :func:`tao_cluster.core.routing.kernel_view`
+    rows : int64 array of shape (m,), at least one
+    indices : int32 array of shape (s,)
+    weight : float64 array of shape (m,), positive
+    n_jobs : int, threads; the result is the same for any number
+
+    Returns
+    -------
+    float64 array of shape (s,)
+    """
+    if len(indices) == 0:
+        return np.empty(0)
+    first = gather(view, rows[:1], indices)
+    step = -(-_PART_VALUES // len(indices))
+    parts = [slice(start, start + step) for start in range(0, len(rows), step)]
+
+    def values_of(part):
+        return gather(view, rows[part], indices) - first
+
+    kept = values_of(parts[0]) if len(parts) == 1 else None  # else gathered anew each time
+
+    def over_parts(result):
+        def of_part(part):
+            return result(values_of(part) if kept is None else kept, weight[part])
+
+        return np.array(map_in_threads(of_part, parts, n_threads(n_jobs, len(rows))))
+
+    scale = over_parts(lambda values, _: np.abs(values).max(axis=0)).max(axis=0)
+    unit = np.where(scale > 0, scale, 1.0)  # no square overflows
+    total = weight.sum()
+    mean = over_parts(lambda values, weight: weight @ (values / unit)).sum(axis=0) / total
+    squares = over_parts(lambda values, weight: weight @ (values / unit - mean) ** 2).sum(axis=0)
+    found = np.where(scale > 0, scale * np.sqrt(squares / total), 0.0)
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in found])

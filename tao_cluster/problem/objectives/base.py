@@ -18,6 +18,8 @@ class Objective(Protocol):
     `is_sum`: whether E is the sum above, which trees are searched by; a method that is made for
     the objective does without. `free_labels`: a method (data, n_clusters, weight) -> int array
     with the clusters of the free clustering, where these do not follow from centres.
+    `in_threads`: a method (data, n_jobs) -> data, what is prepared for work in as many threads, by
+    which no result changes.
     """
 
     centers_are_means: bool = False
@@ -25,6 +27,7 @@ class Objective(Protocol):
     geometry: Any = None
     is_sum: bool = True
     free_labels: Any = None
+    in_threads: Any = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

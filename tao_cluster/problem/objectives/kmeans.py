@@ -1,6 +1,7 @@
 """The k-means objective."""
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,8 +9,39 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans as _SklearnKMeans
 from sklearn.utils.extmath import row_norms
 
+from ...core.jit import jit
 from ...core.matrices import row_blocks
+from ...core.threads import map_in_threads, n_threads
 from .base import Objective, cluster_sums
+
+# Rows are worked on where the fast cache holds them with their products.
+_CACHED_VALUES, _CACHED_ROWS = 50_000, 64
+# Sums over rows are made of the sums of so many parts, or of parts of so few rows.
+_MOST_PARTS, _PART_ROWS = 64, 4096
+
+
+@jit
+def _add_rows(X, origin, labels, weight, sums):
+    """Add rows relative to an origin, times their weights, to the sums of their clusters."""
+    for i in range(X.shape[0]):
+        total, factor = sums[labels[i]], weight[i]
+        for j in range(X.shape[1]):
+            total[j] += factor * (X[i, j] - origin[j])
+
+
+@jit
+def _shift(X, origin, out):
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            out[i, j] = X[i, j] - origin[j]
+
+
+@jit
+def _complete(out, squared_norms, squares):
+    """Squared distances |x - c|^2 where `out` holds -2 x.c."""
+    for i in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[i, c] = max(squared_norms[i] + out[i, c] + squares[c], 0.0)
 
 
 @dataclass(frozen=True)
@@ -23,21 +55,56 @@ class _CenteredRows:
     X: Any
     origin: np.ndarray
     squared_norms: np.ndarray
+    n_jobs: int = 1
 
     @classmethod
     def of(cls, X):
-        sparse = sp.issparse(X)
-        origin = np.zeros(X.shape[1]) if sparse else X.mean(axis=0, dtype=np.float64)
-        rows = cls(X, origin, np.empty(X.shape[0]))
+        n_rows, n_columns = X.shape
+        rows = cls(X, np.zeros(n_columns), np.empty(n_rows))
+        if not sp.issparse(X):
+            one = np.zeros(n_rows, dtype=np.int8)
+            rows.origin[:] = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
         for part, block in rows.blocks():
             rows.squared_norms[part] = row_norms(block, squared=True)
         return rows
 
-    def blocks(self):
-        """Yield (slice, rows as float64 relative to the origin)."""
-        for part in row_blocks(self.X):
-            block = self.X[part]
-            yield part, block.astype(np.float64) if sp.issparse(block) else block - self.origin
+    @property
+    def parts(self):
+        """Slices of rows in which the cache holds the values of each: a list."""
+        if sp.issparse(self.X):  # a slice costs more than what the cache saves
+            return list(row_blocks(self.X))
+        return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
+
+    def blocks(self, parts=None):
+        """Yield (slice, rows as float64 relative to the origin); the next ones replace these."""
+        parts = self.parts if parts is None else parts
+        if sp.issparse(self.X):
+            for part in parts:
+                yield part, self.X[part].astype(np.float64)
+            return
+        size = max((part.stop - part.start for part in parts), default=0)
+        room = np.empty((size, self.X.shape[1]))
+        for part in parts:
+            rows = self.X[part]
+            block = room[: len(rows)]
+            _shift(rows, self.origin, block)
+            yield part, block
+
+    def sums(self, labels, weight, n_clusters):
+        """Weighted sums of the rows of each cluster, relative to the origin."""
+        n_rows, n_columns = self.X.shape
+        if sp.issparse(self.X):
+            return cluster_sums(self.blocks(), labels, weight, (n_clusters, n_columns))
+        step = max(_PART_ROWS, -(-n_rows // _MOST_PARTS))
+        sums = np.zeros((len(range(0, n_rows, step)), n_clusters, n_columns))
+
+        def add(i):
+            part = slice(i * step, (i + 1) * step)
+            own = labels[part].astype(np.intp)
+            _add_rows(self.X[part], self.origin, own, weight[part], sums[i])
+
+        map_in_threads(add, range(len(sums)), n_threads(self.n_jobs, n_rows))
+        return sums.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -76,21 +143,31 @@ class KMeans(Objective):
             )
         return rows
 
+    def in_threads(self, data, n_jobs):
+        """The same rows, to be worked on by so many threads."""
+        return replace(data, n_jobs=n_jobs)
+
     def distances(self, data, centers):
         """Squared Euclidean distances, float64 array of shape (n, k)."""
         moved = centers - data.origin
-        out = np.empty((data.X.shape[0], len(centers)))
-        for part, block in data.blocks():
-            out[part] = block @ moved.T
-        out *= -2.0
-        out += data.squared_norms[:, None]
-        out += row_norms(moved, squared=True)
-        return np.maximum(out, 0.0, out=out)
+        doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
+        out, parts = np.empty((data.X.shape[0], len(centers))), data.parts
+
+        def fill(run):
+            for part, block in data.blocks(run):
+                out[part] = block @ doubled
+                _complete(out[part], data.squared_norms[part], squares)
+
+        # The blocks are the same for any number of threads.
+        bounds = np.linspace(0, len(parts), n_threads(data.n_jobs, len(out)) + 1).astype(int)
+        runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
+        map_in_threads(fill, runs, data.n_jobs)
+        return out
 
     def update_centers(self, data, labels, weight, centers):
         """Weighted means of the clusters, float64 array of shape (k, d)."""
         k = len(centers)
-        sums = cluster_sums(data.blocks(), labels, weight, (k, data.X.shape[1]))
+        sums = data.sums(labels, weight, k)
         total = np.bincount(labels, weights=weight, minlength=k)
         filled = total > 0
         updated = np.array(centers, dtype=np.float64)
@@ -107,7 +184,7 @@ class KMeans(Objective):
                 squares = data.squared_norms[part] - 2 * products
                 squares += row_norms(moved, squared=True)[own]
             else:
-                squares = row_norms(block - moved[own], squared=True)
+                squares = row_norms(np.subtract(block, moved[own], out=block), squared=True)
             total += float(weight[part] @ np.maximum(squares, 0.0))
         # Rows on their centres are off by the rounding of the centres.
         scale = float(weight @ data.squared_norms) + weight.sum() * float(data.origin @ data.origin)

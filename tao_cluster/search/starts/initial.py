@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ...core.routing import kernel_view, project
 from ...core.tree import Split, Tree
 from ...core.tree.growth import grow_by_levels
+from .two_means import two_means
 
 
 @runtime_checkable
@@ -62,13 +63,13 @@ class Bisecting(InitialTree):
     n_init : int, default=1
         Restarts of 2-means at a node. The best bipartition of the rows is not the best start
         for a tree: several trees of one restart each do better (`n_init` of TAOClustering).
-    max_rows : int, default=10000
+    max_rows : int, default=2000
         2-means of a node with more rows runs on a random sample of that many.
     """
 
     depth: int = 5
     n_init: int = 1
-    max_rows: int = 10_000
+    max_rows: int = 2_000
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`InitialTree`."""
@@ -86,12 +87,8 @@ class Bisecting(InitialTree):
         sample = rows
         if len(rows) > self.max_rows:
             sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
-        everything = len(sample) == X.shape[0]  # then k-means may not shift the rows in place
-        kmeans = KMeans(2, n_init=self.n_init, random_state=rng, copy_x=everything)
-        with warnings.catch_warnings():  # all rows equal: handled below
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            kmeans.fit(X if everything else X[sample], sample_weight=sample_weight[sample])
-        return _parted(view, rows, bisector(*kmeans.cluster_centers_.astype(np.float64)))
+        centers = two_means(X[sample], sample_weight[sample], rng, self.n_init)
+        return None if centers is None else _parted(view, rows, bisector(*centers))
 
 
 @dataclass(frozen=True)

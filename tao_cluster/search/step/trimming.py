@@ -8,6 +8,7 @@ from ...core.routing import project
 from ...core.tree.conditions import Bound
 from ...core.tree.reduced_sets import ReducedSets
 from ...core.tree.split import halfway
+from ...core.tree.spreads import deviations
 
 
 def trim(tree, view, share, n_jobs=1):
@@ -51,9 +52,7 @@ def _needed(view, rows, split, threshold, share, n_jobs):
     def goes_left(kept):
         return project(view, rows, indices[kept], weights[kept], n_jobs) <= threshold
 
-    spread = np.array(
-        [project(view, rows, indices[[j]], weights[[j]], n_jobs).std() for j in range(len(indices))]
-    )
+    spread = np.abs(weights) * deviations(view, rows, indices, np.ones(len(rows)), n_jobs)
     sides = goes_left(everything)
     ascending = np.argsort(spread, kind="stable")
     least, most = 0, int(np.count_nonzero(spread < share * spread.max()))
