@@ -64,9 +64,8 @@ class TAOClustering(TreeClustering):
     The tree and the centres minimise E(T(X), centres) + lambda sum_i ||w_i||_1 (Gabidolla &
     Carreira-Perpinan, KDD 2022). By default in its *direct form*: passes of Tree Alternating
     Optimization fit every node, by L1 logistic regression, to the side on which its rows cost
-    less, weighted by how much, and in the end the nodes are refitted on the features they
-    have. The paper's own algorithm, a clustering step and a tree step in turn along a growing
-    penalty mu, is ``algorithm="penalty"``.
+    less, weighted by how much; then the nodes are refitted, and tuned to the cost itself. The
+    paper's algorithm, a clustering and a tree step along a growing mu, is ``algorithm="penalty"``.
 
     Parameters
     ----------
@@ -89,16 +88,15 @@ class TAOClustering(TreeClustering):
         "labels": ``fit(X, y)`` explains labels y of any kind; the cost is the weight of the rows
         that the tree puts elsewhere.
     split : {"oblique", "axis"} or SplitKind, default="oblique"
-        Tests of weighted sums, or of single features, which are solved exactly and whose trees
-        are searched for from several starts (see Notes). Thresholds of single features lie
-        halfway between the rows on their two sides; :class:`AxisAligned(midpoints=False)
+        Tests of weighted sums, or of single features (see Notes), whose thresholds lie halfway
+        between the rows on their two sides; :class:`AxisAligned(midpoints=False)
         <tao_cluster.split_kinds.AxisAligned>` has values of rows instead.
     standardize : bool, default=False
         Whether columns of X are centred and brought to unit spread (sparse ones to unit spread
-        alone) before anything else, for distances between rows, unless there is an embedding, and
-        for lambda alike. Recommended where columns have units. The tree, its centres and all that
-        is shown stay in the units of X, as does a `reference` or `init` that is given; costs and
-        lambda are those of the standardised columns. X is copied once.
+        alone) first, for distances between rows, unless there is an embedding, and for lambda.
+        Recommended where columns have units. The tree, its centres and all that is shown stay in
+        the units of X, as does a `reference` or `init`; costs and lambda are those of the
+        standardised columns. X is copied once.
     penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
         What disagreement of a row with the tree costs. "squared" gives leaves with a histogram
         over the clusters, shown by `predict_proba`, and is for the penalty method.
@@ -107,10 +105,9 @@ class TAOClustering(TreeClustering):
         Initial tree. "bisecting": 2-means of the rows at each node, up to 2 ** depth leaves.
         "centroids": 2-means of the free centres, one leaf a cluster, the smallest trees. "auto":
         these two in turn; if ``split="axis"``, ExKMC and CART on the free labels, with 2 ** depth
-        leaves, and ExShallow. "random": bisectors of random rows. A Tree is used as it is; it and
-        the axis-aligned trees of :mod:`greedy`, by name or as an object
-        (``ExKMC(max_leaves=40)``), replace `depth`, and are the only start. An axis-aligned
-        result has no more leaves than its initial tree.
+        leaves, and ExShallow. "random": bisectors of random rows. A Tree, as it is, and the
+        axis-aligned trees of :mod:`greedy`, by name or as an object (``ExKMC(max_leaves=40)``),
+        replace `depth`; an axis-aligned result has no more leaves.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering: None is the objective's own (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`), a fitted or unfitted estimator with
@@ -118,8 +115,8 @@ class TAOClustering(TreeClustering):
         (-1 for noise) the objective makes centres.
     n_init : int, default=4
         Initial trees. Each gets a few passes, and the one of least objective (4), the cost plus
-        lambda sum_i ||w_i||_1, is followed. Results depend much on the initial tree. Builders
-        without random numbers build one, the three of ``split="axis"`` one each, ExKMC first.
+        lambda sum_i ||w_i||_1, is followed. Results depend much on them. Builders without random
+        numbers build one, the three of ``split="axis"`` one each.
     max_parameters : int, optional
         Instead of `lambda_`: the least cost with at most so many parameters (non-zero weights,
         thresholds and leaves), searched along lambda.
@@ -129,11 +126,10 @@ class TAOClustering(TreeClustering):
     validation : float in (0, 1) or array of rows, optional
         Rows on which a goal, or the knee, is judged: a share of the rows drawn at random, or
         numbers or a mask of rows of X. A path over the others is followed to choose lambda, then
-        one over all rows. Default: trees are judged by the rows that they were fitted to.
+        one over all rows. Default: the rows that trees were fitted to.
     max_leaves : int, optional
-        Most leaves. Oblique trees start with no more; axis-aligned ones grow to so many, where
-        that pays, whatever they start from. Default: 2 ** depth, or those of the tree that `init`
-        gives; of axis-aligned trees at least n_clusters.
+        Most leaves. Oblique trees start with no more; axis-aligned ones grow to so many where that
+        pays. Default: 2 ** depth, at least n_clusters of axis-aligned ones, or those of `init`.
     algorithm : {"auto", "direct", "penalty"}, DirectForm or PenaltyMethod, default="auto"
         "auto" is "direct", or "penalty" where the node solver takes no instance weights or
         the penalty asks for histogram leaves, which the direct form cannot do with. The mu
@@ -145,24 +141,22 @@ class TAOClustering(TreeClustering):
         init="bisecting", n_init=1, trim=0``.
     relax : bool, default=True
         Whether nodes are refitted on the features they have, with less shrinkage and exact
-        thresholds: features that matter little go first (adaptive lasso), then 3 % of
-        lambda is left (relaxed lasso). Then nodes are tuned to the true cost, and their structure
-        is searched (see Notes). About a third of the parameters at the same cost. Of
-        axis-aligned trees, whether there is a search for their structure, and leaves are regrown.
+        thresholds: features that matter little go first (adaptive lasso), then 3 % of lambda is
+        left (relaxed lasso); whether nodes are tuned to the true cost and there is a `search`. Of
+        axis-aligned trees, whether there is a search, and leaves are regrown.
     node_solver : {"auto", "newton", "liblinear"} or NodeSolver, default="auto"
         Solver of the logistic regression at an oblique node. "auto" is "newton", ours: warm
         starts, instance weights, a certified gap. "liblinear", the paper's, takes sample weights
         that are multiples of one number, and does not do the direct form. For axis-aligned nodes
         "auto" is exact enumeration, the only one.
     trim : float in [0, 1], default=0.05
-        At the end, weights whose terms w_j x_j vary less than this share of the largest at
-        their node are removed where that moves no row; 0 keeps all. The default removes about
-        a twelfth of the weights; few new rows change sides.
+        At the end, weights whose terms w_j x_j vary less than this share of the largest at their
+        node are removed where that moves no row; 0 keeps all. Few new rows change sides.
     search : {"fast", "thorough"}, default="fast"
-        How long there is a search for a better structure of the tree (see Notes). "fast": some
-        rounds for the tree that `fit` returns, fewer where data are large, none for the trees of a
-        path. "thorough": 30 rounds for each, on digits 7 to 8 percent fewer parameters at the same
-        cost in about ten times the time; axis-aligned trees get three times as many passes.
+        How long a better structure of the tree is searched for. "fast": a few rounds for the tree
+        that `fit` returns, fewer where data are large, none for trees of a path. "thorough": 30 for
+        each, on digits 7 % fewer parameters at the same cost in about ten times the time;
+        axis-aligned trees get three times as many passes.
     max_rows : "auto", int or None, default="auto"
         Where X has more distinct rows, a random sample of so many finds the tree, with the free
         centres of all rows and with `lambda_` in proportion; then one pass over all rows makes
@@ -170,9 +164,8 @@ class TAOClustering(TreeClustering):
         a knee is the sample's. "auto": 100 000, or 1000 a cluster if these are more, and all
         rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
-        Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR
-        is called from one thread, since it draws from the generator of the whole process, and so
-        is BLAS, whose results depend on the number of its threads.
+        Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR,
+        which draws from the generator of the process, and BLAS are called from one thread.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering, of initial trees and of samples of the rows. The same int
         gives the same tree.
@@ -203,10 +196,9 @@ class TAOClustering(TreeClustering):
     history_ : list of dict
         One record a tree that was looked at: stage ("start", "search", "direct", "relax",
         "regrow", "exact", "penalty" or "polish"), lambda (of "exact", the price of a parameter),
-        mu (inf in the direct form), cost_increase
-        (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment is not the
-        tree's), kept (the best of its stage so far), seconds. Where a sample was looked at, lambda
-        and cost_increase are the sample's.
+        mu (inf in the direct form), cost_increase (percent), leaves, non_zeros, mismatch (weight
+        of the rows whose assignment is not the tree's), kept (the best of its stage so far),
+        seconds. Where a sample was looked at, lambda and cost_increase are the sample's.
     n_iter_ : int
         Number of records.
     best_lambda_ : float
@@ -225,47 +217,31 @@ class TAOClustering(TreeClustering):
     -----
     *Direct form.* It descends on the cost itself. Each initial tree gets 3 passes at lambda/10
     (from 20 000 rows on, over a sample of 10 000), the best goes on at lambda/10 and then at
-    lambda, up to 3 passes each: clusters that a tree loses at a large lambda do not come back. All
-    updates of nodes are accepted, since the cost does not see the scale of w but ||w||_1 does; of
-    the trees after each pass, the one before the first included, that of least objective (4) is
-    kept. Passes may well raise the cost alone: that is what lambda asks for. Refits are compared
-    by cost.
+    lambda, up to 3 passes each: clusters that are lost at a large lambda do not come back. Updates
+    of nodes are all accepted, since the cost does not see the scale of w but ||w||_1 does; the tree
+    of least objective (4) is kept, which may cost more alone. Refits are compared by cost.
 
-    *The true cost.* Logistic loss only stands for what a tree minimises. After the refits, passes
-    solve each node for the true one, the 0/1 loss of its rows weighted by what the wrong side
-    costs, plus a price a parameter: weights get their best values one at a time, are removed,
-    added and exchanged; the best cut of a single feature and the tests that send all rows one way
-    compete (:class:`tao_cluster.solvers.Exact`). The price is twice the cost beyond the free
-    clustering over the number of parameters, about the slope of the curve of cost over size.
-    `max_parameters` and `max_cost_increase` are met closely by passes at a growing price. A tree
-    whose tests have one feature each takes part, so that an oblique tree is not worse where tails
-    are heavy.
-
-    *Search.* A round grows up to three leaves where rows overpay most, fits all nodes once to rows
-    of noisy weights, refits and tunes; the tree is kept if its cost plus the price of its
-    parameters is less. From 20 000 rows on, a sample of 10 000 finds trees and all rows accept
-    them. Both are ours.
+    *The true cost.* After the refits, passes solve each node for the 0/1 loss of its rows, weighted
+    by what the wrong side costs, plus a price a parameter: the slope of the curve of cost over
+    size, as the tree tells it (:class:`.solvers.Exact`). Trees of single features take part. A
+    round of `search` grows up to three leaves where rows overpay most, fits all nodes once to rows
+    of noisy weights, refits and tunes; from 20 000 rows on over a sample of 10 000, which all rows
+    check. Limits are met closely by passes at a growing price.
 
     *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
-    for a better one on a sketch of the rows (at most 5000, more where columns are few; 256
-    columns), for at most 2000 passes. Then all rows count: nodes are solved exactly, so that no
-    pass raises the cost plus lambda a test, and leaves are regrown where they save more. Both are
-    ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's way.
+    for a better one on a sketch of the rows (at most 5000, more of few columns; 256 columns), for
+    at most 2000 passes. Then, by all rows, nodes are solved exactly, and leaves are regrown where
+    they save more. Both are ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's.
 
-    *Penalty method.* What the paper leaves open, and what was chosen, is said in the notes of
-    :class:`tao_cluster.PenaltyMethod`.
-
-    *Trimming* (`trim`) is ours; 0 turns it off. `history_` is before trimming.
-
-    A KeyboardInterrupt during `fit` ends it early, with a warning and the best tree so far.
-
-    *Weights.* Equal rows are merged before anything else, so weight 2 is the row twice, bit by
-    bit, and the order of weighted or repeated rows does not matter; X is copied for that.
+    *Penalty method.* :class:`tao_cluster.PenaltyMethod` says what the paper leaves open. *Trimming*
+    (`trim`) is ours; `history_` is before it. A KeyboardInterrupt during `fit` ends it early, with
+    a warning and the best tree so far. Equal rows are merged before anything else, so weight 2 is
+    the row twice, bit by bit, in any order of the rows; X is copied for that.
 
     Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
     values are non-zero), again for the largest node; an array of shape (n, n_clusters) of 8 bytes
-    a value; two bits a row and node; about 150 bytes a row. LIBLINEAR's rows take 16 bytes a
-    non-zero. With `max_rows`, the first two are those of the sample.
+    a value; a byte for each of 2e7 values; two bits a row and node; about 150 bytes a row.
+    LIBLINEAR's rows take 16 bytes a non-zero. Of a sample, the first two are the sample's.
 
     References
     ----------

@@ -9,7 +9,13 @@ import numpy as np
 from ..core.matrices import row_blocks, rows_of
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
-from .reference import FreeClustering, cost_increase, free_clustering, free_labels
+from .reference import (
+    FreeClustering,
+    cost_increase,
+    free_clustering,
+    free_labels,
+    optimal_centers,
+)
 
 _ROUNDING = 1e-12
 
@@ -108,6 +114,13 @@ class Problem:
         if self.objective.explains_labels:
             return increase / 100 * float(self.weight.sum())
         return self.free.inertia * (1 + increase / 100)
+
+    @cached_property
+    def undivided_cost(self):
+        """The cost of all rows in one cluster, that of most rows."""
+        largest = np.bincount(self.free.labels, self.weight).argmax()
+        labels = np.full(self.n_rows, largest, self.free.labels.dtype)
+        return optimal_centers(self.objective, self.data, labels, self.weight, self.free)[1]
 
     @cached_property
     def mismatch_cost(self):

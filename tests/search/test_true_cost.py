@@ -97,12 +97,12 @@ def test_aims_over_a_sample():
     assert Within(10.0, 2.0).over(0.5) == Within(5.0, 1.0)
 
 
-@pytest.mark.parametrize("pilot_rows", [10_000, 200])
+@pytest.mark.parametrize("pilot_rows", [10_000, 290])
 def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monkeypatch):
     monkeypatch.setattr("tao_cluster.search.descent.structure.oblique._PILOT_ROWS", pilot_rows)
     search, state = start_of()
     aim = Priced(price_of_parameters(search.problem, state))
-    effort = Effort(5, 5, np.inf, 1)
+    effort = Effort(8, 8, np.inf, 1)
     found = list(improvements(search, state, 1.0, aim, effort, (), 0))
     scores = [aim.value(other) for other in (state, *found)]
     assert len(scores) > 1

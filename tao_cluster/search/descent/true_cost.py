@@ -3,9 +3,11 @@
 _MOST_PASSES = 4
 _LEAST_PROGRESS = 1e-3  # of what the tree costs beyond the free clustering
 # The price is so many times the excess cost a parameter: that of a front on which the excess
-# falls with about this power of the number of parameters.
-_SLOPE = 2.0
+# falls with about this power of the number of parameters. It is at most so large a share of what
+# a parameter saves on average, without which trees that save little would vanish.
+_SLOPE, _MOST_SHARE = 2.0, 0.5
 _FLOOR = 1e-6  # of what mismatches cost: the excess cost of a tree that has none
+_CHEAPER = 0.25  # the price after a pass that would have lost clusters
 _DEARER, _MOST_STEPS = 1.15, 60  # by which the price grows as a tree is taken back
 
 
@@ -17,11 +19,13 @@ def price_of_parameters(problem, state):
     problem : Problem
     state : State
     """
-    excess = max(state.inertia - problem.free.inertia, _FLOOR * problem.mismatch_cost)
-    return _SLOPE * excess / state.pruned.n_parameters
+    cost = state.inertia
+    excess = max(cost - problem.free.inertia, _FLOOR * problem.mismatch_cost)
+    saved = max(problem.undivided_cost - cost, _FLOOR * problem.mismatch_cost)
+    return min(_SLOPE * excess, _MOST_SHARE * saved) / state.pruned.n_parameters
 
 
-def tuned(search, state, price, n_passes=_MOST_PASSES):
+def tuned(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):
     """Passes in which no update raises the cost plus the price of the parameters.
 
     Parameters
@@ -30,6 +34,8 @@ def tuned(search, state, price, n_passes=_MOST_PASSES):
     state : State
     price : float, of a parameter
     n_passes : int, the most
+    keeps_clusters : bool, default=True
+        Whether a pass that loses clusters does not count; the next one has a lower price.
 
     Returns
     -------
@@ -41,11 +47,13 @@ def tuned(search, state, price, n_passes=_MOST_PASSES):
         if tree is state.pruned:
             break
         other = search.evaluate(tree)
+        is_poorer = keeps_clusters and other.pruned.n_clusters < state.pruned.n_clusters
         saving = state.score(price) - other.score(price)
-        if saving > 0:  # but for the rounding of sums it always is
-            state = other
-        search.record("exact", other, price, kept=saving > 0)
-        if saving <= enough:
+        is_better = saving > 0 and not is_poorer
+        search.record("exact", other, price, kept=is_better)
+        state = other if is_better else state
+        price *= _CHEAPER if is_poorer else 1.0
+        if saving <= enough and not is_poorer:
             break
     return state
 
@@ -64,7 +72,7 @@ def taken_back(search, state, price):
     State
     """
     for _ in range(_MOST_STEPS):
-        state = tuned(search, state, price, n_passes=1)
+        state = tuned(search, state, price, n_passes=1, keeps_clusters=False)
         yield state
         if state.pruned.n_leaves == 1:
             break

@@ -59,10 +59,10 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
 
     for candidate in candidates():
         other = aim_here.reached(pilot, tuned(pilot, candidate, aim_here.price))
-        whole, is_better = other, _is_better(aim_here.value(other), aim_here.value(here))
+        whole, is_better = other, _is_better(aim_here, other, here)
         if is_better and pilot is not search:
             whole = aim.reached(search, search.evaluate(other.pruned))
-            is_better = _is_better(aim.value(whole), aim.value(state))
+            is_better = _is_better(aim, whole, state)
         pilot.record("search", other, lambda_, kept=is_better)
         if is_better:
             here, state = other, whole
@@ -137,5 +137,8 @@ def _savings(tree, rows_of, distances, weight):
     return savings, second
 
 
-def _is_better(value, other):
-    return value < other - _LEAST_PROGRESS * abs(other)
+def _is_better(aim, state, other):
+    """Whether a state is worth more and has no fewer clusters."""
+    limit = aim.value(other)
+    limit -= _LEAST_PROGRESS * abs(limit) if limit < np.inf else 0.0
+    return aim.value(state) < limit and state.pruned.n_clusters >= other.pruned.n_clusters
