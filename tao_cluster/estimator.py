@@ -161,8 +161,8 @@ class TAOClustering(TreeClustering):
         Where X has more distinct rows, a random sample of so many finds the tree, with the free
         centres of all rows and with `lambda_` in proportion; then one pass over all rows makes
         thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows;
-        a knee is the sample's. "auto": 100 000, or 1000 a cluster if these are more, and all
-        rows with ``split="axis"``. None: all rows find the tree.
+        of a path, only the knee has that pass. "auto": 100 000, or 1000 a cluster if these are
+        more, and all rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
         Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR,
         which draws from the generator of the process, and BLAS are called from one thread.

@@ -146,13 +146,13 @@ class _Rows:
 
     @property
     def is_rough(self):
-        """Whether a sample chooses: it knows a knee as well as all rows, which meet limits."""
+        """Whether trees are chosen from unpolished: a knee is no limit that is to be met."""
         return self.whole is not self.search and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
-        """The tree of a state and its cost, both as the rows that find it have them."""
-        search = self.search
-        return _final(search, state), search.problem.cost_increase(state.inertia)
+        """The tree of a state, as the rows that find it have it, and its cost for all rows."""
+        tree = _final(self.search, state)
+        return tree, self.whole.problem.cost_increase(self.whole.evaluate(tree).inertia)
 
 
 def _fit_once(rows, random_state):

@@ -9,7 +9,6 @@ from sklearn.cluster import KMeans
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.search.starts.cart import cart_tree
 from tao_cluster.search.starts.initial import Bisecting, Given, InitialTree
-from tao_cluster.search.starts.two_means import two_means
 
 
 def build(init, X, labels, k=3, seed=0, weight=None):
@@ -89,31 +88,3 @@ def test_the_default_start_of_large_values(blobs):
     large = TAOClustering(4, split="axis", random_state=0).fit(blobs * 2.0**300)
     model = TAOClustering(4, split="axis", random_state=0).fit(blobs)
     np.testing.assert_array_equal(large.labels_, model.labels_)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, np.float32])
-def test_two_means_are_the_means_of_two_blobs(rng, form):
-    X = np.repeat([[0.0, 1e4], [8.0, 1e4]], [30, 50], axis=0) + rng.normal(size=(80, 2))
-    weight = rng.integers(1, 4, 80).astype(float)
-    centers = two_means(form(X), weight, np.random.RandomState(0))
-    low, high = (slice(None, 30), slice(30, None))
-    expected = [np.average(X[part], axis=0, weights=weight[part]) for part in (low, high)]
-    np.testing.assert_allclose(centers[centers[:, 0].argsort()], expected, rtol=1e-6)
-
-
-def test_two_means_of_equal_rows_are_none(rng):
-    row = 1e5 + rng.normal(size=3)
-    for X in (np.tile(row, (7, 1)), sp.csr_matrix(np.tile(row, (7, 1))), row[None]):
-        assert two_means(X, np.ones(X.shape[0]), np.random.RandomState(0)) is None
-
-
-def test_restarts_of_two_means_keep_the_best(rng):
-    X = rng.normal(size=(60, 6))
-
-    def cost(n_init):
-        centers = two_means(X, np.ones(60), np.random.RandomState(3), n_init)
-        return ((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
-
-    best = KMeans(2, n_init=50, random_state=0).fit(X).inertia_
-    assert cost(50) == pytest.approx(best, rel=1e-9)
-    assert cost(1) > cost(50)

@@ -206,6 +206,7 @@ def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
     same(more, fitted(digits, digits_reference, lambda_=2.0, max_rows=900))
 
 
+@pytest.mark.filterwarnings("ignore:The tree costs")
 def test_only_the_knee_is_polished(digits, digits_reference):
     model = fitted(digits, digits_reference, max_rows=SAMPLE)
     assert_exact(model, digits)

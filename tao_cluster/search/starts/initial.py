@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from ...core.routing import kernel_view, project
 from ...core.tree import Split, Tree
 from ...core.tree.growth import grow_by_levels
-from .two_means import two_means
 
 
 @runtime_checkable
@@ -87,8 +86,11 @@ class Bisecting(InitialTree):
         sample = rows
         if len(rows) > self.max_rows:
             sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
-        centers = two_means(X[sample], sample_weight[sample], rng, self.n_init)
-        return None if centers is None else _parted(view, rows, bisector(*centers))
+        kmeans = KMeans(2, n_init=self.n_init, random_state=rng, copy_x=False)
+        with warnings.catch_warnings():  # all rows equal: handled below
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            kmeans.fit(X[sample], sample_weight=sample_weight[sample])
+        return _parted(view, rows, bisector(*kmeans.cluster_centers_.astype(np.float64)))
 
 
 @dataclass(frozen=True)
