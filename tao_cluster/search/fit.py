@@ -180,23 +180,23 @@ def _fit_goal(rows, random_state):
     position = goal.choose(costs, trees)
     lambda_ = lambdas[position] / rows.share
     chosen = trees[position], costs[position]
-    tree, cost = _better(rows, chosen, trees, lambda_, random_state)
+    tree, cost = _better(rows, goal, chosen, trees, lambda_, random_state)
     return tree, lambda_, [cost, *costs], {}
 
 
-def _better(rows, chosen, trees, lambda_, random_state):
+def _better(rows, goal, chosen, trees, lambda_, random_state):
     """The tree and cost that were chosen, or those of a search from there that suit the goal more.
 
     Parameters
     ----------
     rows : _Rows
+    goal : Knee, MaxParameters or MaxCostIncrease
     chosen : Tree and float, cost in percent
     trees : sequence of Tree, the others of the path
     lambda_ : float, for all rows
     random_state : int, RandomState instance or None
     """
-    settings, (tree, _) = rows.search.settings, chosen
-    goal, effort = settings.goal, settings.effort
+    effort, (tree, _) = rows.search.settings.effort, chosen
     larger = (other for other in trees if other.n_parameters > tree.n_parameters)
     nearest = min(larger, key=lambda other: other.n_parameters, default=None)
     rivals = [nearest] if goal.is_limit and nearest is not None else []
@@ -264,7 +264,9 @@ def _fit_unseen(rows, random_state):
         tree, cost = rows.priced(point.result, float(lambda_))
         if goal.has_room_for(tree):
             break
-    tree, cost = _better(rows, (tree, cost), (), float(lambda_), random_state)
+    # What may be spent on these rows is no limit: lambda was chosen by others.
+    further = _NO_LIMIT if goal.is_of_cost else goal
+    tree, cost = _better(rows, further, (tree, cost), (), float(lambda_), random_state)
     attributes = {"validation_cost_increase_": float(costs[position])}
     return tree, float(lambda_), [cost], attributes
 

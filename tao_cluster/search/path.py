@@ -66,7 +66,7 @@ def _unit(problem):
 def starting_trees(search, random_state):
     """Yield the initial trees of a fit, with no more leaves than its settings allow."""
     trees = initial_trees(search.problem, search.settings, random_state)
-    return fitting(search, trees)
+    return map(search.start_from, fitting(search, trees))
 
 
 def follow_path(search, lambdas, random_state):

@@ -69,7 +69,7 @@ class Settings:
     `can_be_direct` is whether the parts can do what the direct form asks of them; `refine` and
     `relax` are what the parameters of these names ask for and the parts can do. `lambda_` is None
     where it follows from the data; `goal` is then the knee of a path, where there can be one.
-    `most_leaves` is None where the parameters set no limit.
+    `most_leaves` and `most_depth` are None where the parameters set no limit.
     """
 
     objective: Objective
@@ -86,6 +86,7 @@ class Settings:
     goal: Knee | MaxParameters | MaxCostIncrease | None
     validation: Any
     most_leaves: int | None
+    most_depth: int | None
     refine: bool
     relax: bool
     trim: float
@@ -137,6 +138,7 @@ class Settings:
             goal=goal,
             validation=parameters["validation"],
             most_leaves=_most_leaves(parameters, kind, objective),
+            most_depth=parameters["depth"] if _has_depth(parameters, True) else None,
             refine=parameters["refine"] and can_be_direct,
             relax=parameters["relax"] and can_be_direct,
             trim=parameters["trim"],
@@ -147,6 +149,11 @@ class Settings:
         _check_nothing_is_ignored(settings, parameters)
         _check_sample(settings.max_rows, parameters["n_clusters"])
         return settings
+
+    @property
+    def searches(self):
+        """Whether descents end on the true cost, and a search over structure follows."""
+        return self.relax and (self.algorithm.is_direct or self.refine)
 
     @property
     def needs_direct(self):
@@ -200,12 +207,17 @@ def _start(parameters, kind, objective):
 
 def _most_leaves(parameters, kind, objective):
     """Most leaves that a tree of such parameters can have; None where that is open."""
-    init, max_leaves = parameters["init"], parameters["max_leaves"]
+    max_leaves = parameters["max_leaves"]
     # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
-    has_depth = isinstance(init, str) and (init in WITH_DEPTH or (init == "auto" and is_limited))
-    limits = [2 ** parameters["depth"]] if has_depth else []
+    limits = [2 ** parameters["depth"]] if _has_depth(parameters, is_limited) else []
     return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
+
+
+def _has_depth(parameters, is_limited):
+    """Whether initial trees have no more than the depth, if those of "auto" are so limited."""
+    init = parameters["init"]
+    return isinstance(init, str) and (init in WITH_DEPTH or (init == "auto" and is_limited))
 
 
 def _check_parts(settings):

@@ -89,6 +89,7 @@ class Search:
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
     _pilot: tuple | None = field(default=None, init=False)
+    _starts: list = field(default_factory=list, init=False)  # leaves and depth of initial trees
 
     @classmethod
     def of(cls, problem, settings, history):
@@ -102,6 +103,20 @@ class Search:
         """The step that minimises the true cost and a price a parameter, over the same rows."""
         solver = self.settings.exact.bind(self.problem.X)
         return self.step.with_solver(solver, prices_parameters=True)
+
+    def start_from(self, tree):
+        """The tree: an initial one, which limits others where the settings leave that open."""
+        self._starts.append((tree.n_leaves, tree.max_depth))
+        return tree
+
+    def limits(self):
+        """Most leaves and depth of a tree; infinite where nothing is known of initial trees."""
+        leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
+        settings = self.settings
+        return (
+            leaves if settings.most_leaves is None else settings.most_leaves,
+            depth if settings.most_depth is None else settings.most_depth,
+        )
 
     @cached_property
     def single_features(self):

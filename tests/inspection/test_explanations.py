@@ -118,7 +118,7 @@ def words(n_rows=60, n_words=30, seed=0):
 
 def wine():
     X = load_wine(as_frame=True).data
-    return TAOClustering(3, lambda_=100, random_state=0).fit(X), X.to_numpy()
+    return TAOClustering(3, lambda_=100, relax=False, random_state=0).fit(X), X.to_numpy()
 
 
 def standardised():

@@ -110,7 +110,7 @@ def test_sparse_rows_paths_goals_and_standardised_columns():
     sparse = explained(depth=5, lambda_=2.0).fit(sp.csr_matrix(X), y)
     assert sparse.cost_increase_ == pytest.approx(dense.cost_increase_, abs=2)
     models = tao_path(X, depth=5, objective="labels", y=y, random_state=0, n_init=1)
-    assert models[0].cost_increase_ < knee(models).cost_increase_ < models[-1].cost_increase_
+    assert models[0].cost_increase_ <= knee(models).cost_increase_ < models[-1].cost_increase_
     goal = explained(depth=5, lambda_="auto", max_parameters=100, standardize=True).fit(X, y)
     assert goal.tree_.n_parameters <= 100
     np.testing.assert_array_equal(goal.labels_, goal.predict(X))

@@ -183,7 +183,7 @@ def test_relax_is_what_ends_a_descent(X, relax):
     state = descend(search, search.evaluate(*trees_of(search, Bisecting(3))), 1.0)
     states = list(finish(search, state, 1.0))
     assert states[0] is state
-    assert len(states) == 1 + relax
+    assert len(states) == 1 + 2 * relax
 
 
 def test_refits_are_two_rounds_by_weight_and_one_of_little_strength(X, monkeypatch):

@@ -64,7 +64,10 @@ def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
     assert_exact(model, digits)
     stages = [record["stage"] for record in model.history_]
     assert stages[-1] == "polish"
-    assert stages.count("polish") == (1 if "goal" not in kind else len(set(lambdas_of(model))))
+    if "goal" in kind:  # once a lambda, and again what the search makes of the tree that is chosen
+        assert 0 <= stages.count("polish") - len(set(lambdas_of(model))) <= 1
+    else:
+        assert stages.count("polish") == 1
     same(model, fitted(digits, reference, n_jobs=2, **options))
 
 

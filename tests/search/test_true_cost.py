@@ -114,10 +114,11 @@ def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monk
 
 def test_grown_leaves_are_where_another_label_saves_and_cost_nothing():
     search, state = start_of(depth=2)
-    tree = grown(search, state, 3, 0.1, np.random.RandomState(0))
+    tree = grown(search, state, 3, 9, 0.1, np.random.RandomState(0))
     assert state.pruned.n_leaves < tree.n_leaves <= state.pruned.n_leaves + 3
     assert search.evaluate(tree).inertia < state.inertia
-    assert grown(search, state, 0, 0.1, np.random.RandomState(0)) is state.pruned
+    assert grown(search, state, 3, 0, 0.1, np.random.RandomState(0)) is state.pruned
+    assert grown(search, state, 0, 9, 0.1, np.random.RandomState(0)) is state.pruned
 
 
 def test_rounds_are_bounded_by_values():

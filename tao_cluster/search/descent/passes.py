@@ -123,6 +123,6 @@ def finish(search, state, lambda_):
 
 def improve(search, state, lambda_, aim, effort, rivals, random_state):
     """Yield better states, if the settings ask for a search; see :class:`SplitKind`."""
-    if search.settings.relax:
+    if search.settings.searches:
         kind = search.settings.split_kind
         yield from kind.improve(search, state, lambda_, aim, effort, rivals, random_state)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from ..axis import Axis
 from ..base import BoundSolver
 
-_MOST_CODED = 2 * 10**7  # values
+_MOST_CODED, _MOST_ROWS = 2 * 10**7, 20_000  # values, and rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class SingleFeatures:
     def of(cls, X):
         """Those of the rows of a fit."""
         row_size = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        most = max(1, int(_MOST_CODED // max(1, row_size)))
+        most = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size))))
         if X.shape[0] <= most:
             return cls(Axis().bind(X), None)
         rows = np.linspace(0, X.shape[0] - 1, most).astype(np.int64)

@@ -61,9 +61,11 @@ class Rows:
         """Values of some features: float64 array of shape (k, m)."""
         if sp.issparse(self.X):
             part = self.X[self.numbers][:, features].toarray()
-        else:
-            part = self.X[self.numbers[:, None], features]
-        return np.ascontiguousarray(part.T, dtype=np.float64)
+            return np.ascontiguousarray(part.T, dtype=np.float64)
+        columns = np.empty((len(features), len(self.numbers)))
+        for column, feature in zip(columns, features, strict=True):
+            column[:] = self.X[self.numbers, feature]
+        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +111,10 @@ class Candidate:
         weights = self.weights.copy()
         terms = (self.columns, weights, self.threshold, self.rows.steps, price, n_sweeps)
         threshold, loss = kernels.improve(*terms)
-        kept = np.flatnonzero(weights)
-        parts = (self.features[kept], weights[kept], threshold, self.columns[kept], loss)
+        kept, columns = np.flatnonzero(weights), self.columns
+        if len(kept) < len(weights):  # else there is no need of a copy
+            columns = columns[kept]
+        parts = (self.features[kept], weights[kept], threshold, columns, loss)
         return type(self)(self.rows, *parts)
 
     def descended(self, price, n_candidates):

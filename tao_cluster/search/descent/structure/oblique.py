@@ -43,7 +43,7 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
     """
     rng = check_random_state(random_state)
     pilot, share = search.pilot(_PILOT_ROWS, rng)
-    here, aim_here = state, aim.over(share)
+    here, aim_here, limits = state, aim.over(share), search.limits()
     if pilot is not search:
         here = pilot.evaluate(state.pruned)
     X = pilot.problem.X
@@ -54,12 +54,13 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
             if aim_here.value(other) < aim_here.value(here):
                 yield other
         for _ in range(effort.n_rounds_over(X.nnz if issparse(X) else X.size)):
-            other = disturbed(pilot, here, share * lambda_, rng)
+            other = disturbed(pilot, here, share * lambda_, limits, rng)
             yield refit(pilot, other, share * lambda_)
 
     for candidate in candidates():
         other = aim_here.reached(pilot, tuned(pilot, candidate, aim_here.price))
-        whole, is_better = other, _is_better(aim_here, other, here)
+        whole = other
+        is_better = other.pruned.n_leaves <= limits[0] and _is_better(aim_here, other, here)
         if is_better and pilot is not search:
             whole = aim.reached(search, search.evaluate(other.pruned))
             is_better = _is_better(aim, whole, state)
@@ -69,7 +70,7 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
             yield state
 
 
-def disturbed(search, state, lambda_, rng):
+def disturbed(search, state, lambda_, limits, rng):
     """State after some leaves are grown and all nodes fitted to rows of noisy weights.
 
     Parameters
@@ -77,6 +78,7 @@ def disturbed(search, state, lambda_, rng):
     search : Search
     state : State, without dead nodes
     lambda_ : float
+    limits : tuple of numbers, most leaves and depth
     rng : RandomState
 
     Returns
@@ -84,13 +86,14 @@ def disturbed(search, state, lambda_, rng):
     State
     """
     strength = lambda_ * _SHARES[rng.randint(len(_SHARES))]
-    state = search.evaluate(grown(search, state, rng.randint(_MOST_GROWN + 1), strength, rng))
+    room = min(limits[0] - state.pruned.n_leaves, rng.randint(_MOST_GROWN + 1))
+    state = search.evaluate(grown(search, state, int(room), limits[1], strength, rng))
     noisy = search.problem.weight * np.exp(_NOISE * rng.standard_normal(search.problem.n_rows))
     criterion = CostCriterion(search.distances(state.centers), noisy)
     return search.evaluate(search.step.one_pass(state.tree, criterion, strength, is_judged=False))
 
 
-def grown(search, state, n_leaves, strength, rng):
+def grown(search, state, n_leaves, most_depth, strength, rng):
     """The tree of a state with some leaves split, drawn by what another label would save there.
 
     Parameters
@@ -98,6 +101,7 @@ def grown(search, state, n_leaves, strength, rng):
     search : Search
     state : State, without dead nodes
     n_leaves : int, the most
+    most_depth : int, of the leaves
     strength : float
     rng : RandomState
 
@@ -109,8 +113,8 @@ def grown(search, state, n_leaves, strength, rng):
     distances = search.distances(state.centers)
     rows_of = ReducedSets(tree, search.step.leaves_of(tree))
     savings, second = _savings(tree, rows_of, distances, weight)
-    found = np.flatnonzero(savings)
-    if n_leaves == 0 or len(found) == 0:
+    found = np.flatnonzero((savings > 0) & (tree.depth < most_depth))
+    if n_leaves <= 0 or len(found) == 0:
         return tree
     chances = savings[found] / savings[found].sum()
     growth = Growth.of(tree)
