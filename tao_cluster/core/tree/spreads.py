@@ -88,21 +88,22 @@ def deviations(view, rows, indices, weight, n_jobs=1):
     step = -(-_PART_VALUES // len(indices))
     parts = [slice(start, start + step) for start in range(0, len(rows), step)]
 
-    def values_of(part):
-        return gather(view, rows[part], indices) - first
+    def moments(part):
+        """Largest value, mean and squares about it, over that value: no square overflows."""
+        values, shares = gather(view, rows[part], indices) - first, weight[part] / total
+        scale = np.abs(values).max(axis=0)
+        values /= np.where(scale > 0, scale, 1.0)
+        mean = shares @ values / shares.sum()
+        values -= mean
+        return scale, mean, shares @ values**2, np.full(len(scale), shares.sum())
 
-    kept = values_of(parts[0]) if len(parts) == 1 else None  # else gathered anew each time
-
-    def over_parts(result):
-        def of_part(part):
-            return result(values_of(part) if kept is None else kept, weight[part])
-
-        return np.array(map_in_threads(of_part, parts, n_threads(n_jobs, len(rows))))
-
-    scale = over_parts(lambda values, _: np.abs(values).max(axis=0)).max(axis=0)
-    unit = np.where(scale > 0, scale, 1.0)  # no square overflows
     total = weight.sum()
-    mean = over_parts(lambda values, weight: weight @ (values / unit)).sum(axis=0) / total
-    squares = over_parts(lambda values, weight: weight @ (values / unit - mean) ** 2).sum(axis=0)
-    found = np.where(scale > 0, scale * np.sqrt(squares / total), 0.0)
-    return np.array([float(f"{value:.{_DIGITS}g}") for value in found])
+    found = map_in_threads(moments, parts, n_threads(n_jobs, len(rows)))
+    scales, means, squares, shares = np.array(found).transpose(1, 0, 2)
+    scale = scales.max(axis=0)
+    ratio = scales / np.where(scale > 0, scale, 1.0)
+    means *= ratio
+    variance = (squares * ratio**2 + shares * (means - (shares * means).sum(axis=0)) ** 2).sum(
+        axis=0
+    )
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in scale * np.sqrt(variance)])
