@@ -7,9 +7,9 @@ import pytest
 
 from tao_cluster import PenaltyMethod, TAOClustering
 
-# Of which 64 are the distances to 8 centres, 40 the solver's rows and about 110 its scratch: 168 for
-# each of the two thirds of the rows that care at the root of this tree. Two threads hold the scratch
-# of two nodes at once, or not, as the clock will have it: 323 to 332.
+# Of which 64 are the distances to 8 centres, 40 the solver's rows and about 110 its scratch: 168 a
+# row for the two thirds of the rows that care at the root of this tree. Two threads hold the
+# scratch of two nodes at once, or not, as the clock will have it: 323 to 332.
 DIRECT, TWO_THREADS, PENALTY = 310, 340, 330
 SHORT = PenaltyMethod(n_mu_steps=6, tao_iter=2, init_tao_iter=2)
 
