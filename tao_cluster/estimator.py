@@ -240,7 +240,7 @@ class TAOClustering(TreeClustering):
 
     Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
     values are non-zero), again for the largest node; an array of shape (n, n_clusters) of 8 bytes
-    a value; a byte for each of 2e7 values; two bits a row and node; about 150 bytes a row.
+    a value; a copy of at most 5e6 values; two bits a row and node; about 150 bytes a row.
     LIBLINEAR's rows take 16 bytes a non-zero. Of a sample, the first two are the sample's.
 
     References

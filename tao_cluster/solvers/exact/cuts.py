@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from ..axis import Axis
 from ..base import BoundSolver
 
-_MOST_CODED, _MOST_ROWS = 2 * 10**7, 20_000  # values, and rows
+_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # values, and rows
 
 
 @dataclass(frozen=True, eq=False)
