@@ -30,8 +30,8 @@ class Exact(NodeSolver):
     Notes
     -----
     Where a node has many rows, a sample of them proposes a test, and all of them improve and judge
-    it. Memory: a byte for each of at most 5e6 values of X, beside a copy of these rows; 8 bytes for each row of a node and
-    weight of its test.
+    it. Memory: a copy of the rows of at most 5e6 values of X, and a byte for each value; 8 bytes for
+    each row of a node and weight of its test.
     """
 
     n_candidates: int = 16
