@@ -30,7 +30,7 @@ class Exact(NodeSolver):
     Notes
     -----
     Where a node has many rows, a sample of them proposes a test, and all of them improve and judge
-    it. Memory: a copy of the rows of at most 5e6 values of X, and a byte for each value; 8 bytes for
+    it. Memory: a copy of rows of at most 5e6 values of X, and a byte for each of these; 8 bytes for
     each row of a node and weight of its test.
     """
 
