@@ -44,12 +44,14 @@ def main():
     parser.add_argument("--at", type=float, nargs="+", default=[0.5, 1.0, 2.0])
     parser.add_argument("--lambdas", type=float, nargs="+", help="default: nine from the data")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--depth", type=int)
     parser.add_argument("--n-init", type=int, default=TAOClustering().n_init)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--no-relax", action="store_true", help="L1 fits alone")
     parser.add_argument("--unseen", action="store_true")
     options = parser.parse_args()
     X, k, depth = load(options.name, np.float32)
+    depth = options.depth or depth
     others = None
     if options.unseen:
         is_seen = np.random.RandomState(0).permutation(len(X)) < len(X) // 2

@@ -21,6 +21,7 @@ _MOST_GROWN = 3  # leaves
 _SHARES = (0.1, 0.3, 1.0)  # of lambda
 # A sample of so many rows finds trees where there are twice as many; all rows accept them.
 _PILOT_ROWS = 10_000
+_FEW_ROWS = 2000  # where there are no rounds, only trees that are there already
 _LEAST_PROGRESS = 1e-9  # of the score
 
 
@@ -41,19 +42,20 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
     ------
     State
     """
-    rng = check_random_state(random_state)
-    pilot, share = search.pilot(_PILOT_ROWS, rng)
+    rng, X = check_random_state(random_state), search.problem.X
+    row_size = (X.nnz if issparse(X) else X.size) / X.shape[0]
+    n_rounds = effort.n_rounds_over(row_size * min(X.shape[0], _PILOT_ROWS))
+    pilot, share = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
     here, aim_here, limits = state, aim.over(share), search.limits()
     if pilot is not search:
         here = pilot.evaluate(state.pruned)
-    X = pilot.problem.X
 
     def candidates():
         yield from map(pilot.evaluate, rivals)
         for other in pilot.single_features:
             if aim_here.value(other) < aim_here.value(here):
                 yield other
-        for _ in range(effort.n_rounds_over(X.nnz if issparse(X) else X.size)):
+        for _ in range(n_rounds):
             other = disturbed(pilot, here, share * lambda_, limits, rng)
             yield refit(pilot, other, share * lambda_)
 
