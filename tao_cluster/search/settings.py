@@ -138,7 +138,7 @@ class Settings:
             goal=goal,
             validation=parameters["validation"],
             most_leaves=_most_leaves(parameters, kind, objective),
-            most_depth=parameters["depth"] if _has_depth(parameters, True) else None,
+            most_depth=_depth(parameters, True),
             refine=parameters["refine"] and can_be_direct,
             relax=parameters["relax"] and can_be_direct,
             trim=parameters["trim"],
@@ -210,14 +210,18 @@ def _most_leaves(parameters, kind, objective):
     max_leaves = parameters["max_leaves"]
     # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
-    limits = [2 ** parameters["depth"]] if _has_depth(parameters, is_limited) else []
+    depth = _depth(parameters, is_limited)
+    limits = [] if depth is None else [2**depth]
     return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
 
 
-def _has_depth(parameters, is_limited):
-    """Whether initial trees have no more than the depth, if those of "auto" are so limited."""
+def _depth(parameters, is_limited):
+    """Most depth of initial trees, if those of "auto" are so limited; None where that is open."""
     init = parameters["init"]
-    return isinstance(init, str) and (init in WITH_DEPTH or (init == "auto" and is_limited))
+    if isinstance(init, str):
+        has_depth = init in WITH_DEPTH or (init == "auto" and is_limited)
+        return parameters["depth"] if has_depth else None
+    return init.depth if type(init) in WITH_DEPTH.values() else None
 
 
 def _check_parts(settings):

@@ -95,7 +95,8 @@ def look_for(goal):
         lambda_ = getattr(found, "lambda_", found)
         return SimpleNamespace(n_parameters=1000 / lambda_, n_leaves=5), lambda_
 
-    search = SimpleNamespace(problem=None, settings=SimpleNamespace(max_leaves=None))
+    settings = SimpleNamespace(max_leaves=None)
+    search = SimpleNamespace(problem=None, settings=settings, start_from=lambda tree: tree)
     return [lambda_ for lambda_, _, _ in path.search_path(search, goal, measure, 0)]
 
 

@@ -19,10 +19,11 @@ def price_of_parameters(problem, state):
     problem : Problem
     state : State
     """
-    cost = state.inertia
-    excess = max(cost - problem.free.inertia, _FLOOR * problem.mismatch_cost)
-    saved = max(problem.undivided_cost - cost, _FLOOR * problem.mismatch_cost)
-    return min(_SLOPE * excess, _MOST_SHARE * saved) / state.pruned.n_parameters
+    cost, least = state.inertia, _FLOOR * problem.mismatch_cost
+    price = _SLOPE * max(cost - problem.free.inertia, least)
+    if state.pruned.n_leaves > 1:  # else nothing can vanish
+        price = min(price, _MOST_SHARE * max(problem.undivided_cost - cost, least))
+    return price / state.pruned.n_parameters
 
 
 def tuned(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):

@@ -56,8 +56,12 @@ class TreeStep:
             self.decisions = Decisions(self.view)
 
     def with_solver(self, solver, prices_parameters=False):
-        """A step over the same rows with another solver, which knows of no settled problem."""
-        terms = (self.decisions, prices_parameters, self.unsolved)
+        """A step over the same rows with another solver, which knows of no settled problem.
+
+        What it solves for another price says nothing of the nodes that are unsolved.
+        """
+        unsolved = {} if prices_parameters else self.unsolved
+        terms = (self.decisions, prices_parameters, unsolved)
         return TreeStep(self.view, solver, self.n_jobs, *terms)
 
     def leaves_of(self, tree, rows=None, node=0):

@@ -88,7 +88,9 @@ class Descent:
         self._weight = np.asarray(weight, dtype=np.float64)
         # Weight of the rows of each side.
         self._right = float(self._weight[goes_right].sum())
-        self._left = float(self._weight.sum()) - self._right
+        self._left = float(
+            self._weight[~goes_right].sum()
+        )  # a difference could round to less than 0
         self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
