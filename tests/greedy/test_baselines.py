@@ -14,7 +14,7 @@ from greedy.cuts.unlabelled import Region, density_cut
 from greedy.methods.baselines.cltree import CutDensity
 from greedy.methods.baselines.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.methods.baselines.leaves import deviance, joined, taken_back
-from greedy.methods.matching import matched_labels, matched_numbers
+from greedy.methods.matching import matched_numbers
 from greedy.points import Points
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import Growth
@@ -374,7 +374,7 @@ def test_matching_is_the_best_permutation(k, data):
     labels, free = pairs.T
     number = matched_numbers(labels, free, k, weight)
     assert sorted(number) == list(range(k))
-    agreed = weight[matched_labels(labels, free, k, weight) == free].sum()
+    agreed = weight[matched_numbers(labels, free, k, weight)[labels] == free].sum()
     for swap in range(k):
         other = number.copy()
         other[[0, swap]] = other[[swap, 0]]
@@ -383,4 +383,4 @@ def test_matching_is_the_best_permutation(k, data):
 
 def test_labels_out_of_range_are_refused():
     with pytest.raises(ValueError, match=r"must lie in 0\.\.1"):
-        matched_labels([0, 2], [0, 1], 2)
+        matched_numbers([0, 2], [0, 1], 2)

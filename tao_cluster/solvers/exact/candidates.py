@@ -16,7 +16,7 @@ class Slopes:
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (m, d)
+    X : array of shape (m, d), of columns of mean 0, or CSR matrix
     squares : X * X
     at : int array of shape (m,), places of the rows in their node
     """
@@ -32,6 +32,8 @@ class Slopes:
         if len(at) > _MOST_ROWS:
             at = np.linspace(0, len(numbers) - 1, _MOST_ROWS).astype(np.intp)
         some = X[numbers[at]]
+        if not sp.issparse(some):
+            some -= some.mean(axis=0)  # the threshold is free
         with np.errstate(over="ignore"):  # such a column is not told apart: it has no slope
             return cls(some, some.multiply(some) if sp.issparse(some) else some * some, at)
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...core.routing import kernel_view, project
 from ...core.tree import Split
 from ..base import NodeSolver, Status
@@ -70,14 +72,15 @@ class BoundExact:
         Ties go to the constant tests, then to the test that is there.
         """
         rows = Rows.of(self.X, problem)
-        scores = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
+        found = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
         old, cut = problem.warm_start, self.cuts.best(problem)
         if len(old.indices):
-            scores.append(self._descended(rows, problem, old))
-        least = min(score for score, _ in scores)
-        if cut is not None and self._loss(rows, cut) + problem.price(cut) < least:
-            scores.append(self._descended(rows, problem, cut))
-        return min(scores, key=lambda pair: pair[0])[1], Status()
+            found.append(self._descended(rows, problem, old))
+        least = min(score for score, _ in found)
+        if cut is not None and self._loss(rows, cut) + problem.price(cut) < least - rows.noise:
+            found.append(self._descended(rows, problem, cut))
+        scores, tests = zip(*found, strict=True)
+        return tests[rows.least(np.array(scores))], Status()
 
     def _loss(self, rows, split):
         values = project(self.view, rows.numbers, split.indices, split.weights)

@@ -14,7 +14,7 @@ from ...core.jit import jit
 _FEW = 64  # points that are sorted at once
 _N_BUCKETS = 512
 _N_PROBES = 33
-_NOISE = 1e-12  # of the summed steps: what a loss may differ by without being another
+_NOISE = 1e-9  # of the summed steps: what a loss may differ by without being another
 _ROUNDING = 1e-12  # of the spread of points: what two may differ by without being different
 
 
@@ -276,7 +276,7 @@ def improve(columns, weights, threshold, steps, price, n_sweeps):
     work = (np.empty(m), np.empty(m), np.empty(m))
     _fill_values(columns, weights, values)
     for i in range(m):
-        noise += 10 * _NOISE * abs(steps[i])
+        noise += _NOISE * abs(steps[i])
         loss += steps[i] if values[i] <= threshold else 0.0
     threshold, loss = _sharpen(values, steps, threshold, loss, noise)
     order, n_weights = _by_spread(columns, weights), k

@@ -12,8 +12,9 @@ from . import kernels
 from .candidates import Slopes
 
 _SWEEPS = 2
+_BY_FEATURE = ("features", "weights", "columns", "origin")
 _MOST_ADDED = 4  # weights at a time
-_NOISE = 1e-11  # of the summed weights of rows
+_NOISE = 1e-9  # of the summed weights of rows: what losses may differ by and be the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,15 @@ class Rows:
         """Summed weight of the rows."""
         return float(np.abs(self.steps).sum())
 
+    @property
+    def noise(self):
+        """What losses may differ by through the rounding of sums."""
+        return _NOISE * self.size
+
+    def least(self, losses):
+        """Position of the least loss, the first of those that are the same."""
+        return int(np.argmax(losses <= losses.min() + self.noise))
+
     @cached_property
     def slopes(self):
         """Those of the features over some of the rows."""
@@ -58,14 +68,17 @@ class Rows:
         return float(self.steps.sum()) if split.threshold >= 0 else 0.0
 
     def columns(self, features):
-        """Values of some features: float64 array of shape (k, m)."""
-        if sp.issparse(self.X):
-            part = self.X[self.numbers][:, features].toarray()
-            return np.ascontiguousarray(part.T, dtype=np.float64)
-        columns = np.empty((len(features), len(self.numbers)))
-        for column, feature in zip(columns, features, strict=True):
-            column[:] = self.X[self.numbers, feature]
-        return columns
+        """Values of some features beyond their medians (k, m), and these medians (k,).
+
+        A weight is changed while the threshold stays: far from 0 that would move all rows at once.
+        """
+        columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
+        dense = self.X[self.numbers][:, features].toarray() if sp.issparse(self.X) else None
+        for j, feature in enumerate(features):
+            values = self.X[self.numbers, feature] if dense is None else dense[:, j]
+            origin[j] = np.median(values)
+            np.subtract(values, origin[j], out=columns[j])
+        return columns, origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +90,9 @@ class Candidate:
     rows : Rows
     features : int64 array of shape (k,), in any order
     weights : float64 array of shape (k,)
-    threshold : float
+    threshold : float, of columns beyond their origin
     columns : float64 array of shape (k, m)
+    origin : float64 array of shape (k,)
     loss : float, summed steps of the rows on the left; infinite if it is not known
     """
 
@@ -87,20 +101,23 @@ class Candidate:
     weights: np.ndarray
     threshold: float
     columns: np.ndarray
+    origin: np.ndarray
     loss: float = np.inf
 
     @classmethod
     def of(cls, rows, split):
         """That of a split with features."""
         features = split.indices.astype(np.int64)
-        return cls(rows, features, split.weights, split.threshold, rows.columns(features))
+        columns, origin = rows.columns(features)
+        threshold = split.threshold - split.weights @ origin
+        return cls(rows, features, split.weights, threshold, columns, origin)
 
     @property
     def split(self):
         """The test as others read it."""
         order = np.argsort(self.features)
         indices, weights = self.features[order].astype(np.int32), self.weights[order]
-        return Split(indices, weights, float(self.threshold))
+        return Split(indices, weights, float(self.threshold + self.weights @ self.origin))
 
     def over(self, rows):
         """The same test over other rows."""
@@ -114,7 +131,7 @@ class Candidate:
         kept, columns = np.flatnonzero(weights), self.columns
         if len(kept) < len(weights):  # else there is no need of a copy
             columns = columns[kept]
-        parts = (self.features[kept], weights[kept], threshold, columns, loss)
+        parts = (self.features[kept], weights[kept], threshold, columns, self.origin[kept], loss)
         return type(self)(self.rows, *parts)
 
     def descended(self, price, n_candidates):
@@ -129,7 +146,7 @@ class Candidate:
 
     def _added(self, below, n_candidates):
         """The test with the feature added that helps most, or None if its loss is not `below`."""
-        rows, noise = self.rows, _NOISE * self.rows.size
+        rows, noise = self.rows, self.rows.noise
         if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # the least loss there can be
             return None
         values = self.weights @ self.columns
@@ -137,9 +154,9 @@ class Candidate:
         features = features[~np.isin(features, self.features)][:n_candidates]
         if len(features) == 0:
             return None
-        columns = rows.columns(features)
+        columns, origin = rows.columns(features)
         losses, weights = kernels.additions(values, columns, self.threshold, rows.steps)
-        best = int(losses.argmin())
+        best = rows.least(losses)
         if not losses[best] < below - noise or weights[best] == 0:
             return None
         return replace(
@@ -147,6 +164,7 @@ class Candidate:
             features=np.append(self.features, features[best]),
             weights=np.append(self.weights, weights[best]),
             columns=np.vstack([self.columns, columns[best]]),
+            origin=np.append(self.origin, origin[best]),
             loss=losses[best],
         )
 
@@ -155,6 +173,6 @@ class Candidate:
         if len(self.weights) < 2:
             return None
         losses = kernels.removals(self.columns, self.weights, self.rows.steps)
-        kept = np.arange(len(losses)) != losses.argmin()
-        parts = {name: getattr(self, name)[kept] for name in ("features", "weights", "columns")}
+        kept = np.arange(len(losses)) != self.rows.least(losses)
+        parts = {name: getattr(self, name)[kept] for name in _BY_FEATURE}
         return replace(self, **parts)._added(self.loss, n_candidates)
