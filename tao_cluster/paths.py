@@ -46,9 +46,10 @@ def tao_path(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from tao_cluster import tao_path
-    >>> models = tao_path(load_iris().data, 3, depth=2, random_state=0)
+    >>> X = load_breast_cancer().data
+    >>> models = tao_path(X, 5, depth=3, standardize=True, random_state=0)
     >>> sizes = [model.tree_.n_parameters for model in models]
     >>> sizes[0] > sizes[-1]
     True

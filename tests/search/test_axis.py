@@ -168,6 +168,7 @@ def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
 
 def test_regrowth_beats_passes_alone(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
+    options["random_state"] = 0
     start = ExKMC(10, max_leaves=40, reference=digits_reference).fit(digits)
     paper = TAOClustering(10, algorithm="penalty", refine=False, **options).fit(digits)
     model = TAOClustering(10, **options).fit(digits)
