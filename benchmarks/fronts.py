@@ -8,8 +8,7 @@ trees, in the logarithms, where no smaller tree costs less. With --unseen, half 
 held out and costs are those of the other half. All explain KMeans(k, n_init=10, random_state=0)
 of the rows that they see. Table 2 of the KDD'22 paper has 199, 753 and 1372 parameters at 7.90,
 1.50 and 0.94 % on MNIST, 452, 825 and 2081 at 5.22, 1.74 and 0.44 % on Fashion-MNIST, and 523, 516
-and 858 at
-9.94, 4.06 and 2.75 % on letter.
+and 858 at 9.94, 4.06 and 2.75 % on letter.
 """
 
 import argparse

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tao_cluster.core.jit import jit
+from tao_cluster.core.matrices import spaced_rows
 
 N_BINS = 256  # as many as a byte can tell
 _BLOCK = 32  # features whose sums over their bins stay in the cache together
@@ -168,7 +169,7 @@ def code_dense(X):
     width = max(1, -(-d // n_blocks))
     codes = np.zeros((n_blocks, n, width), np.uint8)
     sizes, low, high = np.zeros(d, np.int64), [], []
-    some = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int)
+    some = spaced_rows(n, _SAMPLE)
     for block, start in zip(codes, range(0, d, width), strict=False):
         values = np.array(X[:, start : start + width].T, dtype=np.float64, order="C")
         size, ends = sizes[start : start + width], np.empty((2, len(values), N_BINS))

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from tao_cluster.core.matrices import spaced_rows
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.tree.growth import Growth
 
@@ -202,7 +203,7 @@ class CutSurrogate:
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
-        sample = misplaced[np.linspace(0, len(misplaced) - 1, n).astype(int)]
+        sample = misplaced[spaced_rows(len(misplaced), n)]
         slot, values = points.slot(node.rows), np.sort(points.values(sample), axis=0)
         best = points.best_cut(surrogate_cut, slot, node, values)
         if best is None or -best[0] / node.scale <= self.price:

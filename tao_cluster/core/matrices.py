@@ -65,12 +65,19 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
     n_values : int, stored values in a slice
     least : int, rows in a slice at least
     """
-    n_rows, row_size = X.shape
-    if sp.issparse(X):
-        row_size = X.nnz / max(n_rows, 1)
-    step = max(least, int(n_values / max(row_size, 1)))
-    for start in range(0, n_rows, step):
+    step = max(least, int(n_values / max(row_size(X), 1)))
+    for start in range(0, X.shape[0], step):
         yield slice(start, start + step)
+
+
+def row_size(X):
+    """Values of a row: columns, or what a row of a sparse matrix stores on average."""
+    return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+
+
+def spaced_rows(n_rows, most):
+    """Numbers of at most so many of some rows, evenly over their order: int array."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
 def variances(X):

@@ -10,10 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..core.telling import tell
 from ..problem.problem import Result
 from .advice import range_of_lambda, tell_choice, tell_unsolved
-from .descent.passes import improve
 from .descent.penalty_method import with_histograms
 from .descent.polish import polish, polishing_search
-from .descent.true_cost import price_of_parameters
 from .goals import Knee
 from .path import follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .state import History, Search
@@ -222,8 +220,10 @@ def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals
     rivals : sequence of Tree, where the search may start, too
     """
     search = rows.search
-    aim = goal.aim(search.problem, price_of_parameters(search.problem, state))
-    states = improve(search, state, lambda_, aim, effort, rivals, random_state)
+    if not search.settings.searches:
+        return state
+    improve = search.settings.split_kind.improve
+    states = improve(search, state, lambda_, goal, effort, rivals, random_state)
     return _last(until_interrupted(itertools.chain([state], states)))
 
 

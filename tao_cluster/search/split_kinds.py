@@ -44,7 +44,7 @@ class SplitKind(Protocol):
     def finish(self, search, state, lambda_):
         """Yield states up to the one that a descent ends with where relax=True."""
 
-    def improve(self, search, state, lambda_, aim, effort, rivals, random_state):
+    def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states, in as many rounds as the settings say."""
 
     def tidy(self, tree, step, share):
@@ -82,8 +82,9 @@ class Oblique:
         yield state
         yield tuned(search, state, price_of_parameters(search.problem, state))
 
-    def improve(self, search, state, lambda_, aim, effort, rivals, random_state):
+    def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """A search over structure goes on from the state."""
+        aim = goal.aim(search.problem, price_of_parameters(search.problem, state))
         return improvements(search, state, lambda_, aim, effort, rivals, random_state)
 
     def tidy(self, tree, step, share):
@@ -150,7 +151,7 @@ class AxisAligned:
         """Leaves are regrown, if the solver can."""
         yield regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
-    def improve(self, search, state, lambda_, aim, effort, rivals, random_state):
+    def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """The search over structure has been, from the initial trees."""
         return iter(())
 

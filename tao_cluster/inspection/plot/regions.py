@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 
+from ...core.matrices import spaced_rows
 from .curves import STYLE
 
 _RESOLUTION = 400  # points a side at which regions are looked up
@@ -48,7 +49,7 @@ def plot_regions(model, X, *, axes=None, title=None):
         ("nearest centre", free, free, model.free_centers_),
         (name, model.predict(grid), model.apply(grid), model.cluster_centers_),
     )
-    shown = X[np.linspace(0, len(X) - 1, min(len(X), _MOST_ROWS)).astype(int)]
+    shown = X[spaced_rows(len(X), _MOST_ROWS)]
     with mpl.rc_context(STYLE | {"axes.grid": False}):
         if axes is None:
             _, axes = plt.subplots(1, 2, figsize=(7.0, 3.5), dpi=150, layout="constrained")

@@ -119,10 +119,3 @@ def finish(search, state, lambda_):
     yield state
     if search.settings.relax:
         yield from search.settings.split_kind.finish(search, state, lambda_)
-
-
-def improve(search, state, lambda_, aim, effort, rivals, random_state):
-    """Yield better states, if the settings ask for a search; see :class:`SplitKind`."""
-    if search.settings.searches:
-        kind = search.settings.split_kind
-        yield from kind.improve(search, state, lambda_, aim, effort, rivals, random_state)

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
+from ...core.matrices import spaced_rows
+
 _MOST_ROWS = 1000
 
 
@@ -28,9 +30,7 @@ class Slopes:
     @classmethod
     def of(cls, X, numbers):
         """A sample of rows of X, evenly over their order."""
-        at = np.arange(len(numbers))
-        if len(at) > _MOST_ROWS:
-            at = np.linspace(0, len(numbers) - 1, _MOST_ROWS).astype(np.intp)
+        at = spaced_rows(len(numbers), _MOST_ROWS)
         some = X[numbers[at]]
         if not sp.issparse(some):
             some -= some.mean(axis=0)  # the threshold is free

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
+from ...core.matrices import row_size, spaced_rows
 from ..axis import Axis
 from ..base import BoundSolver
 
@@ -27,11 +27,10 @@ class SingleFeatures:
     @classmethod
     def of(cls, X):
         """Those of the rows of a fit."""
-        row_size = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-        most = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size))))
+        most = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size(X)))))
         if X.shape[0] <= most:
             return cls(Axis().bind(X), None)
-        rows = np.linspace(0, X.shape[0] - 1, most).astype(np.int64)
+        rows = spaced_rows(X.shape[0], most)
         place = np.full(X.shape[0], -1, np.int64)
         place[rows] = np.arange(most)
         return cls(Axis().bind(X[rows]), place)

@@ -1,6 +1,6 @@
 """The node solver on the true cost: 0/1 loss plus a price a parameter, by coordinate descent."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Exact(NodeSolver):
 
     def bind(self, X):
         """See :class:`BoundSolver`."""
-        return BoundExact(self.n_candidates, X, kernel_view(X))
+        return BoundExact(self.n_candidates, X, kernel_view(X), SingleFeatures.of(X))
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,13 @@ class BoundExact:
     n_candidates : int
     X : array or CSR matrix
     view : result of :func:`tao_cluster.core.routing.kernel_view`
+    cuts : SingleFeatures
     """
 
     n_candidates: int
     X: Any
     view: Any
-    cuts: SingleFeatures = field(init=False)
-
-    def __post_init__(self):
-        object.__setattr__(self, "cuts", SingleFeatures.of(self.X))
+    cuts: SingleFeatures
 
     def solve(self, problem):
         """See :class:`BoundSolver`; `strength` is the price of a parameter.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...core.matrices import spaced_rows
 from ...core.tree import Split
 from . import kernels
 from .candidates import Slopes
@@ -40,7 +41,7 @@ class Rows:
 
     def sample(self, n_rows):
         """Some of the rows, evenly over their order, and their share of the weight."""
-        at = np.linspace(0, len(self.numbers) - 1, n_rows).astype(np.intp)
+        at = spaced_rows(len(self.numbers), n_rows)
         some = replace(self, numbers=self.numbers[at], steps=self.steps[at])
         return some, some.size / self.size
 

@@ -6,9 +6,9 @@ search is ours; Lourenco, Martin & Stutzle (2003) describe its kind.
 """
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
+from ....core.matrices import row_size
 from ....core.tree.growth import Growth
 from ....core.tree.reduced_sets import ReducedSets
 from ....problem.criteria import CostCriterion
@@ -43,8 +43,7 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
     State
     """
     rng, X = check_random_state(random_state), search.problem.X
-    row_size = (X.nnz if issparse(X) else X.size) / X.shape[0]
-    n_rounds = effort.n_rounds_over(row_size * min(X.shape[0], _PILOT_ROWS))
+    n_rounds = effort.n_rounds_over(row_size(X) * min(X.shape[0], _PILOT_ROWS))
     pilot, share = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
     here, aim_here, limits = state, aim.over(share), search.limits()
     if pilot is not search:
