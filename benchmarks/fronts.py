@@ -1,14 +1,15 @@
-"""Parameters that a cost takes, by how long there is a search: a front a seed, and their mean.
+r"""Parameters that a cost takes, by how long there is a search: a front a seed, and their mean.
 
     python -m benchmarks.fronts digits --search fast thorough --at 0.5 1 2 --seeds 0 1 2 3 4
-    python -m benchmarks.fronts mnist --search thorough --at 7.9 1.5 0.94 --lambdas 30 100 300
+    python -m benchmarks.fronts mnist --depth 5 --search thorough --path --at 7.9 1.5 0.94 \
+        --lambdas 90 180 360 800 2300 6800
 
-Fits at several lambda, each on its own; the parameters at a cost are read off between two of these
-trees, in the logarithms, where no smaller tree costs less. With --unseen, half of the rows are
-held out and costs are those of the other half. All explain KMeans(k, n_init=10, random_state=0)
-of the rows that they see. Table 2 of the KDD'22 paper has 199, 753 and 1372 parameters at 7.90,
-1.50 and 0.94 % on MNIST, 452, 825 and 2081 at 5.22, 1.74 and 0.44 % on Fashion-MNIST, and 523, 516
-and 858 at 9.94, 4.06 and 2.75 % on letter.
+Fits at several lambda, each on its own or along one path; the parameters at a cost are read off
+between two of these trees, in the logarithms, where no smaller tree costs less. With --unseen, half
+of the rows are held out and costs are those of the other half. All explain
+KMeans(k, n_init=10, random_state=0) of the rows that they see. Table 2 of the KDD'22 paper has 199,
+753 and 1372 parameters at 7.90, 1.50 and 0.94 % on MNIST, 452, 825 and 2081 at 5.22, 1.74 and
+0.44 % on Fashion-MNIST, and 523, 516 and 858 at 9.94, 4.06 and 2.75 % on letter.
 """
 
 import argparse
@@ -35,6 +36,15 @@ def grid(X, k, depth, reference, n_lambdas):
     return np.geomspace(models[1].lambda_, models[-2].lambda_, n_lambdas)
 
 
+def models(X, k, lambdas, on_path, terms):
+    """Yield a fitted model for each lambda."""
+    if on_path:
+        yield from tao_path(X, k, lambdas, **terms)
+        return
+    for lambda_ in lambdas:
+        yield TAOClustering(k, lambda_=lambda_, **terms).fit(X)
+
+
 def main():
     """Print a line a data set, search and seed, and the mean of each search."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -46,6 +56,7 @@ def main():
     parser.add_argument("--depth", type=int)
     parser.add_argument("--n-init", type=int, default=TAOClustering().n_init)
     parser.add_argument("--n-jobs", type=int, default=1)
+    parser.add_argument("--path", action="store_true", help="each from the tree before")
     parser.add_argument("--no-relax", action="store_true", help="L1 fits alone")
     parser.add_argument("--unseen", action="store_true")
     options = parser.parse_args()
@@ -59,20 +70,13 @@ def main():
     lambdas = options.lambdas or grid(X, k, depth, reference, 9)
     print(f"{options.name} {X.shape}, k={k}, depth={depth}, n_init={options.n_init}: cost %/size")
     common = {"depth": depth, "n_init": options.n_init, "n_jobs": options.n_jobs}
+    common["relax"] = not options.no_relax
     for search in options.search:
         fronts, start = [], time.process_time()
         for seed in options.seeds:
+            terms = {"reference": reference, "search": search, "random_state": seed, **common}
             pairs = []
-            for lambda_ in lambdas:
-                model = TAOClustering(
-                    k,
-                    lambda_=lambda_,
-                    reference=reference,
-                    search=search,
-                    relax=not options.no_relax,
-                    random_state=seed,
-                    **common,
-                ).fit(X)
+            for model in models(X, k, lambdas, options.path, terms):
                 cost = model.cost_increase_ if others is None else model.cost_increase(others)
                 pairs.append((model.tree_.n_parameters, cost))
             fronts.append(sizes_at(options.at, pairs))

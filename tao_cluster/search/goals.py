@@ -36,7 +36,9 @@ class Knee:
 
     def prefers(self, other, chosen):
         """Whether a tree and its cost suit the goal more than those that were chosen."""
-        return other[0].n_clusters >= chosen[0].n_clusters
+        is_larger = other[0].n_parameters > chosen[0].n_parameters
+        is_dearer = other[1] > chosen[1] - _ROUNDING
+        return other[0].n_clusters >= chosen[0].n_clusters and not (is_larger and is_dearer)
 
     def aim(self, problem, price):
         """What a search from the chosen tree is to reach; a price a parameter where it is open."""

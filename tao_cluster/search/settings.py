@@ -31,12 +31,15 @@ class Effort:
         Of X that all rounds of a tree together may look at in a pass: large data get fewer rounds.
     n_times : int
         Multiple of the passes that a search for an axis-aligned tree may take.
+    n_copies : int
+        Noisy copies of each of few rows, for which the true cost of an oblique tree counts, too.
     """
 
     n_rounds: int
     n_rounds_on_path: int
     most_values: float
     n_times: int
+    n_copies: int
 
     def on_path(self):
         """The effort for each tree of a path."""
@@ -56,7 +59,7 @@ OBJECTIVES = {
 }
 PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
-EFFORTS = {"fast": Effort(4, 0, 4e6, 1), "thorough": Effort(30, 30, np.inf, 3)}
+EFFORTS = {"fast": Effort(4, 0, 4e6, 1, 3), "thorough": Effort(30, 30, np.inf, 3, 8)}
 # Above so many rows, and so many a cluster, a sample finds the tree if max_rows="auto".
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .descent.refits import refit
 from .descent.regrowth import regrow
 from .descent.structure.local import better_start
-from .descent.structure.oblique import improvements
+from .descent.structure.oblique import improvements, is_better
 from .descent.true_cost import price_of_parameters, tuned
 from .starts.cart import Cart
 from .starts.named import axis_aligned, in_turn
@@ -80,12 +82,27 @@ class Oblique:
         """Nodes are refitted on the features that they have, then tuned to the true cost."""
         state = refit(search, state, lambda_)
         yield state
-        yield tuned(search, state, price_of_parameters(search.problem, state))
+        there = search.smoothed
+        found = there.take(state, search)
+        found = tuned(there, found, price_of_parameters(there.problem, found))
+        yield search.take(found, there)
 
     def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """A search over structure goes on from the state."""
-        aim = goal.aim(search.problem, price_of_parameters(search.problem, state))
-        return improvements(search, state, lambda_, aim, effort, rivals, random_state)
+        there = search.smoothed
+        start = there.take(state, search)
+        aim = goal.aim(search.problem, price_of_parameters(there.problem, start))
+        aim_there = aim.over(start.inertia / state.inertia if state.inertia > 0 else 1.0)
+        found = improvements(there, start, lambda_, aim_there, effort, rivals, random_state)
+        for other in (search.take(other, there) for other in found):
+            if aim.value(other) < np.inf:
+                state = other
+                yield state
+        # What holds for copies, too, is still not to lose to an axis-aligned tree on the rows.
+        for other in [] if there is search else search.single_features:
+            if other.pruned.n_leaves <= search.limits()[0] and is_better(aim, other, state):
+                state = other
+                yield state
 
     def tidy(self, tree, step, share):
         """Small weights that decide no row are removed; one feature has weight 1 or -1."""

@@ -13,6 +13,7 @@ from ..core.routing import kernel_view
 from ..core.tree import Tree
 from ..problem.criteria import CostCriterion, LabelCriterion
 from ..problem.problem import Problem
+from ..problem.smoothing import smoothed
 from .starts.named import single_feature_trees
 from .step.tree_step import TreeStep
 
@@ -79,12 +80,15 @@ class Search:
     settings : Settings
     step : TreeStep, over the rows of the problem
     history : History
+    whole : Search, optional
+        Over the rows of which these are noisy copies, too; see :attr:`smoothed`.
     """
 
     problem: Problem
     settings: Any
     step: TreeStep
     history: History = field(default_factory=History)
+    whole: Any = None
     # The (n, k) distances to the last centres, which the pass from there needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
@@ -92,11 +96,26 @@ class Search:
     _starts: list = field(default_factory=list, init=False)  # leaves and depth of initial trees
 
     @classmethod
-    def of(cls, problem, settings, history):
+    def of(cls, problem, settings, history, whole=None):
         """The search for a tree of a problem."""
         solver = settings.solver.bind(problem.X)
         step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
-        return cls(problem, settings, step, history)
+        return cls(problem, settings, step, history, whole)
+
+    @cached_property
+    def smoothed(self):
+        """The search over the rows and noisy copies of them where there are few; else this one.
+
+        The true cost of few rows alone says little of what a weight is worth to others.
+        """
+        problem = smoothed(self.problem, self.settings.effort.n_copies)
+        if problem is self.problem:
+            return self
+        return Search.of(problem, self.settings, self.history, self)
+
+    def take(self, state, source):
+        """The state here of the tree of another search's state; that one if the two are one."""
+        return state if source is self else self.evaluate(state.pruned)
 
     @cached_property
     def exact_step(self):
@@ -111,7 +130,8 @@ class Search:
 
     def limits(self):
         """Most leaves and depth of a tree; infinite where nothing is known of initial trees."""
-        leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
+        starts = self._starts if self.whole is None else self.whole._starts
+        leaves, depth = np.max(starts or [(np.inf, np.inf)], axis=0)
         settings = self.settings
         return (
             leaves if settings.most_leaves is None else settings.most_leaves,
@@ -121,6 +141,8 @@ class Search:
     @cached_property
     def single_features(self):
         """States of axis-aligned trees, which an oblique one is not to lose to."""
+        if self.whole is not None:
+            return [self.take(state, self.whole) for state in self.whole.single_features]
         return [self.evaluate(tree) for tree in single_feature_trees(self.problem)]
 
     def pilot(self, n_rows, random_state):

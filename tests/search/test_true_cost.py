@@ -102,7 +102,7 @@ def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monk
     monkeypatch.setattr("tao_cluster.search.descent.structure.oblique._PILOT_ROWS", pilot_rows)
     search, state = start_of()
     aim = Priced(price_of_parameters(search.problem, state))
-    effort = Effort(8, 8, np.inf, 1)
+    effort = Effort(8, 8, np.inf, 1, 0)
     found = list(improvements(search, state, 1.0, aim, effort, (), 0))
     scores = [aim.value(other) for other in (state, *found)]
     assert len(scores) > 1

@@ -191,7 +191,7 @@ def along(state, sign, weight, direction):
     far = np.abs(direction) > 1e-2
     step = direction[far]
     rise = trial[LOSS, far] - state[LOSS, far] - step * state[RESIDUAL, far]
-    out[far] = np.maximum(out[far], 2.0 * rise / (step * step))
+    out[far] = np.maximum(out[far], 2.0 * (rise / step) / step)  # its square may overflow
     return out
 
 

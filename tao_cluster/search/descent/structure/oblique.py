@@ -45,9 +45,7 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
     rng, X = check_random_state(random_state), search.problem.X
     n_rounds = effort.n_rounds_over(row_size(X) * min(X.shape[0], _PILOT_ROWS))
     pilot, share = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
-    here, aim_here, limits = state, aim.over(share), search.limits()
-    if pilot is not search:
-        here = pilot.evaluate(state.pruned)
+    here, aim_here, limits = pilot.take(state, search), aim.over(share), search.limits()
 
     def candidates():
         yield from map(pilot.evaluate, rivals)
@@ -61,12 +59,12 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
     for candidate in candidates():
         other = aim_here.reached(pilot, tuned(pilot, candidate, aim_here.price))
         whole = other
-        is_better = other.pruned.n_leaves <= limits[0] and _is_better(aim_here, other, here)
-        if is_better and pilot is not search:
+        wins = other.pruned.n_leaves <= limits[0] and is_better(aim_here, other, here)
+        if wins and pilot is not search:
             whole = aim.reached(search, search.evaluate(other.pruned))
-            is_better = _is_better(aim, whole, state)
-        pilot.record("search", other, lambda_, kept=is_better)
-        if is_better:
+            wins = is_better(aim, whole, state)
+        pilot.record("search", other, lambda_, kept=wins)
+        if wins:
             here, state = other, whole
             yield state
 
@@ -142,7 +140,7 @@ def _savings(tree, rows_of, distances, weight):
     return savings, second
 
 
-def _is_better(aim, state, other):
+def is_better(aim, state, other):
     """Whether a state is worth more and has no fewer clusters."""
     limit = aim.value(other)
     limit -= _LEAST_PROGRESS * abs(limit) if limit < np.inf else 0.0

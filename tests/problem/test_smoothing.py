@@ -1,0 +1,108 @@
+"""Noisy copies of few rows: what they are, and what does not change them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, make_blobs
+
+from tao_cluster.problem.objectives import KMeans, Labels, SphericalKMeans
+from tao_cluster.problem.problem import Problem
+from tao_cluster.problem.smoothing import smoothed
+
+BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
+CENTERS = np.array([BLOBS[:40].mean(axis=0), BLOBS[40:80].mean(axis=0), BLOBS[80:].mean(axis=0)])
+DIGITS = load_digits().data[:300]
+
+
+def problem_of(X=BLOBS, weight=None, space=None, objective=None, centers=CENTERS):
+    weight = np.ones(X.shape[0]) if weight is None else np.asarray(weight, dtype=float)
+    space = X if space is None else space
+    return Problem.beside(np.asarray(centers, float), X, space, weight, objective or KMeans())
+
+
+def sorted_rows(X):
+    return X[np.lexsort(X.T)]
+
+
+def test_copies_are_rows_with_a_part_of_the_difference_of_two_of_their_cluster():
+    problem = problem_of()
+    many = smoothed(problem, 3)
+    assert many.n_rows == 4 * problem.n_rows
+    np.testing.assert_array_equal(many.X[:120], BLOBS)
+    np.testing.assert_array_equal(many.free.labels[:120], problem.free.labels)
+    for row, copy in enumerate(many.X[120:240]):
+        own = BLOBS[problem.free.labels == problem.free.labels[row]]
+        noise = 0.3 * (own[:, None] - own[None])
+        assert np.abs(noise - (copy - BLOBS[row])).sum(axis=2).min() < 1e-9
+    # They are no repeats of each other.
+    assert len(np.unique(many.X.round(9), axis=0)) > 450
+
+
+def test_weight_stays_and_most_of_it_is_that_of_the_rows():
+    weight = np.random.RandomState(0).uniform(0.5, 2, 120)
+    many = smoothed(problem_of(weight=weight), 3)
+    assert many.weight.sum() == pytest.approx(weight.sum())
+    np.testing.assert_allclose(many.weight[:120], 0.7 * weight)
+    np.testing.assert_allclose(many.weight[120:], np.tile(0.1 * weight, 3))
+    assert many.free.inertia == pytest.approx(
+        many.objective.value(many.data, many.free.labels, many.weight, many.free.centers)
+    )
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    weight = np.where(np.arange(120) % 3 == 0, 2, 1)
+    weighted = smoothed(problem_of(weight=weight), 2)
+    repeated = smoothed(problem_of(np.repeat(BLOBS, weight, axis=0)), 2)
+    for a, b in ((weighted, repeated), (repeated, weighted)):
+        gap = np.abs(a.X[:, None] - b.X[None]).sum(axis=2).min(axis=1)
+        assert gap.max() == 0
+    assert weighted.free.inertia == pytest.approx(repeated.free.inertia, rel=1e-12)
+
+
+def test_neither_the_order_of_rows_nor_their_storage_changes_the_copies():
+    order = np.random.RandomState(0).permutation(120)
+    some, other = smoothed(problem_of(), 2), smoothed(problem_of(BLOBS[order]), 2)
+    np.testing.assert_array_equal(sorted_rows(some.X), sorted_rows(other.X))
+    centers = DIGITS[:10]
+    dense = smoothed(problem_of(DIGITS, centers=centers), 2)
+    sparse = smoothed(problem_of(sp.csr_matrix(DIGITS), centers=centers), 2)
+    assert sparse.X.has_canonical_format
+    np.testing.assert_allclose(sparse.X.toarray(), dense.X, atol=1e-12)
+    single = smoothed(problem_of(DIGITS.astype(np.float32), centers=centers), 2)
+    assert single.X.dtype == np.float32
+    np.testing.assert_allclose(single.X, dense.X, atol=1e-5)
+
+
+def test_there_are_no_copies_of_many_rows_or_values(monkeypatch):
+    problem = problem_of()
+    assert smoothed(problem, 0) is problem
+    monkeypatch.setattr("tao_cluster.problem.smoothing._MOST_ROWS", 370)
+    assert smoothed(problem, 9).n_rows == 360
+    monkeypatch.setattr("tao_cluster.problem.smoothing._MOST_VALUES", 2 * BLOBS.size - 1)
+    assert smoothed(problem, 9) is problem
+
+
+def test_an_embedding_has_the_same_mates():
+    space = 2.0 * BLOBS[:, :2]
+    many = smoothed(problem_of(space=space, centers=2 * CENTERS[:, :2]), 2)
+    np.testing.assert_allclose(many.space, 2.0 * many.X[:, :2])
+
+
+def test_copies_have_the_given_labels_of_their_rows():
+    y = np.arange(120.0)[:, None] % 3
+    y[:5] = -1
+    problem = problem_of(space=y, objective=Labels(), centers=[[0], [1], [2]])
+    many = smoothed(problem, 2)
+    np.testing.assert_array_equal(many.data, np.tile(problem.data, 3))
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_copies_mean_nothing_there_are_none():
+    huge = problem_of(BLOBS * 2.0**500, centers=CENTERS * 2.0**500)
+    assert smoothed(huge, 2).n_rows in (120, 360)  # not an error
+    vast = problem_of(np.array([[0.8e154], [-0.8e154], [0.0]]), centers=[[0.0]])
+    assert smoothed(vast, 2) is vast  # squares of copies overflow
+    same = smoothed(problem_of(np.ones((5, 4))), 2)
+    np.testing.assert_array_equal(same.X, 1)
+    ring = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+    assert smoothed(problem_of(ring, objective=SphericalKMeans(), centers=ring), 2).n_rows == 9
