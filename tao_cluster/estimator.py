@@ -155,7 +155,7 @@ class TAOClustering(TreeClustering):
     search : {"fast", "thorough"}, default="fast"
         How long a better structure of the tree is searched for. "fast": a few rounds for the tree
         that `fit` returns, fewer where data are large, none for trees of a path. "thorough": 30 for
-        each, on digits 7 % fewer parameters at the same cost in about ten times the time;
+        each, on digits 7 % fewer parameters at the same cost in about nine times the time;
         axis-aligned trees get three times as many passes.
     max_rows : "auto", int or None, default="auto"
         Where X has more distinct rows, a random sample of so many finds the tree, with the free
@@ -223,10 +223,11 @@ class TAOClustering(TreeClustering):
 
     *The true cost.* After the refits, passes solve each node for the 0/1 loss of its rows, weighted
     by what the wrong side costs, plus a price a parameter: the slope of the curve of cost over
-    size, as the tree tells it (:class:`.solvers.Exact`). Trees of single features take part. A
-    round of `search` grows up to three leaves where rows overpay most, fits all nodes once to rows
-    of noisy weights, refits and tunes; from 20 000 rows on over a sample of 10 000, which all rows
-    check. Limits are met closely by passes at a growing price.
+    size, as the tree tells it (:class:`.solvers.Exact`); below 10 000 rows also that of noisy copies
+    (a smoothed bootstrap), lest new rows pay for it. Trees of single features take part. A round of
+    `search` grows up to three leaves where rows overpay most, fits all nodes once to rows of noisy
+    weights, refits and tunes; from 20 000 rows on over a sample of 10 000, which all rows check.
+    Limits are met closely by passes at a growing price.
 
     *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
     for a better one on a sketch of the rows (at most 5000, more of few columns; 256 columns), for

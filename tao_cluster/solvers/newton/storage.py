@@ -13,6 +13,7 @@ from .rows import column_reach, compress, copy_rows, extract, is_sparse, slots, 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
 _BLOCK_ROWS = 512
+_BLOCK_VALUES = 10**6
 _UNIT_BITS = 960  # units of at most 2 ** this, so that prices over them are finite
 
 
@@ -162,7 +163,9 @@ def _sparse_form(X):
     reach = column_reach(data, X.indices, X.shape[1])
     unit = _powers_of_two(reach)
     single = np.empty(len(data), np.float32)
-    np.divide(data, unit[X.indices], out=single, casting="same_kind")
+    for start in range(0, len(data), _BLOCK_VALUES):  # the units of all would be as large as data
+        part = slice(start, start + _BLOCK_VALUES)
+        np.divide(data[part], unit[X.indices[part]], out=single[part], casting="same_kind")
     # Numba asks of every signed index whether it counts from the end.
     index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
     values = (single, X.indices.astype(index), X.indptr.astype(np.int64))
