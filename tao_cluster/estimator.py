@@ -222,12 +222,12 @@ class TAOClustering(TreeClustering):
     of least objective (4) is kept, which may cost more alone. Refits are compared by cost.
 
     *The true cost.* After the refits, passes solve each node for the 0/1 loss of its rows, weighted
-    by what the wrong side costs, plus a price a parameter: the slope of the curve of cost over
-    size, as the tree tells it (:class:`.solvers.Exact`); below 10 000 rows also that of noisy copies
-    (a smoothed bootstrap), lest new rows pay for it. Trees of single features take part. A round of
-    `search` grows up to three leaves where rows overpay most, fits all nodes once to rows of noisy
-    weights, refits and tunes; from 20 000 rows on over a sample of 10 000, which all rows check.
-    Limits are met closely by passes at a growing price.
+    by what the wrong side costs, plus a price a parameter: the slope of the curve of cost over size
+    (:class:`.solvers.Exact`). Below 10 000 rows that of noisy copies counts, too (a smoothed
+    bootstrap), lest new rows pay for it. Trees of single features take part. A round of `search`
+    grows up to three leaves where rows overpay most, fits nodes once to rows of noisy weights,
+    refits and tunes; from 20 000 rows on over a sample of 10 000, which all rows check. Limits are
+    met closely by passes at a growing price.
 
     *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
     for a better one on a sketch of the rows (at most 5000, more of few columns; 256 columns), for
