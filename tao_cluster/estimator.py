@@ -226,8 +226,7 @@ class TAOClustering(TreeClustering):
     (:class:`.solvers.Exact`). Below 10 000 rows that of noisy copies counts, too (a smoothed
     bootstrap), lest new rows pay for it. Trees of single features take part. A round of `search`
     grows up to three leaves where rows overpay most, fits nodes once to rows of noisy weights,
-    refits and tunes; from 20 000 rows on over a sample of 10 000, which all rows check. Limits are
-    met closely by passes at a growing price.
+    refits and tunes; from 20 000 rows on over 10 000. Limits are met by passes at a growing price.
 
     *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
     for a better one on a sketch of the rows (at most 5000, more of few columns; 256 columns), for
