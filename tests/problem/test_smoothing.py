@@ -1,5 +1,7 @@
 """Noisy copies of few rows: what they are, and what does not change them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -36,6 +38,13 @@ def test_copies_are_rows_with_a_part_of_the_difference_of_two_of_their_cluster()
         assert np.abs(noise - (copy - BLOBS[row])).sum(axis=2).min() < 1e-9
     # They are no repeats of each other.
     assert len(np.unique(many.X.round(9), axis=0)) > 450
+
+
+def test_rows_keep_the_free_labels_that_they_have():
+    problem = problem_of()
+    labels = (problem.free.labels + 1) % 3
+    moved = replace(problem, free=replace(problem.free, labels=labels))
+    np.testing.assert_array_equal(smoothed(moved, 1).free.labels[:120], labels)
 
 
 def test_weight_stays_and_most_of_it_is_that_of_the_rows():
