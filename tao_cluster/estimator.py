@@ -198,7 +198,7 @@ class TAOClustering(TreeClustering):
         "regrow", "exact", "penalty" or "polish"), lambda (of "exact", the price of a parameter),
         mu (inf in the direct form), cost_increase (percent), leaves, non_zeros, mismatch (weight
         of the rows whose assignment is not the tree's), kept (the best of its stage so far),
-        seconds. Where a sample was looked at, lambda and cost_increase are the sample's.
+        seconds. Where a sample or copies were looked at, lambda and cost_increase are theirs.
     n_iter_ : int
         Number of records.
     best_lambda_ : float
@@ -240,7 +240,7 @@ class TAOClustering(TreeClustering):
 
     Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
     values are non-zero), again for the largest node; an array of shape (n, n_clusters) of 8 bytes
-    a value; a copy of at most 5e6 values; two bits a row and node; about 150 bytes a row.
+    a value; copies of at most 2e7 values; two bits a row and node; about 150 bytes a row.
     LIBLINEAR's rows take 16 bytes a non-zero. Of a sample, the first two are the sample's.
 
     References
