@@ -15,7 +15,7 @@ from .core.matrices import FLOATS, canonical
 from .core.routing import kernel_view
 from .core.scaling import Scaling
 from .core.tree.readable import Readable
-from .core.tree.spreads import split_gaps, split_spreads
+from .core.tree.spreads import spreads_and_gaps
 from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
 from .problem.problem import Problem
 from .problem.reference import given_centers, optimal_centers
@@ -118,6 +118,7 @@ class TreeClustering(
         view = kernel_view(rows.X)
         leaves = tree.route(view, n_jobs=n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
+        spreads, gaps = spreads_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
@@ -136,8 +137,8 @@ class TreeClustering(
             "tree_": tree,
             "labels_": space.named(labels_),
             "node_counts_": counts,
-            "split_spreads_": split_spreads(tree, view, leaves, problem.weight, n_jobs),
-            "split_gaps_": split_gaps(tree, view, leaves, problem.weight, n_jobs),
+            "split_spreads_": spreads,
+            "split_gaps_": gaps,
             "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
             "free_labels_": space.named(free_labels.astype(np.int32)),

@@ -36,6 +36,8 @@ def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
     """
     parts = [X] if space is X else [X, space]
     keys = [_keys(part, n_jobs, in_spreads and part is X) for part in parts]
+    if np.all(weight == 1) and any(_all_differ(key) for key in keys):
+        return None, weight, None
     order = np.lexsort(keys[::-1])
     is_new = _is_new(parts, keys, order)
     if is_new.all() and np.all(weight == 1):
@@ -43,6 +45,12 @@ def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
     group = np.empty(len(order), dtype=np.intp)
     group[order] = np.cumsum(is_new) - 1
     return order[is_new], np.bincount(group, weights=weight), group
+
+
+def _all_differ(key):
+    """Whether no two numbers are equal: a plain sort costs a fraction of what `lexsort` does."""
+    ordered = np.sort(key)
+    return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def content_order(X, n_jobs=1):

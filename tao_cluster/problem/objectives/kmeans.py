@@ -11,13 +11,11 @@ from sklearn.utils.extmath import row_norms
 
 from ...core.jit import jit
 from ...core.matrices import row_blocks
-from ...core.threads import map_in_threads, n_threads
+from ...core.threads import fixed_parts, map_in_threads, n_threads
 from .base import Objective, cluster_sums
 
 # Rows are worked on where the fast cache holds them with their products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
-# Sums over rows are made of the sums of so many parts, or of parts of so few rows.
-_MOST_PARTS, _PART_ROWS = 64, 4096
 
 
 @jit
@@ -95,11 +93,11 @@ class _CenteredRows:
         n_rows, n_columns = self.X.shape
         if sp.issparse(self.X):
             return cluster_sums(self.blocks(), labels, weight, (n_clusters, n_columns))
-        step = max(_PART_ROWS, -(-n_rows // _MOST_PARTS))
-        sums = np.zeros((len(range(0, n_rows, step)), n_clusters, n_columns))
+        parts = list(fixed_parts(n_rows))
+        sums = np.zeros((len(parts), n_clusters, n_columns))
 
         def add(i):
-            part = slice(i * step, (i + 1) * step)
+            part = parts[i]
             own = labels[part].astype(np.intp)
             _add_rows(self.X[part], self.origin, own, weight[part], sums[i])
 
