@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.matrices import FLOATS, canonical
 from .core.routing import kernel_view
 from .core.scaling import Scaling
+from .core.threads import one_thread
 from .core.tree.readable import Readable
 from .core.tree.spreads import spreads_and_gaps
 from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
@@ -62,10 +63,11 @@ class TreeClustering(
             fit.
         """
         method = self._method()
-        inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
-        result = method.fit_tree(problem)
-        # Only now, so that a fit that fails leaves an earlier one as it was.
-        self._store(X, inputs, rows, problem, result)
+        with one_thread():  # once for all parts: it looks through the libraries that are loaded
+            inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
+            result = method.fit_tree(problem)
+            # Only now, so that a fit that fails leaves an earlier one as it was.
+            self._store(X, inputs, rows, problem, result)
         return self
 
     def _freeze(self, method, X, y, sample_weight, embedding):

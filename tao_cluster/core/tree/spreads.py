@@ -10,6 +10,10 @@ from ..threads import fixed_parts, map_in_threads, n_threads
 _DIGITS = 9  # kept: the last ones depend on the order of the rows, which must not rank features
 _LEAST_EXPONENT = -1000  # of a scale: its inverse must not overflow
 
+# Squares about the first row are as good as those about the mean where the two lie no farther
+# apart than so many variances, and squares neither overflow nor vanish.
+_MOST_VARIANCES, _LEAST_SQUARE = 1e4, 1e-200
+
 
 def split_spreads(tree, view, leaf_of_row, weight=None, n_jobs=1):
     """The spreads of :func:`spreads_and_gaps` alone."""
@@ -19,7 +23,8 @@ def split_spreads(tree, view, leaf_of_row, weight=None, n_jobs=1):
 def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     """How features vary over the rows of their tests, and how far thresholds may be raised.
 
-    Every row is read twice, each time for all the tests above its leaf.
+    Rows are read once for all the tests above their leaf; again where the first of a node's lies
+    so far from the others that sums about it lose digits.
 
     Parameters
     ----------
@@ -60,13 +65,20 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
 
     sums, squares, most = np.zeros((3, len(parts), tree.n_nonzero))
     above = np.full((len(parts), tree.n_nodes), np.inf)
-    in_parts(_add_values, (tree.split_weights, origin), sums, most, above)
+    in_parts(_add_values, (tree.split_weights, origin), sums, squares, most, above)
     mass = np.repeat(tree.node_counts(leaf_of_row, share), np.diff(tree.split_indptr))
     mass = np.where(mass > 0, mass, 1.0)
-    exponent = np.maximum(np.frexp(most.max(axis=0, initial=0.0))[1], _LEAST_EXPONENT)
-    terms = (origin, sums.sum(axis=0) / mass, np.ldexp(1.0, -exponent))
-    in_parts(_add_squares, terms, squares)
-    spreads = np.ldexp(np.sqrt(squares.sum(axis=0) / mass), exponent)
+    mean, square, size = sums.sum(axis=0) / mass, squares.sum(axis=0) / mass, most.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = square - mean**2
+        is_good = (mean**2 <= _MOST_VARIANCES * variance) & (variance > _LEAST_SQUARE)
+    if np.all(is_good | (size == 0) | np.isnan(origin)):
+        spreads = np.sqrt(np.where(size > 0, variance, 0.0))
+    else:
+        exponent = np.maximum(np.frexp(size)[1], _LEAST_EXPONENT)
+        squares[:] = 0.0
+        in_parts(_add_squares, (origin, mean, np.ldexp(1.0, -exponent)), squares)
+        spreads = np.ldexp(np.sqrt(squares.sum(axis=0) / mass), exponent)
     spreads[np.isnan(origin)] = np.nan
     return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads]), _gaps(tree, above)
 
@@ -125,10 +137,10 @@ def _read_firsts(X, first, indptr, indices, out):
 
 @jit
 def _add_values(X, start, leaf, share, paths, terms, out):
-    """Sums of the values of rows over that of the first, their sizes, least products above."""
+    """Moments of the values of rows over that of the first, their sizes, least products above."""
     parent, left, indptr, indices = paths
     weights, origin = terms
-    sums, most, above = out
+    sums, squares, most, above = out
     for r in range(leaf.shape[0]):
         child = leaf[r]
         node = parent[child] if share[r] > 0 else -1
@@ -136,8 +148,10 @@ def _add_values(X, start, leaf, share, paths, terms, out):
             first, stop = indptr[node], indptr[node + 1]
             for s in range(first, stop):
                 value = _value(X, start + r, indices[s])
-                sums[s] += share[r] * (value - origin[s])
-                most[s] = max(most[s], abs(value - origin[s]))
+                apart = value - origin[s]
+                sums[s] += share[r] * apart
+                squares[s] += share[r] * (apart * apart)
+                most[s] = max(most[s], abs(apart))
                 if stop == first + 1 and left[node] != child:
                     above[node] = min(above[node], weights[s] * value)
             child, node = node, parent[node]

@@ -42,6 +42,26 @@ def _complete(out, squared_norms, squares):
             out[i, c] = max(squared_norms[i] + out[i, c] + squares[c], 0.0)
 
 
+@jit
+def _nearest(products, squared_norms, squares, out):
+    """The first of the least of these distances, which are not kept."""
+    for i in range(products.shape[0]):
+        least, at = np.inf, 0
+        for c in range(products.shape[1]):
+            distance = max(squared_norms[i] + products[i, c] + squares[c], 0.0)
+            if distance < least:
+                least, at = distance, c
+        out[i] = at
+
+
+@jit
+def _subtract_own(block, centers, labels):
+    for i in range(block.shape[0]):
+        own = centers[labels[i]]
+        for j in range(block.shape[1]):
+            block[i, j] -= own[j]
+
+
 @dataclass(frozen=True)
 class _CenteredRows:
     """Rows of X relative to a common origin, made a block at a time.
@@ -104,6 +124,24 @@ class _CenteredRows:
         map_in_threads(add, range(len(sums)), n_threads(self.n_jobs, n_rows))
         return sums.sum(axis=0)
 
+    def multiply(self, centers, use):
+        """Call ``use(part, products, squared norms of the rows, of the centres)`` for each part.
+
+        The products are those of the rows with -2 times the centres, relative to the origin.
+        """
+        moved, parts = centers - self.origin, self.parts
+        doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
+
+        def run(some):
+            for part, block in self.blocks(some):
+                use(part, block @ doubled, self.squared_norms[part], squares)
+
+        # The blocks are the same for any number of threads.
+        n_runs = n_threads(self.n_jobs, len(self.squared_norms))
+        bounds = np.linspace(0, len(parts), n_runs + 1).astype(int)
+        runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
+        map_in_threads(run, runs, self.n_jobs)
+
 
 @dataclass(frozen=True)
 class KMeans(Objective):
@@ -147,19 +185,19 @@ class KMeans(Objective):
 
     def distances(self, data, centers):
         """Squared Euclidean distances, float64 array of shape (n, k)."""
-        moved = centers - data.origin
-        doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
-        out, parts = np.empty((data.X.shape[0], len(centers))), data.parts
+        out = np.empty((data.X.shape[0], len(centers)))
 
-        def fill(run):
-            for part, block in data.blocks(run):
-                out[part] = block @ doubled
-                _complete(out[part], data.squared_norms[part], squares)
+        def complete(part, products, *norms):
+            out[part] = products
+            _complete(out[part], *norms)
 
-        # The blocks are the same for any number of threads.
-        bounds = np.linspace(0, len(parts), n_threads(data.n_jobs, len(out)) + 1).astype(int)
-        runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
-        map_in_threads(fill, runs, data.n_jobs)
+        data.multiply(centers, complete)
+        return out
+
+    def nearest(self, data, centers):
+        """The nearest centre of each row, ties to the lowest: int array of shape (n,)."""
+        out = np.empty(data.X.shape[0], dtype=np.intp)
+        data.multiply(centers, lambda part, *terms: _nearest(*terms, out[part]))
         return out
 
     def update_centers(self, data, labels, weight, centers):
@@ -182,7 +220,8 @@ class KMeans(Objective):
                 squares = data.squared_norms[part] - 2 * products
                 squares += row_norms(moved, squared=True)[own]
             else:
-                squares = row_norms(np.subtract(block, moved[own], out=block), squared=True)
+                _subtract_own(block, moved, own.astype(np.intp, copy=False))
+                squares = row_norms(block, squared=True)
             total += float(weight[part] @ np.maximum(squares, 0.0))
         # Rows on their centres are off by the rounding of the centres.
         scale = float(weight @ data.squared_norms) + weight.sum() * float(data.origin @ data.origin)
