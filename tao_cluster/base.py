@@ -115,10 +115,12 @@ class TreeClustering(
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes, all or none."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
-        if problem.scaling is not None:
-            tree = in_units_of(tree, problem.scaling, problem.X, rows.X, n_jobs)
         view = kernel_view(rows.X)
-        leaves = tree.route(view, n_jobs=n_jobs)
+        if problem.scaling is None:
+            leaves = result.leaves(problem, n_jobs)
+        else:
+            tree = in_units_of(tree, problem.scaling, problem.X, rows.X, n_jobs)
+            leaves = tree.route(view, n_jobs=n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
         spreads, gaps = spreads_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
