@@ -55,11 +55,12 @@ def _nearest(products, squared_norms, squares, out):
 
 
 @jit
-def _subtract_own(block, centers, labels):
-    for i in range(block.shape[0]):
+def _take_centers(X, origin, centers, labels, out):
+    """Rows relative to the centres of their clusters, which are relative to the origin."""
+    for i in range(X.shape[0]):
         own = centers[labels[i]]
-        for j in range(block.shape[1]):
-            block[i, j] -= own[j]
+        for j in range(X.shape[1]):
+            out[i, j] = (X[i, j] - origin[j]) - own[j]
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,7 @@ class _CenteredRows:
             for part in parts:
                 yield part, self.X[part].astype(np.float64)
             return
-        size = max((part.stop - part.start for part in parts), default=0)
-        room = np.empty((size, self.X.shape[1]))
+        room = self._room(parts)
         for part in parts:
             rows = self.X[part]
             block = room[: len(rows)]
@@ -123,6 +123,31 @@ class _CenteredRows:
 
         map_in_threads(add, range(len(sums)), n_threads(self.n_jobs, n_rows))
         return sums.sum(axis=0)
+
+    def squares(self, moved, labels):
+        """Yield (slice, squared distances of rows to the centres of their clusters).
+
+        The centres are relative to the origin.
+        """
+        if sp.issparse(self.X):  # a difference would fill the block
+            norms = row_norms(moved, squared=True)
+            for part, block in self.blocks():
+                own = labels[part]
+                products = (block @ moved.T)[np.arange(len(own)), own]
+                yield part, self.squared_norms[part] - 2 * products + norms[own]
+            return
+        parts = self.parts
+        room = self._room(parts)
+        for part in parts:
+            rows, own = self.X[part], labels[part].astype(np.intp, copy=False)
+            block = room[: len(rows)]
+            _take_centers(rows, self.origin, moved, own, block)
+            yield part, row_norms(block, squared=True)
+
+    def _room(self, parts):
+        """Room for the rows of any of some parts."""
+        size = max((part.stop - part.start for part in parts), default=0)
+        return np.empty((size, self.X.shape[1]))
 
     def multiply(self, centers, use):
         """Call ``use(part, products, squared norms of the rows, of the centres)`` for each part.
@@ -212,16 +237,8 @@ class KMeans(Objective):
 
     def value(self, data, labels, weight, centers):
         """Weighted sum of squared distances of the rows to the centres of their clusters."""
-        moved, total = centers - data.origin, 0.0
-        for part, block in data.blocks():
-            own = labels[part]
-            if sp.issparse(block):  # a difference would fill the block
-                products = (block @ moved.T)[np.arange(len(own)), own]
-                squares = data.squared_norms[part] - 2 * products
-                squares += row_norms(moved, squared=True)[own]
-            else:
-                _subtract_own(block, moved, own.astype(np.intp, copy=False))
-                squares = row_norms(block, squared=True)
+        total = 0.0
+        for part, squares in data.squares(centers - data.origin, labels):
             total += float(weight[part] @ np.maximum(squares, 0.0))
         # Rows on their centres are off by the rounding of the centres.
         scale = float(weight @ data.squared_norms) + weight.sum() * float(data.origin @ data.origin)
