@@ -68,19 +68,26 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     in_parts(_add_values, (tree.split_weights, origin), sums, squares, most, above)
     mass = np.repeat(tree.node_counts(leaf_of_row, share), np.diff(tree.split_indptr))
     mass = np.where(mass > 0, mass, 1.0)
-    mean, square, size = sums.sum(axis=0) / mass, squares.sum(axis=0) / mass, most.max(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = square - mean**2
-        is_good = (mean**2 <= _MOST_VARIANCES * variance) & (variance > _LEAST_SQUARE)
-    if np.all(is_good | (size == 0) | np.isnan(origin)):
-        spreads = np.sqrt(np.where(size > 0, variance, 0.0))
-    else:
+    mean, size = sums.sum(axis=0) / mass, most.max(axis=0)
+    spreads = _about_first(squares.sum(axis=0) / mass, mean, size)
+    if spreads is None:
         exponent = np.maximum(np.frexp(size)[1], _LEAST_EXPONENT)
         squares[:] = 0.0
         in_parts(_add_squares, (origin, mean, np.ldexp(1.0, -exponent)), squares)
         spreads = np.ldexp(np.sqrt(squares.sum(axis=0) / mass), exponent)
     spreads[np.isnan(origin)] = np.nan
     return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads]), _gaps(tree, above)
+
+
+def _about_first(square, mean, size):
+    """Spreads of values over that of the first, from their moments; None if digits are lost."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = square - mean**2
+        is_good = (mean**2 <= _MOST_VARIANCES * variance) & (variance > _LEAST_SQUARE)
+    is_good &= np.isfinite(variance)
+    if not np.all(is_good | (size == 0)):
+        return None
+    return np.sqrt(np.where(size > 0, variance, 0.0))
 
 
 def _gaps(tree, above):
