@@ -2,12 +2,14 @@
 
     python -m benchmarks.greedy
     python -m benchmarks.greedy pix20k_784_10 --repeats 5 --order F
+    python -m benchmarks.greedy blob200k_20_20 --fit --repeats 15
 
 CPU seconds of the build alone, one thread, kernels compiled, best of some repeats that take
 turns. The yardstick of the same run is DecisionTreeClassifier(max_leaf_nodes=k) on the labels
 of the reference, KMeans(k, n_init=1, random_state=0). "limit" is the goal in multiples of it.
 Memory is the most that a fresh process grows by during a build, to be seen beside the sizes of
-X and of the n x k distances.
+X and of the n x k distances. With --fit: what the fit of an estimator, given the fitted reference,
+costs beside the build of the same tree, median of the ratios of builds and fits that take turns.
 """
 
 import argparse
@@ -24,7 +26,16 @@ from sklearn.cluster import KMeans
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from greedy import build_exgreedy, build_exkmc, build_exshallow, build_imm
+from greedy import (
+    IMM,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    build_exgreedy,
+    build_exkmc,
+    build_exshallow,
+    build_imm,
+)
 
 # The generator of the data, make_blobs.py, lies in the folder `tools` beside the data sets.
 TOOLS_DIR = Path(
@@ -59,6 +70,32 @@ def load(name, order, dtype):
     X, k = generator.make(name)
     reference = KMeans(k, n_init=1, random_state=0).fit(X)
     return np.asarray(X, order=order, dtype=dtype), reference.cluster_centers_, reference.labels_
+
+
+# Estimators and what builds their trees, both with their defaults; at most so much more for a fit.
+ESTIMATORS = {
+    "IMM": (IMM, build_imm),
+    "ExKMC": (ExKMC, build_exkmc),
+    "ExGreedy": (ExGreedy, build_exgreedy),
+    "ExShallow": (ExShallow, build_exshallow),
+}
+MOST_OF_FIT = 1.12
+
+
+def report_fits(name, X, centers, repeats):
+    """Print what fits cost over builds."""
+    k = len(centers)
+    print(f"{name} {X.shape} {X.dtype}, k={k}, limit {MOST_OF_FIT}")
+    print("method     build s    fit s  fit / build")
+    with threadpool_limits(limits=1):
+        for method, (estimator, build) in ESTIMATORS.items():
+            model = estimator(k, reference=centers)
+            pair = {"build": lambda build=build: build(X, centers), "fit": lambda m=model: m.fit(X)}
+            best_times(pair, 1)  # compiles
+            runs = [best_times(pair, 1) for _ in range(repeats)]
+            ratio = np.median([run["fit"] / run["build"] for run in runs])
+            build_s, fit_s = (min(run[part] for run in runs) for part in pair)
+            print(f"{method:9s} {build_s:8.3f} {fit_s:8.3f} {ratio:12.3f}", flush=True)
 
 
 def best_times(builds, repeats):
@@ -103,13 +140,18 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--order", choices=["C", "F"], default="C")
     parser.add_argument("--dtype", choices=["float64", "float32"], default="float64")
+    parser.add_argument("--fit", action="store_true", help="fits of estimators beside builds")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         measure(*options.measure)
         return
     for name in options.names:
-        report(name, *load(name, options.order, options.dtype), options.repeats)
+        X, centers, labels = load(name, options.order, options.dtype)
+        if options.fit:
+            report_fits(name, X, centers, options.repeats)
+        else:
+            report(name, X, centers, labels, options.repeats)
 
 
 def report(name, X, centers, labels, repeats):

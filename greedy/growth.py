@@ -123,6 +123,7 @@ def with_midpoints(tree, points):
     Returns
     -------
     Tree; rows and centres take the same paths
+    int32 array of shape (n,), the leaf of each row; -1 at rows of weight 0
     """
     view, positions = kernel_view(points.X), points.positions
     rows_of = {0: (points.rows, np.arange(len(positions)))}
@@ -141,4 +142,7 @@ def with_midpoints(tree, points):
             (tree.children_right[node], values > threshold, places > threshold),
         ):
             rows_of[child] = (rows[rows_below], centers[centers_below])
-    return tree.with_splits(updates)
+    leaf_of_row = np.full(len(points.weight), -1, np.int32)
+    for leaf, (rows, _) in rows_of.items():
+        leaf_of_row[rows] = leaf
+    return tree.with_splits(updates), leaf_of_row

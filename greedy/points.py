@@ -22,6 +22,10 @@ from tao_cluster.problem.objectives import KMedians, cluster_means
 # before it is multiplied by the weight: large weights would multiply the rounding.
 _SMALL_WEIGHT = 1024
 
+# Bits that distances are rounded by, of 53: what is equal but for the rounding of sums, which
+# differs with the order of the features and between dense and sparse rows, is then equal.
+_NOISE_BITS = 16
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -112,6 +116,7 @@ class Points:
             raise ValueError("sample_weight must have at least one positive entry.")
         if distances is None:
             distances = DISTANCES[objective](space, centers)
+            _drop_noise(distances.view(np.int64))
         if not np.isfinite(distances.max()):
             raise ValueError("The distances to the centres overflow; rescale the data.")
         terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
@@ -301,6 +306,17 @@ def _overload_add_row(X, row, centers, out):
 def _fill_distances(X, centers, out):
     for row in range(out.shape[0]):
         _add_row(X, row, centers, out[row])
+        for c in range(out.shape[1]):
+            out[row, c] = max(out[row, c], 0.0)
+
+
+@jit
+def _drop_noise(bits):
+    """Round floats, at least 0, that are given by their bits: these are in the same order."""
+    half, kept = 1 << (_NOISE_BITS - 1), -(1 << _NOISE_BITS)
+    for row in range(bits.shape[0]):
+        for c in range(bits.shape[1]):
+            bits[row, c] = (bits[row, c] + half) & kept
 
 
 def squared_distances(X, centers):
@@ -322,7 +338,7 @@ def squared_distances(X, centers):
     if sp.issparse(X):
         out += np.einsum("kd,kd->k", centers, centers)
     _fill_distances(kernel_view(X), np.ascontiguousarray(centers.T), out)
-    return np.maximum(out, 0.0, out=out)
+    return out
 
 
 def absolute_distances(X, centers):

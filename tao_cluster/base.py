@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.matrices import FLOATS, canonical
 from .core.routing import kernel_view
 from .core.scaling import Scaling
+from .core.threads import one_thread
 from .core.tree.readable import Readable
-from .core.tree.spreads import split_gaps, split_spreads
+from .core.tree.spreads import spreads_and_gaps
 from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
 from .problem.problem import Problem
 from .problem.reference import given_centers, optimal_centers
@@ -62,10 +63,11 @@ class TreeClustering(
             fit.
         """
         method = self._method()
-        inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
-        result = method.fit_tree(problem)
-        # Only now, so that a fit that fails leaves an earlier one as it was.
-        self._store(X, inputs, rows, problem, result)
+        with one_thread():  # once for all parts: it looks through the libraries that are loaded
+            inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
+            result = method.fit_tree(problem)
+            # Only now, so that a fit that fails leaves an earlier one as it was.
+            self._store(X, inputs, rows, problem, result)
         return self
 
     def _freeze(self, method, X, y, sample_weight, embedding):
@@ -113,11 +115,14 @@ class TreeClustering(
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes, all or none."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
-        if problem.scaling is not None:
-            tree = in_units_of(tree, problem.scaling, problem.X, rows.X, n_jobs)
         view = kernel_view(rows.X)
-        leaves = tree.route(view, n_jobs=n_jobs)
+        if problem.scaling is None:
+            leaves = result.leaves(problem, n_jobs)
+        else:
+            tree = in_units_of(tree, problem.scaling, problem.X, rows.X, n_jobs)
+            leaves = tree.route(view, n_jobs=n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
+        spreads, gaps = spreads_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
@@ -136,8 +141,8 @@ class TreeClustering(
             "tree_": tree,
             "labels_": space.named(labels_),
             "node_counts_": counts,
-            "split_spreads_": split_spreads(tree, view, leaves, problem.weight, n_jobs),
-            "split_gaps_": split_gaps(tree, view, leaves, problem.weight, n_jobs),
+            "split_spreads_": spreads,
+            "split_gaps_": gaps,
             "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
             "free_labels_": space.named(free_labels.astype(np.int32)),

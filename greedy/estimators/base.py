@@ -14,7 +14,7 @@ from tao_cluster.problem.objectives import KMeans, KMedians
 from tao_cluster.problem.problem import Result
 
 from ..growth import history
-from ..methods.start import GreedyStart, finish
+from ..methods.start import GreedyStart, finish_and_route
 from ..points import Points
 
 # The objectives by name: those of points.DISTANCES.
@@ -149,6 +149,6 @@ class GreedyMethod:
 
     def result(self, growth, points):
         """The tree of a growth and what is told of its cuts."""
-        tree = finish(growth, points, self.midpoints, self.sees_centers)
+        tree, leaves = finish_and_route(growth, points, self.midpoints, self.sees_centers)
         cuts = history(growth)
-        return Result(tree, {"history_": cuts, "n_iter_": len(cuts)})
+        return Result(tree, {"history_": cuts, "n_iter_": len(cuts)}, leaves)

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import cost_increase
@@ -128,15 +127,16 @@ class _ExKMCMethod(GreedyMethod):
         points = self.points(problem)
         growth, n_base = expand_base(points, self.max_leaves, self.base)
         found = self.result(growth, points)
+        leaves = found.leaves(problem, points.n_jobs)
         further = {
-            "trace_": trace(problem, points, growth, found.tree, n_base),
+            "trace_": trace(problem, points, growth, found.tree, leaves, n_base),
             "_growth": growth,
             "_max_leaves": leaf_budget(self.max_leaves, len(points.positions)),
         }
-        return Result(found.tree, found.attributes | further)
+        return Result(found.tree, found.attributes | further, leaves)
 
 
-def trace(problem, points, growth, tree, n_base):
+def trace(problem, points, growth, tree, leaf_of_row, n_base):
     """Surrogate and true cost of the trees of a growth, from the base on.
 
     Every tree's clusters are unions of the leaves of the last one, so that one pass over the
@@ -148,6 +148,7 @@ def trace(problem, points, growth, tree, n_base):
     points : Points
     growth : Growth
     tree : Tree, the last one
+    leaf_of_row : int array of shape (n,), its leaves
     n_base : int, leaves of the first one
 
     Returns
@@ -156,9 +157,8 @@ def trace(problem, points, growth, tree, n_base):
         leaves, surrogate (cost with the reference centres), cost (with optimal centres) and
         cost_increase (percent over the free clustering).
     """
-    leaf_of_row = np.searchsorted(
-        tree.leaves, tree.route(kernel_view(problem.X), n_jobs=points.n_jobs)
-    )
+    place = np.cumsum(tree.children_left < 0) - 1  # of a leaf among the leaves
+    leaf_of_row = place[leaf_of_row]
     n_rows, n_last = len(leaf_of_row), tree.n_leaves
     member = sp.csr_matrix((problem.weight, (leaf_of_row, np.arange(n_rows))), (n_last, n_rows))
     mass, surrogate = np.asarray(member.sum(axis=1)).ravel(), member @ points.distances

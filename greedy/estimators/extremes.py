@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from tao_cluster.core.routing import kernel_view
 from tao_cluster.problem.objectives import KCenter, Spacing, SpannedRows
 from tao_cluster.problem.problem import Result
 
@@ -181,7 +180,7 @@ class _SpacingMethod(GreedyMethod):
         points = self.points(problem)
         found = self.result(part_spanned(points, problem.data), points)
         tree = found.tree
-        leaves = tree.route(kernel_view(problem.X), n_jobs=points.n_jobs)
+        leaves = found.leaves(problem, points.n_jobs)
 
         def spacing(labels):
             squared = problem.objective.squared_spacing(problem.data, labels, problem.weight)
@@ -191,4 +190,4 @@ class _SpacingMethod(GreedyMethod):
             "spacing_": spacing(tree.leaf_label[leaves]),
             "free_spacing_": spacing(problem.free.labels),
         }
-        return Result(tree, found.attributes | spacings)
+        return Result(tree, found.attributes | spacings, leaves)

@@ -13,14 +13,24 @@ SHARED = {"midpoints": ["boolean"], "n_jobs": [None, Integral]}
 
 
 def finish(growth, points, midpoints, sees_centers=True):
+    """The tree of :func:`finish_and_route` alone."""
+    return finish_and_route(growth, points, midpoints, sees_centers)[0]
+
+
+def finish_and_route(growth, points, midpoints, sees_centers=True):
     """Tree of a growth, with its thresholds or with midpoints instead of them.
 
     These are between values of rows alone where the cuts do not see the reference centres.
+
+    Returns
+    -------
+    Tree
+    int32 array of shape (n,), the leaf of each row where midpoints had to find it, else None
     """
     tree = growth.to_tree(points.n_features)
     if not sees_centers:
         points = replace(points, positions=points.positions[:0])
-    return with_midpoints(tree, points) if midpoints else tree
+    return with_midpoints(tree, points) if midpoints else (tree, None)
 
 
 @dataclass(frozen=True)

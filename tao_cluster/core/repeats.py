@@ -9,11 +9,13 @@ rows are put into one order.
 import numpy as np
 import scipy.sparse as sp
 
+from .jit import jit
 from .matrices import ranges
 from .routing import kernel_view, project
 
 _BLOCK_ROWS = 1024
 _LARGEST_WHOLE = 2**53
+_MIXER = 0x9E3779B97F4A7C15  # 2 ** 64 over the golden ratio: spreads bits over a table (Knuth)
 
 
 def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
@@ -36,6 +38,8 @@ def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
     """
     parts = [X] if space is X else [X, space]
     keys = [_keys(part, n_jobs, in_spreads and part is X) for part in parts]
+    if np.all(weight == 1) and any(_all_differ(key) for key in keys):
+        return None, weight, None
     order = np.lexsort(keys[::-1])
     is_new = _is_new(parts, keys, order)
     if is_new.all() and np.all(weight == 1):
@@ -43,6 +47,25 @@ def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
     group = np.empty(len(order), dtype=np.intp)
     group[order] = np.cumsum(is_new) - 1
     return order[is_new], np.bincount(group, weights=weight), group
+
+
+def _all_differ(key):
+    """Whether no two numbers are equal: a table of what was seen costs less than an order."""
+    n_bits = max(1, int(2 * len(key)).bit_length())
+    return _are_new((key + 0.0).view(np.uint64), np.zeros(1 << n_bits, np.uint32), 64 - n_bits)
+
+
+@jit
+def _are_new(bits, seen, shift):
+    """Whether no number is there twice; `seen` has room for twice as many."""
+    for i in range(bits.shape[0]):
+        at = np.int64((bits[i] * np.uint64(_MIXER)) >> np.uint64(shift))
+        while seen[at]:
+            if bits[seen[at] - 1] == bits[i]:
+                return False
+            at = (at + 1) & (seen.shape[0] - 1)
+        seen[at] = i + 1
+    return True
 
 
 def content_order(X, n_jobs=1):

@@ -203,13 +203,6 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, si
             n_waiting = _add(waiting, n_waiting, left[i], begin, middle)
 
 
-@jit
-def _gather(X, rows, indices, ones, out):
-    for r in range(rows.shape[0]):
-        for s in range(indices.shape[0]):
-            out[r, s] = _row_dot(X, rows[r], indices, ones, s, s + 1)
-
-
 def kernel_view(X):
     """X as the kernels read it, without a copy of well-formed input.
 
@@ -295,21 +288,3 @@ def project(view, rows, indices, weights, n_jobs=1):
         _project(view, rows, indices, weights, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)
-
-
-def gather(view, rows, indices):
-    """Values of some features of some rows.
-
-    Parameters
-    ----------
-    view : result of :func:`kernel_view`
-    rows : int64 ndarray of shape (m,)
-    indices : int32 ndarray of shape (s,)
-
-    Returns
-    -------
-    float64 ndarray of shape (m, s)
-    """
-    out = np.empty((len(rows), len(indices)))
-    _gather(view, rows, indices, np.ones(len(indices)), out)
-    return out

@@ -9,6 +9,9 @@ from threadpoolctl import threadpool_limits
 # Below this many rows a second thread costs more than it saves.
 _MIN_ROWS_PER_THREAD = 4096
 
+# Sums over rows are made of the sums of so many parts, or of parts of so few rows.
+_MOST_PARTS, _PART_ROWS = 64, 4096
+
 _lock = threading.Lock()
 _entered = 0
 _limits = None
@@ -40,6 +43,13 @@ def one_thread():
 def n_threads(n_jobs, n_rows):
     """Threads for work on some rows, at least 1: few rows are not worth another."""
     return max(1, min(n_jobs, n_rows // _MIN_ROWS_PER_THREAD))
+
+
+def fixed_parts(n_rows):
+    """Slices of rows, the same for any number of threads: so are the sums of their sums."""
+    step = max(_PART_ROWS, -(-n_rows // _MOST_PARTS))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def map_in_threads(function, items, most):

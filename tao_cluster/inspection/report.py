@@ -7,7 +7,7 @@ import numpy as np
 from ..core.matrices import check_rows
 from ..core.routing import kernel_view
 from ..core.tree import tree_of
-from ..core.tree.spreads import split_gaps, split_spreads
+from ..core.tree.spreads import spreads_and_gaps
 from .columns import numbers_of, shown
 from .tolerances import tolerances
 
@@ -213,7 +213,7 @@ def _of_rows(model, tree, X, sample_weight):
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
     rows = tree, kernel_view(check_rows(numbers_of(model, X))), leaves, weight
-    return tree.node_counts(leaves, weight), split_spreads(*rows), split_gaps(*rows)
+    return tree.node_counts(leaves, weight), *spreads_and_gaps(*rows)
 
 
 def _node(tree, i, counts, labels):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.matrices import row_blocks, rows_of
+from ..core.routing import kernel_view
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
 from .reference import (
@@ -159,10 +160,18 @@ class Result:
     ----------
     tree : Tree
     attributes : dict, further fitted attributes of the estimator by name
+    leaf_of_row : int32 array of shape (n,), the leaf that each row reaches, where that is known
     """
 
     tree: Tree
     attributes: dict[str, Any]
+    leaf_of_row: np.ndarray | None = None
+
+    def leaves(self, problem, n_jobs):
+        """The leaf that each row of the problem reaches: int32 array of shape (n,)."""
+        if self.leaf_of_row is not None:
+            return self.leaf_of_row
+        return self.tree.route(kernel_view(problem.X), n_jobs=n_jobs)
 
 
 def mismatch_prices(distances):

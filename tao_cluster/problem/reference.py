@@ -160,7 +160,9 @@ def cost_increase(cost, free_cost):
 def nearest_center(objective, data, centers):
     """Cluster of the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
     with one_thread():
-        return objective.distances(data, centers).argmin(axis=1)
+        if objective.nearest is None:
+            return objective.distances(data, centers).argmin(axis=1)
+        return objective.nearest(data, centers)
 
 
 def free_labels(objective, data, weight, centers):

@@ -72,3 +72,15 @@ def test_as_repeats_of_whole_numbers_and_others():
     np.testing.assert_array_equal(repeats, [2, 3])
     assert unit == 2
     assert as_repeats(np.array([1.0, 1.5])) is None
+
+
+def test_repeats_are_found_among_numbers_of_any_kind(rng):
+    for n in (1, 2, 5, 300):
+        for most in (n, n * n, 10**9):
+            X = rng.integers(0, most, (n, 1)) * 2.0**40
+            has_repeats = len(np.unique(X)) < n
+            assert (distinct_rows(X, X, np.ones(n))[0] is not None) == has_repeats
+    X = np.array([[0.0], [1.0], [-0.0]])
+    rows, weight, _ = distinct_rows(X, X, np.ones(3))
+    assert sorted(X[rows, 0]) == [0, 1]
+    assert sorted(weight) == [1, 2]

@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -304,7 +304,17 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
         assert tree.leaf_label[node] == label
 
 
+def tied_problem():
+    """Cuts of two columns that cost the same, but for the rounding of distances."""
+    left = "1111011011001111100100001011"
+    right = "0011001010110110000011010111"
+    X = np.array([list(left), list(right)], float).T
+    centers = np.array([[5, 3], [4, 5], [6, 3], [2, 3]]) / 7
+    return X, centers, np.full(len(X), 2)
+
+
 @settings(**SMALL)
+@example(tied_problem())
 @given(problems(max_rows=30))
 def test_sparse_rows_and_threads_give_the_same_tree(problem):
     X, centers, weight = problem

@@ -9,9 +9,9 @@ from conftest import random_tree
 from sklearn.datasets import load_iris
 
 from greedy import IMM
-from tao_cluster import TAOClustering
+from tao_cluster import TAOClustering, Tree
 from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.tree.spreads import split_spreads
+from tao_cluster.core.tree.spreads import split_spreads, spreads_and_gaps
 from tao_cluster.inspection.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.inspection.page import to_html
 from tao_cluster.inspection.report import cluster_names, report
@@ -163,3 +163,25 @@ def test_the_page_explains_only_what_it_shows():
     axis, oblique = IMM(3, random_state=0).fit(X), TAOClustering(3, lambda_=0.3, random_state=0)
     assert "red weights" not in axis.to_html()
     assert "red weights" in oblique.fit(X).to_html()
+
+
+@pytest.mark.parametrize("first", [0.0, 1e6])
+@pytest.mark.parametrize("scale", [1.0, 1e-170, 1e150])
+def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
+    X = scale * rng.normal(size=(9000, 2))
+    X[0] = first * scale
+    children = ([1, -1, -1], [2, -1, -1])
+    tree = Tree.from_splits(*children, [([0], [-2.0]), None, None], [0, 0, 0], [-1, 0, 1], 2)
+    weight = rng.integers(1, 4, 9000).astype(float)
+    weight[0] = 1e-30  # counts for nothing
+    leaves, values = tree.apply(X), X[1:, 0] / scale
+    spreads, gaps = spreads_and_gaps(tree, X, leaves, weight)
+    mean = np.average(values, weights=weight[1:])
+    expected = np.sqrt(np.average((values - mean) ** 2, weights=weight[1:])) * scale
+    np.testing.assert_allclose(spreads, expected, rtol=1e-8)
+    np.testing.assert_allclose(gaps, [-X[X[:, 0] < 0, 0].max(), np.nan, np.nan])
+    for view in (kernel_view(sp.csr_matrix(X)), np.asfortranarray(X)):
+        for n_jobs in (1, 2):
+            again = spreads_and_gaps(tree, view, leaves, weight, n_jobs)
+            np.testing.assert_array_equal(again[0], spreads)
+            np.testing.assert_array_equal(again[1], gaps)

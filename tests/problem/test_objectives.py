@@ -348,3 +348,13 @@ def test_kmeans_is_the_same_in_any_number_of_threads(rng, form):
             objective.update_centers(threaded, labels, weight, centers),
             objective.update_centers(data, labels, weight, centers),
         )
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sp.csr_matrix])
+def test_the_nearest_of_k_means_is_the_first_of_its_least_distances(rng, form):
+    X = rng.integers(0, 3, (9000, 4)).astype(float)
+    objective, centers = KMeans(), X[:7]
+    for n_jobs in (1, 2):
+        data = objective.in_threads(objective.prepare(form(X)), n_jobs)
+        expected = objective.distances(data, centers).argmin(axis=1)
+        np.testing.assert_array_equal(objective.nearest(data, centers), expected)

@@ -19,7 +19,8 @@ class Objective(Protocol):
     the objective does without. `free_labels`: a method (data, n_clusters, weight) -> int array
     with the clusters of the free clustering, where these do not follow from centres.
     `in_threads`: a method (data, n_jobs) -> data, what is prepared for work in as many threads, by
-    which no result changes.
+    which no result changes. `nearest`: a method (data, centers) -> int array with the first of the
+    least distances of each row, where that costs less than to have them all.
     """
 
     centers_are_means: bool = False
@@ -28,6 +29,7 @@ class Objective(Protocol):
     is_sum: bool = True
     free_labels: Any = None
     in_threads: Any = None
+    nearest: Any = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

@@ -11,13 +11,11 @@ from sklearn.utils.extmath import row_norms
 
 from ...core.jit import jit
 from ...core.matrices import row_blocks
-from ...core.threads import map_in_threads, n_threads
+from ...core.threads import fixed_parts, map_in_threads, n_threads
 from .base import Objective, cluster_sums
 
 # Rows are worked on where the fast cache holds them with their products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
-# Sums over rows are made of the sums of so many parts, or of parts of so few rows.
-_MOST_PARTS, _PART_ROWS = 64, 4096
 
 
 @jit
@@ -42,6 +40,27 @@ def _complete(out, squared_norms, squares):
     for i in range(out.shape[0]):
         for c in range(out.shape[1]):
             out[i, c] = max(squared_norms[i] + out[i, c] + squares[c], 0.0)
+
+
+@jit
+def _nearest(products, squared_norms, squares, out):
+    """The first of the least of these distances, which are not kept."""
+    for i in range(products.shape[0]):
+        least, at = np.inf, 0
+        for c in range(products.shape[1]):
+            distance = max(squared_norms[i] + products[i, c] + squares[c], 0.0)
+            if distance < least:
+                least, at = distance, c
+        out[i] = at
+
+
+@jit
+def _take_centers(X, origin, centers, labels, out):
+    """Rows relative to the centres of their clusters, which are relative to the origin."""
+    for i in range(X.shape[0]):
+        own = centers[labels[i]]
+        for j in range(X.shape[1]):
+            out[i, j] = (X[i, j] - origin[j]) - own[j]
 
 
 @dataclass(frozen=True)
@@ -82,8 +101,7 @@ class _CenteredRows:
             for part in parts:
                 yield part, self.X[part].astype(np.float64)
             return
-        size = max((part.stop - part.start for part in parts), default=0)
-        room = np.empty((size, self.X.shape[1]))
+        room = self._room(parts)
         for part in parts:
             rows = self.X[part]
             block = room[: len(rows)]
@@ -95,16 +113,59 @@ class _CenteredRows:
         n_rows, n_columns = self.X.shape
         if sp.issparse(self.X):
             return cluster_sums(self.blocks(), labels, weight, (n_clusters, n_columns))
-        step = max(_PART_ROWS, -(-n_rows // _MOST_PARTS))
-        sums = np.zeros((len(range(0, n_rows, step)), n_clusters, n_columns))
+        parts = list(fixed_parts(n_rows))
+        sums = np.zeros((len(parts), n_clusters, n_columns))
 
         def add(i):
-            part = slice(i * step, (i + 1) * step)
+            part = parts[i]
             own = labels[part].astype(np.intp)
             _add_rows(self.X[part], self.origin, own, weight[part], sums[i])
 
         map_in_threads(add, range(len(sums)), n_threads(self.n_jobs, n_rows))
         return sums.sum(axis=0)
+
+    def squares(self, moved, labels):
+        """Yield (slice, squared distances of rows to the centres of their clusters).
+
+        The centres are relative to the origin.
+        """
+        if sp.issparse(self.X):  # a difference would fill the block
+            norms = row_norms(moved, squared=True)
+            for part, block in self.blocks():
+                own = labels[part]
+                products = (block @ moved.T)[np.arange(len(own)), own]
+                yield part, self.squared_norms[part] - 2 * products + norms[own]
+            return
+        parts = self.parts
+        room = self._room(parts)
+        for part in parts:
+            rows, own = self.X[part], labels[part].astype(np.intp, copy=False)
+            block = room[: len(rows)]
+            _take_centers(rows, self.origin, moved, own, block)
+            yield part, row_norms(block, squared=True)
+
+    def _room(self, parts):
+        """Room for the rows of any of some parts."""
+        size = max((part.stop - part.start for part in parts), default=0)
+        return np.empty((size, self.X.shape[1]))
+
+    def multiply(self, centers, use):
+        """Call ``use(part, products, squared norms of the rows, of the centres)`` for each part.
+
+        The products are those of the rows with -2 times the centres, relative to the origin.
+        """
+        moved, parts = centers - self.origin, self.parts
+        doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
+
+        def run(some):
+            for part, block in self.blocks(some):
+                use(part, block @ doubled, self.squared_norms[part], squares)
+
+        # The blocks are the same for any number of threads.
+        n_runs = n_threads(self.n_jobs, len(self.squared_norms))
+        bounds = np.linspace(0, len(parts), n_runs + 1).astype(int)
+        runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
+        map_in_threads(run, runs, self.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -149,19 +210,19 @@ class KMeans(Objective):
 
     def distances(self, data, centers):
         """Squared Euclidean distances, float64 array of shape (n, k)."""
-        moved = centers - data.origin
-        doubled, squares = -2.0 * moved.T, row_norms(moved, squared=True)
-        out, parts = np.empty((data.X.shape[0], len(centers))), data.parts
+        out = np.empty((data.X.shape[0], len(centers)))
 
-        def fill(run):
-            for part, block in data.blocks(run):
-                out[part] = block @ doubled
-                _complete(out[part], data.squared_norms[part], squares)
+        def complete(part, products, *norms):
+            out[part] = products
+            _complete(out[part], *norms)
 
-        # The blocks are the same for any number of threads.
-        bounds = np.linspace(0, len(parts), n_threads(data.n_jobs, len(out)) + 1).astype(int)
-        runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
-        map_in_threads(fill, runs, data.n_jobs)
+        data.multiply(centers, complete)
+        return out
+
+    def nearest(self, data, centers):
+        """The nearest centre of each row, ties to the lowest: int array of shape (n,)."""
+        out = np.empty(data.X.shape[0], dtype=np.intp)
+        data.multiply(centers, lambda part, *terms: _nearest(*terms, out[part]))
         return out
 
     def update_centers(self, data, labels, weight, centers):
@@ -176,15 +237,8 @@ class KMeans(Objective):
 
     def value(self, data, labels, weight, centers):
         """Weighted sum of squared distances of the rows to the centres of their clusters."""
-        moved, total = centers - data.origin, 0.0
-        for part, block in data.blocks():
-            own = labels[part]
-            if sp.issparse(block):  # a difference would fill the block
-                products = (block @ moved.T)[np.arange(len(own)), own]
-                squares = data.squared_norms[part] - 2 * products
-                squares += row_norms(moved, squared=True)[own]
-            else:
-                squares = row_norms(np.subtract(block, moved[own], out=block), squared=True)
+        total = 0.0
+        for part, squares in data.squares(centers - data.origin, labels):
             total += float(weight[part] @ np.maximum(squares, 0.0))
         # Rows on their centres are off by the rounding of the centres.
         scale = float(weight @ data.squared_norms) + weight.sum() * float(data.origin @ data.origin)

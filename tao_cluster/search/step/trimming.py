@@ -8,7 +8,7 @@ from ...core.routing import project
 from ...core.tree.conditions import Bound
 from ...core.tree.reduced_sets import ReducedSets
 from ...core.tree.split import halfway
-from ...core.tree.spreads import deviations
+from ...core.tree.spreads import split_spreads
 
 
 def trim(tree, view, share, n_jobs=1):
@@ -32,18 +32,21 @@ def trim(tree, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    rows_of = ReducedSets(tree, tree.route(view, n_jobs=n_jobs))
+    leaf_of_row = tree.route(view, n_jobs=n_jobs)
+    spreads = split_spreads(tree, view, leaf_of_row, n_jobs=n_jobs)
+    effects, rows_of = np.abs(tree.split_weights) * spreads, ReducedSets(tree, leaf_of_row)
     updates = {}
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split, threshold = tree.split(node), tree.threshold[node]
-        kept = _needed(view, rows_of[node], split, threshold, share, n_jobs)
+        own = effects[tree.split_indptr[node] : tree.split_indptr[node + 1]]
+        kept = _needed(view, rows_of[node], split, threshold, own, share, n_jobs)
         if not kept.all():
             updates[node] = ((split[0][kept], split[1][kept]), threshold)
     return tree.with_splits(updates)
 
 
-def _needed(view, rows, split, threshold, share, n_jobs):
-    """Mask of the weights of a node to keep."""
+def _needed(view, rows, split, threshold, spread, share, n_jobs):
+    """Mask of the weights of a node to keep, whose terms have such spreads."""
     indices, weights = split
     everything = np.ones(len(indices), dtype=bool)
     if len(indices) == 0:
@@ -52,7 +55,6 @@ def _needed(view, rows, split, threshold, share, n_jobs):
     def goes_left(kept):
         return project(view, rows, indices[kept], weights[kept], n_jobs) <= threshold
 
-    spread = np.abs(weights) * deviations(view, rows, indices, np.ones(len(rows)), n_jobs)
     sides = goes_left(everything)
     ascending = np.argsort(spread, kind="stable")
     least, most = 0, int(np.count_nonzero(spread < share * spread.max()))
