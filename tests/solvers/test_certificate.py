@@ -155,7 +155,7 @@ def test_units_do_not_matter_where_the_price_follows_them(rng):
     np.testing.assert_allclose(scaled.weights * scale[scaled.indices], plain.weights, rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:The tree has lost")  # lambda is that of pixels
+@pytest.mark.filterwarnings("ignore:lambda_=1 is small")  # it is that of pixels
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_fit_with_a_column_of_time(digits, rng, unit):
     X = digits[:500] * 16
@@ -163,6 +163,7 @@ def test_a_fit_with_a_column_of_time(digits, rng, unit):
     options = {"depth": 4, "lambda_": 1.0, "random_state": 0}
     model = TAOClustering(10, **options).fit(np.column_stack([X, time]), embedding=X)
     assert model.cost_increase_ < 30
+    assert model.tree_.n_clusters == 10
 
 
 # ---------------------------------------------------------------- an honest status
