@@ -36,7 +36,7 @@ def describe(model):
     """One line of a fitted model."""
     tree = model.tree_
     return (
-        f"{model.lambda_:9.4g} {model.cost_increase_:7.2f} {tree.n_nonzero:10d} "
+        f"{model.best_lambda_:9.4g} {model.cost_increase_:7.2f} {tree.n_nonzero:10d} "
         f"{tree.n_parameters:11d} {tree.n_leaves:7d} {model.history_[-1]['seconds']:9.1f}"
     )
 
