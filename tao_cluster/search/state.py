@@ -130,8 +130,9 @@ class Search:
 
     def limits(self):
         """Most leaves and depth of a tree; infinite where nothing is known of initial trees."""
-        starts = self._starts if self.whole is None else self.whole._starts
-        leaves, depth = np.max(starts or [(np.inf, np.inf)], axis=0)
+        if self.whole is not None:
+            return self.whole.limits()
+        leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
         settings = self.settings
         return (
             leaves if settings.most_leaves is None else settings.most_leaves,

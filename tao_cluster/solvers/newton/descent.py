@@ -86,11 +86,9 @@ class Descent:
         self._X, self._rows = storage.gather(rows)
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
-        # Weight of the rows of each side.
+        # Weight of the rows of each side; a difference could round to less than 0.
         self._right = float(self._weight[goes_right].sum())
-        self._left = float(
-            self._weight[~goes_right].sum()
-        )  # a difference could round to less than 0
+        self._left = float(self._weight[~goes_right].sum())
         self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
