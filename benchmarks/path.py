@@ -1,6 +1,6 @@
 """A path along lambda against the reference clustering: cost, size, time, memory.
 
-    python -m benchmarks.path mnist --depth 5 --n-jobs 2
+    python -m benchmarks.path mnist --lambdas 11 27 68 168 416 1030 2554 6331 --n-jobs 2 --single
     python -m benchmarks.path letter --depth 7 --n-init 10 --lambdas 10 30 100 300
 
 The reference is KMeans(k, n_init=10, random_state=0) with as many threads. Memory is the peak of

@@ -17,6 +17,10 @@ from .base import Objective, cluster_sums
 # Rows are worked on where the fast cache holds them with their products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 
+# Rows are about zero where their mean has at most so much of their squares: products with centres
+# then lose a digit of distances.
+_ABOUT_ZERO = 0.9
+
 
 @jit
 def _add_rows(X, origin, labels, weight, sums):
@@ -67,8 +71,8 @@ def _take_centers(X, origin, centers, labels, out):
 class _CenteredRows:
     """Rows of X relative to a common origin, made a block at a time.
 
-    Dense data are shifted by their mean, which keeps the digits of distances when the data
-    lie far from the origin; sparse data stay where they are, since a shift would fill them.
+    Dense data far from zero are shifted by their mean, which keeps the digits of distances; sparse
+    data stay where they are, since a shift would fill them, and so do data about zero.
     """
 
     X: Any
@@ -80,12 +84,19 @@ class _CenteredRows:
     def of(cls, X):
         n_rows, n_columns = X.shape
         rows = cls(X, np.zeros(n_columns), np.empty(n_rows))
+        rows._measure()
         if not sp.issparse(X):
             one = np.zeros(n_rows, dtype=np.int8)
-            rows.origin[:] = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
-        for part, block in rows.blocks():
-            rows.squared_norms[part] = row_norms(block, squared=True)
+            mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
+            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # or they overflow
+                rows.origin[:] = mean
+                rows._measure()
         return rows
+
+    def _measure(self):
+        """Fill in the squared norms."""
+        for part, block in self.blocks():
+            self.squared_norms[part] = row_norms(block, squared=True)
 
     @property
     def parts(self):
@@ -100,6 +111,9 @@ class _CenteredRows:
         if sp.issparse(self.X):
             for part in parts:
                 yield part, self.X[part].astype(np.float64)
+            return
+        if self.X.dtype == np.float64 and self.X.flags.c_contiguous and not self.origin.any():
+            yield from ((part, self.X[part]) for part in parts)
             return
         room = self._room(parts)
         for part in parts:

@@ -170,7 +170,7 @@ class TreeStep:
         self._settled[node] = (asked, new)
         if new.same_as(old):
             return None
-        if is_judged and self._cost(problem, new) >= self._cost(problem, old):
+        if is_judged and self._cost(node, problem, new) >= self._cost(node, problem, old):
             self._settled[node] = (asked, old)
             return None
         return new
@@ -180,15 +180,20 @@ class TreeStep:
 
         Their weight is the loss of the wrong child minus that of the right one.
         """
-        gain = loss(rows, self.decisions.leaves_of(tree, rows, tree.children_left[node]))
-        gain -= loss(rows, self.decisions.leaves_of(tree, rows, tree.children_right[node]))
+        n_jobs, left, right = self._helpers(node), tree.children_left, tree.children_right
+        gain = loss(rows, self.decisions.leaves_of(tree, rows, left[node], n_jobs))
+        gain -= loss(rows, self.decisions.leaves_of(tree, rows, right[node], n_jobs))
         care = gain != 0
         rows, gain = rows[care], gain[care]
         freed = None
         if self.prices_parameters:
-            below, left, right = tree.subtree_parameters, tree.children_left, tree.children_right
+            below = tree.subtree_parameters
             freed = (int(below[left[node]]), int(below[right[node]]))
         return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
+
+    def _helpers(self, node):
+        """Threads for the rows of a node: those of other nodes are busy, but for the root's."""
+        return self.n_jobs if node == 0 else 1
 
     def _is_settled(self, node, asked, split):
         tried, kept = self._settled.get(node, (None, None))
@@ -204,8 +209,9 @@ class TreeStep:
             self.unsolved[node] = status
         return split
 
-    def _cost(self, problem, split):
-        values = project(self.view, problem.rows, split.indices, split.weights)
+    def _cost(self, node, problem, split):
+        terms = (split.indices, split.weights, self._helpers(node))
+        values = project(self.view, problem.rows, *terms)
         loss = problem.loss(values <= split.threshold)
         return loss + problem.price(split)
 
