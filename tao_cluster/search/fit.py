@@ -144,8 +144,8 @@ class _Rows:
 
     @property
     def is_rough(self):
-        """Whether trees are chosen from unpolished: a knee is no limit that is to be met."""
-        return self.whole is not self.search and not self.search.settings.goal.is_limit
+        """Whether trees are chosen from before the last passes: a knee is no limit to be met."""
+        return not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
         """The tree of a state, as the rows that find it have it, and its cost for all rows."""
@@ -170,7 +170,7 @@ def _fit_goal(rows, random_state):
 
     def measure(point):
         if rows.is_rough:
-            return rows.roughly_priced(point.result)
+            return rows.roughly_priced(point.refitted)
         return rows.priced(point.result, point.lambda_ / rows.share)
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
@@ -199,11 +199,18 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     nearest = min(larger, key=lambda other: other.n_parameters, default=None)
     rivals = [nearest] if goal.is_limit and nearest is not None else []
     before = rows.search.evaluate(tree)
+    if rows.is_rough:
+        before = _tuned(rows.search, before)
     state = _searched(rows, before, rows.share * lambda_, random_state, effort, goal, rivals)
     if state is before and not rows.is_rough:
         return chosen
     other = rows.priced(state, lambda_)
     return other if rows.is_rough or goal.prefers(other, chosen) else chosen
+
+
+def _tuned(search, state):
+    """The last passes of a tree that was chosen before them."""
+    return search.settings.split_kind.tune(search, state) if search.settings.relax else state
 
 
 def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals=()):

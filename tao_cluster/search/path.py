@@ -1,5 +1,6 @@
 """Paths along lambda: its grid, one tree after another, and the search for a goal."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ from ..core.matrices import variances
 from .descent.passes import descend, finish, starts
 from .descent.surplus import fitting
 from .starts.named import initial_trees
-from .state import State
+from .state import Search, State
 
 # The ends of the grid of lambda, in its unit, and where knees mostly are.
 _GRID = (5e-5, 0.03)
@@ -22,11 +23,26 @@ _N_BISECTIONS = 3
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A lambda of a path: the state after descent, from which the path goes on, and its result."""
+    """A lambda of a path and the state after descent, from which the path goes on."""
 
+    search: Search
     lambda_: float
     state: State
-    result: State
+
+    @property
+    def refitted(self):
+        """State without the passes on the true cost."""
+        *_, state = itertools.islice(self._results(), 2)
+        return state
+
+    @property
+    def result(self):
+        """State after all passes."""
+        *_, state = self._results()
+        return state
+
+    def _results(self):
+        return finish(self.search, self.state, self.lambda_)
 
 
 def lambda_grid(problem, n_lambdas=10):
@@ -169,6 +185,4 @@ def _below(search, look, first, high, random_state):
 
 
 def _point(search, state, lambda_):
-    state = descend(search, state, lambda_)
-    *_, result = finish(search, state, lambda_)
-    return Point(lambda_, state, result)
+    return Point(search, lambda_, descend(search, state, lambda_))

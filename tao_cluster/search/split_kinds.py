@@ -44,7 +44,10 @@ class SplitKind(Protocol):
         """State to descend from where relax=True, given the best of the initial trees."""
 
     def finish(self, search, state, lambda_):
-        """Yield states up to the one that a descent ends with where relax=True."""
+        """State that a descent ends with where relax=True, but for passes on the true cost."""
+
+    def tune(self, search, state):
+        """State after passes on the true cost, where the kind has them."""
 
     def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states, in as many rounds as the settings say."""
@@ -79,13 +82,15 @@ class Oblique:
         return state
 
     def finish(self, search, state, lambda_):
-        """Nodes are refitted on the features that they have, then tuned to the true cost."""
-        state = refit(search, state, lambda_)
-        yield state
+        """Nodes are refitted on the features that they have."""
+        return refit(search, state, lambda_)
+
+    def tune(self, search, state):
+        """Tests are changed, and get fewer features, for the true cost."""
         there = search.smoothed
         found = there.take(state, search)
         found = tuned(there, found, price_of_parameters(there.problem, found))
-        yield search.take(found, there)
+        return search.take(found, there)
 
     def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """A search over structure goes on from the state."""
@@ -168,7 +173,11 @@ class AxisAligned:
 
     def finish(self, search, state, lambda_):
         """Leaves are regrown, if the solver can."""
-        yield regrow(search, state, lambda_) if search.settings.solver.can_expand else state
+        return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
+
+    def tune(self, search, state):
+        """Every pass was on the true cost."""
+        return state
 
     def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """The search over structure has been, from the initial trees."""

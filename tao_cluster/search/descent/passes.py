@@ -115,7 +115,10 @@ def _best_start(search, trees, lambda_):
 
 
 def finish(search, state, lambda_):
-    """Yield a state and, where the settings ask for it, better ones: refitted, regrown, tuned."""
+    """Yield a state and, where the settings ask for it, better ones: refitted or regrown, tuned."""
     yield state
     if search.settings.relax:
-        yield from search.settings.split_kind.finish(search, state, lambda_)
+        kind = search.settings.split_kind
+        state = kind.finish(search, state, lambda_)
+        yield state
+        yield kind.tune(search, state)
