@@ -31,12 +31,13 @@ def jit(function=None, **options):
     """
     if function is None:
         return functools.partial(jit, **options)
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}  # no C code calls kernels
     if _CACHE:
         try:
-            return numba.njit(function, nogil=True, cache=True, **options)
+            return numba.njit(function, cache=True, **options)
         except RuntimeError:
             _tell_once()
-    return numba.njit(function, nogil=True, **options)
+    return numba.njit(function, **options)
 
 
 @functools.cache

@@ -104,7 +104,7 @@ class Oblique:
                 state = other
                 yield state
         # What holds for copies, too, is still not to lose to an axis-aligned tree on the rows.
-        for other in [] if there is search else search.single_features:
+        for other in [] if there is search else search.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]
             if not is_larger and is_better(aim, other, state):

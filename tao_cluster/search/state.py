@@ -14,8 +14,12 @@ from ..core.tree import Tree
 from ..problem.criteria import CostCriterion, LabelCriterion
 from ..problem.problem import Problem
 from ..problem.smoothing import smoothed
-from .starts.named import single_feature_trees
+from .starts.named import cart_trees, greedy_trees
 from .step.tree_step import TreeStep
+
+# Trees of one feature are far from the cost of a state where they cost so many times as much beyond
+# the free clustering, or, where that is next to nothing, beyond this share of it.
+_FAR, _SMALL_EXCESS = 3.0, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +143,27 @@ class Search:
             depth if settings.most_depth is None else settings.most_depth,
         )
 
-    @cached_property
-    def single_features(self):
-        """States of axis-aligned trees, which an oblique one is not to lose to."""
+    def single_features(self, state):
+        """States of axis-aligned trees, which an oblique one is not to lose to.
+
+        Where CART's are far from the cost of a state, so are others, and these are not built.
+        """
         if self.whole is not None:
-            return [self.take(state, self.whole) for state in self.whole.single_features]
-        return [self.evaluate(tree) for tree in single_feature_trees(self.problem)]
+            found = self.whole.single_features(self.whole.take(state, self))
+            return [self.take(other, self.whole) for other in found]
+        free, found = self.problem.free.inertia, self._from_cart
+        excess = max(state.inertia - free, _SMALL_EXCESS * free)
+        if min(other.inertia for other in found) - free > _FAR * excess:
+            return found
+        return self._from_builders + found
+
+    @cached_property
+    def _from_cart(self):
+        return [self.evaluate(tree) for tree in cart_trees(self.problem)]
+
+    @cached_property
+    def _from_builders(self):
+        return [self.evaluate(tree) for tree in greedy_trees(self.problem)]
 
     def pilot(self, n_rows, random_state):
         """The search over a sample where there are many rows, made once, and its share.

@@ -15,6 +15,7 @@ from tao_cluster.search.descent.structure.oblique import grown, improvements
 from tao_cluster.search.descent.true_cost import price_of_parameters, taken_back, tuned
 from tao_cluster.search.settings import EFFORTS, Effort
 from tao_cluster.search.starts.initial import Bisecting
+from tao_cluster.search.starts.named import cart_trees
 
 DIGITS = load_digits().data[:600] / 16
 
@@ -59,9 +60,18 @@ def test_passes_never_raise_the_score(share):
 def test_the_price_is_positive_also_where_a_tree_costs_nothing_more():
     X = np.repeat(np.eye(4), 5, axis=0)
     search = make_search(X, 4)
-    state = search.single_features[0]
+    state = search.evaluate(cart_trees(search.problem)[0])
     assert state.inertia == 0
     assert price_of_parameters(search.problem, state) > 0
+
+
+def test_builders_take_part_where_trees_of_one_feature_come_near():
+    search, state = start_of()
+    cart = [search.evaluate(tree) for tree in cart_trees(search.problem)]
+    assert [other.tree for other in search.single_features(state)] == [one.tree for one in cart]
+    some = search.single_features(cart[0])
+    assert len(some) == 5
+    assert [other.tree for other in some[-2:]] == [one.tree for one in cart]
 
 
 def test_taking_back_goes_down_to_one_leaf():

@@ -38,8 +38,8 @@ def axis_aligned(max_leaves):
     return InTurn(builders)
 
 
-def single_feature_trees(problem):
-    """Axis-aligned trees of about a leaf a cluster, which an oblique tree should not lose to.
+def cart_trees(problem):
+    """CART's trees of about a leaf a cluster: those of one feature that are built at once.
 
     Parameters
     ----------
@@ -50,9 +50,24 @@ def single_feature_trees(problem):
     list of Tree
     """
     k = problem.n_clusters
-    builders = [exkmc(k), GREEDY["exshallow"], Cart(k), exkmc(2 * k), Cart(2 * k)]
+    return list(built(problem, [Cart(k), Cart(2 * k)], np.random.RandomState(0)))
+
+
+def greedy_trees(problem):
+    """Further axis-aligned trees of about a leaf a cluster, unless it is labels that they explain.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    list of Tree
+    """
+    k = problem.n_clusters
+    builders = [exkmc(k), GREEDY["exshallow"], exkmc(2 * k)]
     if problem.objective.explains_labels:
-        builders = [Cart(k), Cart(2 * k)]
+        builders = []
     return list(built(problem, builders, np.random.RandomState(0)))
 
 

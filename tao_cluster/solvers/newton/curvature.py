@@ -15,6 +15,8 @@ _TRACE = 1e-18
 
 def _sample(curvature, n_sample):
     """Rows at equal steps of the summed curvature and the share of it that each stands for."""
+    if not curvature.any():  # every row is so far beyond the threshold that none counts more
+        curvature = np.ones_like(curvature)
     seen = np.cumsum(curvature)
     if n_sample >= len(curvature):
         return np.arange(len(curvature)), curvature / seen[-1]

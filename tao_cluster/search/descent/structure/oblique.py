@@ -49,7 +49,7 @@ def improvements(search, state, lambda_, aim, effort, rivals, random_state):
 
     def candidates():
         yield from map(pilot.evaluate, rivals)
-        for other in pilot.single_features:
+        for other in pilot.single_features(here):
             if aim_here.value(other) < aim_here.value(here):
                 yield other
         for _ in range(n_rounds):
