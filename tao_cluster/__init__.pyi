@@ -3,6 +3,7 @@ from .estimator import TAOClustering
 from .inspection.comparison import compare
 from .inspection.stability import stability
 from .paths import tao_path
+from .saving import load
 from .search.descent.direct_form import DirectForm
 from .search.descent.penalty_method import PenaltyMethod
 from .search.goals import knee
@@ -18,6 +19,7 @@ __all__ = [
     "bisector_tree",
     "compare",
     "knee",
+    "load",
     "stability",
     "tao_path",
     "voronoi_tree",

@@ -12,7 +12,17 @@ PACKAGES = ("tao_cluster", "greedy")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 # From the ground up: a room imports itself and rooms before it.
-ROOMS = ("core", "problem", "greedy", "solvers", "search", "estimators", "inspection", "cli")
+ROOMS = (
+    "core",
+    "problem",
+    "greedy",
+    "solvers",
+    "search",
+    "estimators",
+    "inspection",
+    "saving",
+    "cli",
+)
 # Files that stand at the top of a package.
 ESTIMATORS = {
     "tao_cluster.base",

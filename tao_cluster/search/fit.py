@@ -144,8 +144,12 @@ class _Rows:
 
     @property
     def is_rough(self):
-        """Whether trees are chosen from before the last passes: a knee is no limit to be met."""
-        return not self.search.settings.goal.is_limit
+        """Whether trees are chosen from before the last passes: a knee is no limit to be met.
+
+        Few rows have copies, for which these passes count: there the choice sees them.
+        """
+        has_many = self.whole is not self.search or self.search.smoothed is self.search
+        return has_many and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
         """The tree of a state, as the rows that find it have it, and its cost for all rows."""

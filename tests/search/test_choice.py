@@ -30,6 +30,15 @@ def test_auto_is_the_knee_of_a_path(objective):
     assert len({record["lambda"] for record in model.history_}) > 5
 
 
+def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
+    X = np.repeat(rng.normal(size=(12, 5)), 900, axis=0) + 0.3 * rng.normal(size=(10_800, 5))
+    model = TAOClustering(4, random_state=0, depth=3).fit(X)
+    assert len({record["lambda"] for record in model.history_ if record["stage"] == "relax"}) > 5
+    prices = {record["lambda"] for record in model.history_ if record["stage"] == "exact"}
+    assert len(prices) == 2  # of the chosen tree, and of the search that goes on from it
+    assert model.cost_increase_ < 3
+
+
 def test_auto_of_axis_aligned_trees_is_no_price():
     for X, k, n_leaves in ((IRIS, 3, 8), (DIGITS[:600], 10, 32)):
         model = TAOClustering(k, split="axis", random_state=0, max_leaves=n_leaves).fit(X)

@@ -43,6 +43,12 @@ class Readable:
 
         return cluster_profile(self, k, X, **options)
 
+    def save(self, path):
+        """Write it to a file of JSON, which `tao_cluster.load` reads; see :func:`.saving.save`."""
+        from ...saving import save
+
+        save(self, path)
+
     def _frame(self):
         """The page in a frame of its own, as notebooks show it."""
         from ...inspection.page import to_frame

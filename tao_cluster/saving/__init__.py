@@ -1,0 +1,208 @@
+"""Fitted estimators as files of JSON, and back: no pickle, nothing in a file is ever run."""
+
+import json
+import os
+import platform
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from .. import __version__
+from ..core.telling import tell
+from ..core.tree import Tree
+from ..core.tree.plain import FORMAT as TREE_FORMAT
+from .parts import ESTIMATORS
+from .values import UnsavableError, from_json, to_json
+
+__all__ = ["FORMAT", "FORMAT_VERSION", "load", "save"]
+
+FORMAT = "tao-cluster model"
+FORMAT_VERSION = 1
+
+
+def save(model, path):
+    """Write a fitted estimator, or a tree, to a file.
+
+    The file is JSON: the name of the class, its parameters, all fitted attributes, bit by bit, and
+    the versions of what wrote it. It is put in place when it is whole, so that a file that was
+    there is never half overwritten.
+
+    Parameters
+    ----------
+    model : fitted estimator of tao_cluster or greedy, or Tree
+    path : path-like
+
+    Raises
+    ------
+    NotFittedError
+        If the estimator is not fitted.
+    ValueError
+        If it is no estimator of ours, or an attribute is not what the estimators have.
+
+    Warns
+    -----
+    UserWarning
+        If a parameter is something that a file cannot hold (a random generator, a function, an
+        estimator of another library): it will have its default; what was fitted is not touched.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import tao_cluster
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering
+    >>> X = load_iris().data
+    >>> model = TAOClustering(3, lambda_=5, depth=2, random_state=0).fit(X)
+    >>> path = os.path.join(tempfile.mkdtemp(), "iris.json")
+    >>> model.save(path)
+    >>> bool((tao_cluster.load(path).predict(X) == model.labels_).all())
+    True
+    """
+    if isinstance(model, Tree):
+        _write(Path(path), model.to_json())
+        return
+    if type(model) is not ESTIMATORS.get(type(model).__name__):
+        raise ValueError(
+            f"Cannot save a {type(model).__name__}: expected a Tree or a fitted estimator of "
+            "tao_cluster or greedy."
+        )
+    check_is_fitted(model)
+    parameters, attributes = _state(model)
+    document = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "class": type(model).__name__,
+        "written_by": {
+            "tao_cluster": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "parameters": parameters,
+        "attributes": attributes,
+    }
+    _write(Path(path), json.dumps(document, allow_nan=False, indent=1))
+
+
+def load(path):
+    """The fitted estimator, or tree, that :func:`save` has written.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    estimator or Tree
+
+    Raises
+    ------
+    ValueError
+        If the file is not of that form, of a newer version, or its parts do not fit each other.
+    OSError
+        If it cannot be read.
+    """
+    text = Path(path).read_bytes()
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not a model, as it is no JSON ({error}).") from error
+    if not isinstance(data, dict) or data.get("format") not in (FORMAT, TREE_FORMAT):
+        raise ValueError(f"{path}: not a model: expected JSON with format {FORMAT!r}.")
+    try:
+        return Tree.from_dict(data) if data["format"] == TREE_FORMAT else _model(data)
+    except ValueError as error:
+        raise ValueError(f"{path}: not a model that can be used: {error}") from error
+
+
+def _no_constant(name):
+    raise ValueError(f"{name} is no JSON")
+
+
+def _state(model):
+    """Parameters and fitted attributes as JSON has them."""
+    named, parameters, attributes, lost = model.get_params(deep=False), {}, {}, []
+    constant = set(vars(type(model)())) - set(named)  # no parameter, and yet set by __init__
+    for name, value in vars(model).items():
+        if name in constant:
+            continue
+        try:
+            (parameters if name in named else attributes)[name] = to_json(value)
+        except UnsavableError as error:
+            if name not in named:
+                raise ValueError(f"Cannot save {name}, {error}.") from error
+            lost.append(f"{name} ({error})")
+    if lost:
+        tell(
+            f"The file does not hold the parameter {', '.join(lost)}: it will have its default "
+            "when the model is loaded. What was fitted is saved."
+        )
+    return parameters, attributes
+
+
+def _model(data):
+    """The estimator of a document."""
+    if data.get("version") != FORMAT_VERSION:
+        raise ValueError(
+            f"it has version {data.get('version')!r}; this release reads version {FORMAT_VERSION}."
+        )
+    cls = ESTIMATORS.get(data.get("class")) if isinstance(data.get("class"), str) else None
+    if cls is None:
+        raise ValueError(f"there is no estimator {data.get('class')!r}.")
+    parts = [data.get(name) for name in ("parameters", "attributes")]
+    if not all(isinstance(part, dict) for part in parts):
+        raise ValueError("parameters and attributes must be objects.")
+    parameters, attributes = ({k: from_json(v) for k, v in part.items()} for part in parts)
+    unknown = set(parameters) - set(cls().get_params(deep=False))
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no parameter {min(unknown)!r}.")
+    model = cls(**parameters)
+    _check(model, attributes)
+    vars(model).update(attributes)
+    return model
+
+
+def _check(model, attributes):
+    """ValueError if fitted attributes are not such, or do not fit each other."""
+    expected = {"tree_", "labels_", "cluster_centers_", "n_features_in_", "_space"}
+    missing = expected - set(attributes)
+    if missing:
+        raise ValueError(f"the attribute {min(missing)} is missing.")
+    for name in attributes:
+        is_hidden = name in ("_space", "_growth", "_max_leaves")
+        if name.startswith("__") or not (is_hidden or name.endswith("_")) or hasattr(model, name):
+            raise ValueError(f"{name!r} is no attribute of a fitted {type(model).__name__}.")
+    tree, centers = attributes["tree_"], attributes["cluster_centers_"]
+    names = attributes.get("feature_names_in_")
+    if not isinstance(tree, Tree) or not isinstance(centers, np.ndarray) or centers.ndim != 2:
+        raise ValueError("tree_ must be a tree and cluster_centers_ an array of rows.")
+    if tree.n_features != attributes["n_features_in_"]:
+        raise ValueError("the tree has another number of features than n_features_in_.")
+    if names is not None and len(names) != tree.n_features:
+        raise ValueError("feature_names_in_ has another number of names than there are features.")
+    if tree.leaf_label.max() >= len(centers):
+        raise ValueError("the tree has a cluster without a centre.")
+
+
+def _write(path, text):
+    """Put a text into a file, all of it or none."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o666 & ~_umask())  # that of a file written in place
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,57 @@
+"""What a file may hold: the estimators, and the parts of them, by the names that stand for them."""
+
+from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.mixture import GaussianMixture
+
+from greedy.estimators.baselines import CART, CUBT, CLTree, KDTree
+from greedy.estimators.exkmc import ExKMC
+from greedy.estimators.extremes import ExKCenter, ExSingleLink
+from greedy.estimators.kauri import Kauri
+from greedy.estimators.mixture import MixtureTree
+from greedy.estimators.parting import EMN, IMM, DPTree, ExGreedy, ExShallow
+from greedy.estimators.random_cuts import RandomCuts
+from greedy.estimators.search import ExShallowSearch
+from greedy.estimators.spex import SpEx
+
+from ..core.scaling import Scaling
+from ..core.tree import Split
+from ..core.tree.growth import Growth
+from ..estimator import TAOClustering
+from ..problem.objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
+from ..problem.objectives.spacing import Spacing
+from ..problem.penalties import SquaredError, ZeroOne
+from ..problem.space import Space
+from ..search.descent.direct_form import DirectForm
+from ..search.descent.penalty_method import PenaltyMethod
+from ..search.split_kinds import AxisAligned, Oblique
+from ..search.starts import Bisecting, Centroids, Given, InTurn, Random
+from ..search.starts.cart import Cart
+from ..solvers import Axis, Exact, Liblinear, Newton
+
+
+def _by_name(classes):
+    return {cls.__name__: cls for cls in classes}
+
+
+ESTIMATORS = _by_name(
+    [
+        TAOClustering,
+        *(IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch, EMN, DPTree, RandomCuts, Kauri, SpEx),
+        *(ExKCenter, ExSingleLink, MixtureTree, CART, CUBT, CLTree, KDTree),
+    ]
+)
+
+# Data classes: they are made of their fields again.
+PARTS = _by_name(
+    [
+        *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
+        *(ZeroOne, SquaredError, Newton, Liblinear, Axis, Exact),
+        *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
+        *(Bisecting, Centroids, Random, InTurn, Given, Cart),
+        *(Scaling, Space, Split, Growth),
+    ]
+)
+
+# Estimators of scikit-learn that are parameters or results of ours: of numbers and arrays alone.
+OTHERS = _by_name([SklearnKMeans, MiniBatchKMeans, GaussianMixture])

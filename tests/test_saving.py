@@ -1,0 +1,267 @@
+"""Models as files: the same predictions and explanations, and no trust in what a file says."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from tao_cluster.export import Indicator
+from tao_cluster.initial_trees import Bisecting
+from tao_cluster.node_solvers import Newton
+from tao_cluster.objectives import KMeans as KMeansObjective
+from tao_cluster.objectives import KMedians
+
+import greedy
+from tao_cluster import PenaltyMethod, TAOClustering, Tree, load
+from tao_cluster.saving import FORMAT_VERSION, save
+from tao_cluster.saving.parts import ESTIMATORS
+from tao_cluster.saving.values import from_json, to_json
+
+FRAME = load_iris(as_frame=True).data
+LABELS = load_iris().target
+NAMES = np.array(["red", "green", "blue"])[LABELS]
+TREE = Tree.from_splits(
+    [1, -1, 3, -1, -1],
+    [2, -1, 4, -1, -1],
+    [([2], [1.0]), None, ([2], [1.0]), None, None],
+    [2.5, 0, 4.9, 0, 0],
+    [-1, 1, -1, 0, 2],
+    n_features=4,
+)
+
+# Every objective and split, and parameters that are objects.
+VARIANTS = {
+    "defaults": {},
+    "standardized": {"standardize": True, "max_cost_increase": 5, "validation": 0.3},
+    "axis": {"split": "axis"},
+    "spherical": {"objective": "spherical"},
+    "kmedians": {"objective": KMedians()},
+    "kmedoids": {"objective": "kmedoids", "split": "axis"},
+    "penalty": {"algorithm": PenaltyMethod(), "lambda_": 1, "penalty": "squared"},
+    "objects": {
+        "node_solver": Newton(),
+        "objective": KMeansObjective(n_init=2),
+        "init": Bisecting(2),
+        "lambda_": 2.0,
+    },
+    "a tree": {"init": TREE, "lambda_": 0.1},
+    "centres": {"reference": FRAME.to_numpy()[[0, 60, 120]]},
+    "an estimator": {"reference": KMeans(3, random_state=0, n_init=1)},
+}
+
+
+def model_of(name):
+    if name in VARIANTS:
+        return TAOClustering(3, depth=3, random_state=0, **VARIANTS[name]).fit(FRAME)
+    if name == "labels":
+        return TAOClustering(objective="labels", random_state=0).fit(FRAME, NAMES)
+    if name == "embedding":
+        return TAOClustering(3, random_state=0).fit(FRAME, embedding=FRAME.to_numpy()[:, :2])
+    return ESTIMATORS[name]().set_params(n_clusters=3, random_state=0).fit(FRAME)
+
+
+def same(one, other):
+    """Whether two values are equal to the last bit, and of one type where that matters."""
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        return (
+            np.array_equal(one, other)
+            if one.dtype == object
+            else one.tobytes() == (other.tobytes())
+        )
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other or (one != one and other != other)  # noqa: PLR0124
+
+
+@pytest.mark.parametrize("name", [*VARIANTS, "labels", "embedding", *ESTIMATORS])
+def test_a_loaded_model_is_the_saved_one(name, tmp_path):
+    model = model_of(name)
+    model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json")
+    assert type(other) is type(model)
+    public = [key for key in vars(model) if key.endswith("_") and key != "mixture_"]
+    for key in public:
+        assert same(getattr(model, key), getattr(other, key)), key
+    assert repr(other.get_params(deep=False)) == repr(model.get_params(deep=False))
+    np.testing.assert_array_equal(model.predict(FRAME), other.predict(FRAME))
+    np.testing.assert_array_equal(model.get_feature_names_out(), other.get_feature_names_out())
+    assert str(model.explain(FRAME.iloc[[70]])) == str(other.explain(FRAME.iloc[[70]]))
+    assert str(model.cluster_profile(model.predict(FRAME)[0])) == str(
+        other.cluster_profile(model.predict(FRAME)[0])
+    )
+    assert model.to_html(X=FRAME) == other.to_html(X=FRAME)
+    if name not in ("embedding", "labels"):
+        assert model.score(FRAME) == other.score(FRAME)
+        assert model.cost_increase(FRAME) == other.cost_increase(FRAME)
+    other.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+
+
+def test_another_process_reads_it(tmp_path):
+    model = model_of("standardized")
+    model.save(tmp_path / "model.json")
+    X = tmp_path / "X.csv"
+    FRAME.to_csv(X, index=False)
+    code = (
+        "import pandas, tao_cluster, sys\n"
+        "model = tao_cluster.load(sys.argv[1])\n"
+        "print(*model.predict(pandas.read_csv(sys.argv[2])))\n"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "model.json", X]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    assert done.stdout.split() == [str(label) for label in model.labels_]
+
+
+def test_a_tree_and_an_expanded_one(tmp_path):
+    save(TREE, tmp_path / "tree.json")
+    assert load(tmp_path / "tree.json") == TREE
+    model = greedy.ExKMC(3, max_leaves=6, random_state=0).fit(FRAME)
+    model.save(tmp_path / "model.json")
+    for n_leaves in (3, 5):
+        other = load(tmp_path / "model.json")
+        assert other.tree_at(n_leaves) == model.tree_at(n_leaves)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.inf,
+        -np.inf,
+        (1, "a", None, True),
+        [Indicator("plan", "gold"), Indicator("plan", None, has_missing=True)],
+        {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([True, False])},
+        np.array(["x", None, 3], dtype=object),
+        np.array(["x", "yy"]),
+        np.zeros((0, 3)),
+    ],
+)
+def test_values_come_back(value):
+    other = from_json(json.loads(json.dumps(to_json(value), allow_nan=False)))
+    assert same(value, other)
+    assert type(other) is type(value)
+    if isinstance(value, list):
+        assert [vars(name) for name in value] == [vars(name) for name in other]
+
+
+def test_what_a_file_cannot_hold(tmp_path):
+    model = TAOClustering(3, lambda_=5, random_state=np.random.RandomState(0)).fit(FRAME)
+    with pytest.warns(UserWarning, match=r"does not hold the parameter random_state"):
+        model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json")
+    assert other.random_state is None
+    np.testing.assert_array_equal(other.predict(FRAME), model.labels_)
+    with pytest.raises(NotFittedError):
+        clone(model).save(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="Cannot save a KMeans"):
+        save(KMeans(), tmp_path / "model.json")
+    model.notes_ = object()
+    before = (tmp_path / "model.json").read_bytes()
+    model.set_params(random_state=0)
+    with pytest.raises(ValueError, match="Cannot save notes_, a object"):
+        model.save(tmp_path / "model.json")
+    assert (tmp_path / "model.json").read_bytes() == before
+    with pytest.raises(OSError, match="No such file"):
+        load(tmp_path / "none.json")
+    with pytest.raises(OSError, match="No such file"):
+        model_of("defaults").save(tmp_path / "none" / "model.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+def without(name):
+    return lambda data: data["attributes"].pop(name)
+
+
+def put(value, *keys):
+    def change(data):
+        for key in keys[:-1]:
+            data = data[key]
+        data[keys[-1]] = value
+
+    return change
+
+
+BAD = {
+    "a newer version": (put(FORMAT_VERSION + 1, "version"), "reads version"),
+    "no version": (put(None, "version"), "reads version"),
+    "another class": (put("Popen", "class"), "no estimator 'Popen'"),
+    "a class that is a list": (put([], "class"), "no estimator"),
+    "no parameters": (put([], "parameters"), "must be objects"),
+    "another parameter": (put(1, "parameters", "n_trees"), "no parameter 'n_trees'"),
+    "another attribute": (put(1, "attributes", "predict"), "'predict' is no attribute"),
+    "a hidden attribute": (put({"dict": {}}, "attributes", "__dict__"), "is no attribute"),
+    "no tree": (without("tree_"), "tree_ is missing"),
+    "another tree": (put(3, "attributes", "tree_"), "must be a tree"),
+    "other features": (put(7, "attributes", "n_features_in_"), "another number of features"),
+    "other names": (
+        put({"values": ["a"], "text": False}, "attributes", "feature_names_in_"),
+        "number of names",
+    ),
+    "no centre": (
+        put(to_json(np.zeros((1, 4))), "attributes", "cluster_centers_"),
+        "without a centre",
+    ),
+    "an unknown part": (put({"part": "os", "fields": {"dict": {}}}, "parameters", "init"), "form"),
+    "an unknown kind": (put({"pickle": "gAR9"}, "parameters", "init"), "unknown kind 'pickle'"),
+    "half an array": (put("AAA=", "attributes", "labels_", "array", "data"), "the shape|padding"),
+    "no base64": (put("ä", "attributes", "labels_", "array", "data"), "ASCII"),
+    "objects": (put("|O8", "attributes", "labels_", "array", "dtype"), "unknown type"),
+    "a shape": (put([10**12], "attributes", "labels_", "array", "shape"), "the shape"),
+    "a negative shape": (put([-1], "attributes", "labels_", "array", "shape"), "the shape"),
+    "an odd number": (put({"float": "1e999"}, "parameters", "trim"), "form"),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    file = tmp_path_factory.mktemp("saved") / "model.json"
+    model_of("standardized").save(file)
+    return file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(BAD))
+def test_a_file_that_is_no_model_gets_a_sentence(saved, name, tmp_path):
+    change, sentence = BAD[name]
+    data = json.loads(saved)
+    change(data)
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=sentence) as caught:
+        load(tmp_path / "model.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'model.json'}: not a model")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[" * 100_000, "[]", "null", "{}", "NaN", "\x80", "1" * 9999]
+)
+def test_what_is_no_json_gets_a_sentence(text, tmp_path):
+    (tmp_path / "model.json").write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match="not a model"):
+        load(tmp_path / "model.json")
+
+
+def test_mutated_files_are_refused_or_usable(saved, rng, tmp_path):
+    """Whatever single value of the file is another, the outcome is a sentence or a model."""
+    odd = [None, -1, 10**15, 1e308, "x", [], {}, True, [[[]]], {"float": "nan"}]
+    file = tmp_path / "model.json"
+    for _ in range(300):
+        data = json.loads(saved)
+        place, key = data, None
+        while isinstance(place, dict | list) and len(place):
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            parent, key = place, keys[rng.integers(len(keys))]
+            place = place[key]
+        parent[key] = odd[rng.integers(len(odd))]
+        file.write_text(json.dumps(data))
+        try:
+            model = load(file)
+        except ValueError as error:
+            assert "not a model" in str(error)  # noqa: PT017
+            continue
+        assert isinstance(model.tree_, Tree)
