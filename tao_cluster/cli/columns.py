@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
+from pandas.api.types import is_integer_dtype
 
-from ..inspection.columns import Indicator
+from .recipe import Column, Recipe, is_text, listed
 
-MISSING = ("refuse", "drop", "median")
+MISSING = ("refuse", "drop", "median", "indicator")
+CATEGORIES = ("one-hot", "drop")
 _MOST_CATEGORIES = 20
-_MOST_NAMED = 5  # columns in one sentence
 _ROW_NUMBERS = {"", "id", "index", "unnamed: 0", "rownames"}
 # Numbers as spreadsheets show them: 12,345 or 1.234,5 or 0,5 or 45 %
 _WRITTEN = re.compile(r"[+-]?(\d{1,3}([ ,.']\d{3})+([.,]\d+)?|\d+,\d+|\d+([.,]\d+)?(?=\s*%))\s*%?")
@@ -26,16 +26,24 @@ class Choices:
     ----------
     columns : tuple of str, the only ones to use; None for all
     drop : tuple of str, not to be used
-    missing : {"refuse", "drop", "median"}
+    missing : {"refuse", "drop", "median", "indicator"}
         What to do with missing values: refuse them, drop their rows, or replace them by the
-        column's median, of texts by the most frequent one.
+        column's median, of texts by the most frequent one; "indicator" also adds a feature that is
+        1 where they are missing.
     classes : str, a column of classes, which is not a feature; None for none
+    id_column : str, a column that names the rows, which is not a feature; None for none
+    categories : {"one-hot", "drop"}
+        What to do with columns of texts.
+    separator : str, between the values of a line; None for what the file's name says
     """
 
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     missing: str = "refuse"
     classes: str | None = None
+    id_column: str | None = None
+    categories: str = "one-hot"
+    separator: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +57,8 @@ class Loaded:
     rows : int array of shape (n,), numbers of the rows of the file, where some are left out
     classes : array of shape (n,), or None; None and NaN where a row has no class
     notes : tuple of str, sentences that say what was done with the columns
+    ids : array of shape (n,), names of the rows; None without a column of them
+    recipe : Recipe, which makes such features of another table; None if the file has no columns
     """
 
     X: Any
@@ -56,6 +66,8 @@ class Loaded:
     rows: np.ndarray | None = None
     classes: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    ids: np.ndarray | None = None
+    recipe: Recipe | None = None
 
 
 class NotANumberError(ValueError):
@@ -94,27 +106,47 @@ def features_of(frame, choices):
         nothing is left, two columns would have one name, or (NotANumberError) a column is neither
         numbers nor texts, or has infinite values.
     """
-    named = [*(choices.columns or ()), *choices.drop, *filter(None, [choices.classes])]
-    unknown = [name for name in named if name not in frame]
+    others = list(filter(None, [choices.classes, choices.id_column]))
+    unknown = [n for n in (*(choices.columns or ()), *choices.drop, *others) if n not in frame]
     if unknown:
-        raise ValueError(f"no column {unknown[0]!r}; there are {_listed(frame.columns)}.")
+        raise ValueError(f"no column {unknown[0]!r}; there are {listed(frame.columns)}.")
     notes = []
-    classes = None if choices.classes is None else frame[choices.classes]
     features = frame if choices.columns is None else frame[list(choices.columns)]
-    features = features.drop(
-        columns=[*choices.drop, *filter(None, [choices.classes])], errors="ignore"
-    )
+    features = features.drop(columns=[*choices.drop, *others], errors="ignore")
     if choices.columns is None:
         features = _without_row_numbers(features, notes)
-    features = _without_useless(features.apply(_truth_as_text), notes)
+    features = _without_texts(features.apply(truth_as_text), choices.categories, notes)
+    features = _without_useless(features, notes)
     _check_finite(features)
     if features.shape[1] == 0:
         raise ValueError("no column is left to cluster by. " + " ".join(notes))
-    features, rows = _complete(features, choices.missing, notes)
-    X, names = _encoded(features, notes)
-    if classes is not None:
-        classes = classes.to_numpy()[slice(None) if rows is None else rows]
-    return Loaded(X, names, rows, classes, tuple(notes))
+    columns = [Column.of(features[name], name) for name in features]
+    columns = _with_fills(columns, features, choices.missing, notes)
+    recipe = Recipe(tuple(columns), choices.id_column)
+    rows = recipe.complete_rows(features)
+    complete = features.iloc[rows]
+    if len(rows) < len(features):
+        complete = _without_useless(complete, notes)
+        columns = [column for column in columns if column.name in complete]
+    # Texts that only rows with missing values have are no categories.
+    columns = [c if c.fill is not None else Column.of(complete[c.name], c.name) for c in columns]
+    recipe = Recipe(tuple(columns), choices.id_column)
+    _tell_categories(recipe, notes)
+    X, kept = recipe.features(complete, []), None if len(rows) == len(frame) else rows
+    classes, ids = (_values(frame, name, rows) for name in (choices.classes, choices.id_column))
+    return Loaded(X, recipe.feature_names, kept, classes, tuple(notes), ids, recipe)
+
+
+def _values(frame, name, rows):
+    return None if name is None else frame[name].to_numpy()[rows]
+
+
+def _without_texts(frame, categories, notes):
+    """Without columns of texts, if they are not wanted."""
+    texts = _texts(frame) if categories == "drop" else []
+    if texts:
+        notes.append(f"texts, left out: {listed(texts)}.")
+    return frame.drop(columns=texts)
 
 
 def _without_row_numbers(frame, notes):
@@ -125,14 +157,14 @@ def _without_row_numbers(frame, notes):
         counts = place == 0 and len(frame) > 2 and is_integer_dtype(column)
         counts = counts and (np.diff(column) == 1).all()
         is_called = str(name).lower() in _ROW_NUMBERS and column.is_unique
-        if counts or (is_called and (is_integer_dtype(column) or _is_text(column))):
+        if counts or (is_called and (is_integer_dtype(column) or is_text(column))):
             dropped.append(name)
             called = f"column {name!r}" if name else "the column without a name"
             notes.append(f"{called} numbers or names the rows: left out.")
     return frame.drop(columns=dropped)
 
 
-def _truth_as_text(column):
+def truth_as_text(column):
     """True and False as categories; pandas has other types for them where some are missing."""
     is_truth = column.dropna().map(lambda value: isinstance(value, bool | np.bool_))
     if len(is_truth) == 0 or not is_truth.all():
@@ -143,7 +175,7 @@ def _truth_as_text(column):
 def _check_finite(frame):
     """NotANumberError at the first infinite value."""
     for name in frame:
-        if not _is_text(frame[name]):
+        if not is_text(frame[name]):
             infinite = np.flatnonzero(np.isinf(frame[name].to_numpy(dtype=float)))
             if len(infinite):
                 row = int(frame.index[infinite[0]])
@@ -157,11 +189,11 @@ def _without_useless(frame, notes):
     if len(constant) == frame.shape[1] and len(frame) > 0 and frame.notna().all(axis=None):
         constant = []  # all rows are equal: a clustering all the same
     if constant:
-        notes.append(f"constant or empty, left out: {_listed(constant)}.")
+        notes.append(f"constant or empty, left out: {listed(constant)}.")
     frame = frame.drop(columns=constant)
     dropped = []
     for name in _texts(frame):
-        _check_is_text(frame[name], name)
+        _checkis_text(frame[name], name)
         n_kinds = counts[name]
         if n_kinds > max(2, min(_MOST_CATEGORIES, len(frame) / 2)):
             notes.append(f"column {name!r} has {n_kinds} different texts, no categories: left out.")
@@ -169,7 +201,7 @@ def _without_useless(frame, notes):
     return frame.drop(columns=dropped)
 
 
-def _check_is_text(column, name):
+def _checkis_text(column, name):
     """NotANumberError if most values of a column that holds texts are numbers, or look so."""
     filled = column.dropna()
     is_number = pd.to_numeric(filled, errors="coerce").notna()
@@ -179,74 +211,59 @@ def _check_is_text(column, name):
         raise NotANumberError(int(row), name, filled[row])
 
 
-def _complete(frame, missing, notes):
-    """Without missing values, and the rows that are left, None for all."""
+def _with_fills(columns, frame, missing, notes):
+    """The columns, with what stands for missing values where something does."""
     gaps = frame.isna().sum()
     gaps = gaps[gaps > 0]
     if len(gaps) == 0:
-        return frame, None
-    told = _listed([f"{name} ({count})" for name, count in gaps.items()], quote=False)
+        return columns
+    told = listed([f"{name} ({count})" for name, count in gaps.items()], quote=False)
     if missing == "refuse":
         raise ValueError(
             f"missing values in {told}; choose --missing drop (leaves "
-            f"{len(frame.dropna())} of {len(frame)} rows), --missing median, or --drop of columns."
+            f"{len(frame.dropna())} of {len(frame)} rows), --missing median, --missing indicator, "
+            "or --drop of columns."
         )
     if missing == "drop":
-        rows = np.flatnonzero(frame.notna().all(axis=1))
-        if len(rows) == 0:
+        n_dropped = int(frame.isna().any(axis=1).sum())
+        if n_dropped == len(frame):
             raise ValueError(f"every row has a missing value: {told}; use --missing median.")
-        n_dropped = len(frame) - len(rows)
         notes.append(f"{n_dropped} of {len(frame)} rows have missing values, {told}: left out.")
-        return frame.iloc[rows], rows
-    values = {name: _typical(frame[name]) for name in gaps.index}
-    by = _listed([f"{name} ({values[name]})" for name in gaps.index], quote=False)
-    notes.append(f"missing values replaced by the median, or the most frequent text: {by}.")
-    return frame.fillna(values), None
+        return columns
+    is_told = missing == "indicator"
+    columns = [
+        column.filled(frame[column.name], is_told=is_told) if column.name in gaps else column
+        for column in columns
+    ]
+    values = [f"{c.name} ({c.fill})" for c in columns if c.fill is not None]
+    notes.append(
+        "missing values replaced by the median, or the most frequent text: "
+        f"{listed(values, quote=False)}."
+    )
+    if is_told:
+        notes.append(f"a column of 0 and 1 says where they were missing: {told}.")
+    return columns
 
 
-def _typical(column):
-    return column.mode()[0] if _is_text(column) else column.median()
-
-
-def _encoded(frame, notes):
-    """Numbers of all columns, and their names."""
-    names, columns = [], []
-    for name in frame:
-        column = frame[name]
-        if not _is_text(column):
-            names.append(str(name))
-            columns.append(column)
+def _tell_categories(recipe, notes):
+    """Say what became of texts; ValueError if two features would have one name."""
+    for column in recipe.columns:
+        if column.kinds is None:
             continue
-        column = column.astype(str)
-        kinds = sorted(column.unique())
-        kept = kinds[1:] if len(kinds) == 2 else kinds
-        names += [Indicator(name, kind) for kind in kept]
-        columns += [column == kind for kind in kept]
         notes.append(
-            f"column {name!r} is {kinds[1]!r} (1) or {kinds[0]!r} (0)."
-            if len(kinds) == 2
-            else f"column {name!r} has {len(kinds)} categories: a column of 0 and 1 each."
+            f"column {column.name!r} is {column.known[1]!r} (1) or {column.known[0]!r} (0)."
+            if len(column.known) == 2
+            else f"column {column.name!r} has {len(column.known)} categories: a column of 0 and 1 "
+            "each."
         )
+    names = recipe.feature_names
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(
             f"a column is named {str(twice[0])!r}, which is also a category of another; rename "
             "it, or use --drop."
         )
-    X = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
-    return X, names
-
-
-def _is_text(column):
-    return not (is_numeric_dtype(column) or is_bool_dtype(column))
 
 
 def _texts(frame):
-    return [name for name in frame if _is_text(frame[name])]
-
-
-def _listed(names, *, quote=True):
-    """Some names in a sentence."""
-    shown = [repr(str(name)) if quote else name for name in list(names)[:_MOST_NAMED]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return [name for name in frame if is_text(frame[name])]

@@ -1,7 +1,9 @@
-"""Reading a user's data file: .csv, .npy or .npz, with one clear sentence where it fails."""
+"""Reading a user's data file, a table or an array, with one clear sentence where it fails."""
 
 import contextlib
 import csv
+import gzip
+import itertools
 import warnings
 import zipfile
 import zlib
@@ -21,12 +23,13 @@ def load_data(path, choices=None):
     Parameters
     ----------
     path : str or Path
-        .csv: comma-separated values, the first line may name the columns; for row numbers, texts
-        and missing values see :func:`.columns.features_of`. .npy: a 2-D array of numbers. .npz: a
-        sparse matrix written by scipy.sparse.save_npz, or an archive with an array `X` (or with
-        a single array).
+        .csv, .tsv: values with commas or tabs between them, perhaps compressed (.gz); the first
+        line may name the columns. .parquet, .feather: a table (needs pyarrow). For row numbers,
+        texts and missing values of tables see :func:`.columns.features_of`. .npy: a 2-D array of
+        numbers. .npz: a sparse matrix written by scipy.sparse.save_npz, or an archive with an
+        array `X` (or with a single array).
     choices : Choices, optional
-        What to do with the columns of a .csv.
+        What to do with the columns of a table.
 
     Returns
     -------
@@ -38,21 +41,77 @@ def load_data(path, choices=None):
         If the file is missing, is not of these kinds or holds what cannot be used.
     """
     path, choices = Path(path), Choices() if choices is None else choices
-    readers = {".npy": _read_npy, ".npz": _read_npz}
-    if path.suffix.lower() not in {".csv", *readers}:
-        raise ValueError(f"{path}: expected a .csv, .npy or .npz file.")
+    content = read_file(path, choices.separator)
+    if not isinstance(content, pd.DataFrame):
+        if choices != Choices():
+            raise ValueError(f"{path}: columns and missing values can be chosen of a table only.")
+        return Loaded(content)
+    try:
+        return features_of(content, choices)
+    except NotANumberError as error:
+        raise ValueError(f"{path}: {_place(path, error.row, choices)}, {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def read_file(path, separator=None):
+    """The table of a file, or its array or CSR matrix; see :func:`load_data`.
+
+    Parameters
+    ----------
+    path : Path
+    separator : str, between the values of a line; default what the name says
+    """
+    kind = _kind(path)
+    if kind not in {*_SEPARATORS, *_TABLES, *_ARRAYS}:
+        raise ValueError(
+            f"{path}: expected a .csv, .tsv (or one of these .gz), .parquet, .feather, .npy or "
+            ".npz file."
+        )
     if not path.is_file():
         raise ValueError(f"{path}: no such file.")
-    if path.suffix.lower() == ".csv":
-        return _read_csv(path, choices)
-    if choices != Choices():
-        raise ValueError(f"{path}: columns and missing values can be chosen of a .csv only.")
-    X = readers[path.suffix.lower()](path)
+    if kind in _SEPARATORS:
+        return _read_csv(path, separator or _SEPARATORS[kind])
+    if kind in _TABLES:
+        return _read_table(path, _TABLES[kind])
+    X = _ARRAYS[kind](path)
     if X.ndim != 2:
         raise ValueError(f"{path}: expected a table (rows x columns), got {X.ndim} dimension(s).")
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{path}: expected numbers, got values of type {X.dtype}.")
-    return Loaded(X)
+    return X
+
+
+def _kind(path):
+    """Ending of a file's name, without that of its compression."""
+    suffix = path.suffix.lower()
+    return path.with_suffix("").suffix.lower() if suffix == ".gz" else suffix
+
+
+def _open(path):
+    """The text of a file, perhaps compressed."""
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
+    return path.open(newline="", encoding="utf-8-sig")
+
+
+def _read_table(path, read):
+    try:
+        with _readable(path):
+            frame = read(path)
+    except ImportError as error:
+        raise ValueError(
+            f"{path}: reading {path.suffix} needs pyarrow (pip install pyarrow)."
+        ) from error
+    frame.columns = frame.columns.map(str)
+    _check_names(path, list(frame.columns))
+    return frame.reset_index(drop=True)
+
+
+def _check_names(path, names):
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{path}: several columns are named {twice[0]!r}.")
 
 
 # How pandas reads numbers to the last bit; from 3.1 on it does so, and dislikes to be told.
@@ -70,9 +129,9 @@ def _readable(path):
         raise ValueError(f"{path}: cannot be read as {path.suffix} ({error}).") from error
 
 
-def _read_csv(path, choices):
-    with _readable(path), path.open(newline="", encoding="utf-8-sig") as file:
-        lines = (line for line in csv.reader(file) if line)
+def _read_csv(path, separator):
+    with _readable(path), _open(path) as file:
+        lines = (line for line in csv.reader(file, delimiter=separator) if line)
         first, second = next(lines, None), next(lines, None)
     if first is None:
         raise ValueError(f"{path}: the file is empty.")
@@ -81,27 +140,19 @@ def _read_csv(path, choices):
     if has_names and second is None:
         raise ValueError(f"{path}: the file has column names but no rows.")
     names = [cell.strip() for cell in first] if has_names else [f"x{j}" for j in range(len(first))]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{path}: several columns are named {twice[0]!r}.")
-    frame = _read_frame(path, has_names, len(names))
+    _check_names(path, names)
+    frame = _read_frame(path, separator, has_names, len(names))
     frame.columns = names
-    try:
-        return features_of(frame, choices)
-    except NotANumberError as error:
-        line = _line_of(path, error.row + has_names)
-        raise ValueError(f"{path}: line {line}, {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    return frame
 
 
 def _check_separator(path, first):
-    """ValueError if the first line seems to be separated by something else than commas."""
-    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
+    """ValueError if the first line seems to be separated by something else."""
+    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
         if len(first) == 1 and mark in first[0]:
             raise ValueError(
-                f"{path}: values seem to be separated by {name}; expected commas between them, "
-                "and points in numbers."
+                f"{path}: values seem to be separated by {name}; say so by --sep "
+                f"{'TAB' if mark == chr(9) else repr(mark)} (numbers need decimal points)."
             )
 
 
@@ -114,13 +165,14 @@ def _are_names(first, second):
     return second is not None and any(_is_number(second[j]) for j in words if j < len(second))
 
 
-def _read_frame(path, has_names, width):
+def _read_frame(path, separator, has_names, width):
     """The lines as columns of numbers or texts; "?" and what pandas takes for it is missing."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a line is too long
             frame = pd.read_csv(
                 path,
+                sep=separator,
                 header=0 if has_names else None,
                 index_col=False,
                 na_values=["?"],
@@ -130,30 +182,38 @@ def _read_frame(path, has_names, width):
                 low_memory=False,
             )
     except (ValueError, pd.errors.ParserWarning) as error:
-        _check_lines(path, width)
-        raise ValueError(f"{path}: cannot be read as .csv ({error}).") from error
+        _check_lines(path, separator, width)
+        raise ValueError(f"{path}: cannot be read as {_kind(path)} ({error}).") from error
     if frame.iloc[:, -1].isna().any():  # perhaps of lines that are too short
-        _check_lines(path, width)
+        _check_lines(path, separator, width)
     return frame
 
 
-def _check_lines(path, width):
+def _check_lines(path, separator, width):
     """ValueError at the first line that has another number of values."""
-    with _readable(path), path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
+    with _readable(path), _open(path) as file:
+        reader = csv.reader(file, delimiter=separator)
         for line in filter(None, reader):
             if len(line) != width:
                 raise ValueError(f"line {reader.line_num} has {len(line)} values, expected {width}")
 
 
-def _line_of(path, row):
-    """Number of the line on which a row, counted from 0 without blank lines, ends."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        for position, _ in enumerate(filter(None, reader)):
-            if position == row:
-                return reader.line_num
-    return row + 1
+def _place(path, row, choices):
+    """Where a row of a table is: the line of a text, or the row."""
+    if _kind(path) not in _SEPARATORS:
+        return f"row {row}"
+    with _open(path) as file:
+        reader = csv.reader(file, delimiter=choices.separator or _SEPARATORS[_kind(path)])
+        lines = [reader.line_num for line in reader if line]  # a row may have several
+    has_names = len(lines) > row + 1 and _has_names(path, choices)
+    return f"line {lines[row + has_names]}"
+
+
+def _has_names(path, choices):
+    with _open(path) as file:
+        lines = csv.reader(file, delimiter=choices.separator or _SEPARATORS[_kind(path)])
+        found = list(itertools.islice(filter(None, lines), 2))
+    return _are_names(found[0], found[1])
 
 
 def _is_number(cell):
@@ -189,3 +249,9 @@ def _read_npz(path):
             raise ValueError(f"{path}: expected an array named X, found {', '.join(keys)}.")
         with _readable(path):
             return archive[key]
+
+
+# By the ending of a file's name.
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_TABLES = {".parquet": pd.read_parquet, ".feather": pd.read_feather}
+_ARRAYS = {".npy": _read_npy, ".npz": _read_npz}

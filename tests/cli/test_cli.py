@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from tao_cluster import TAOClustering, Tree, __version__
+from tao_cluster import TAOClustering, __version__, load
 from tao_cluster.__main__ import main
 
 
@@ -36,7 +36,7 @@ def test_other_objectives_and_splits(iris, capsys):
     expected = TAOClustering(
         3, lambda_=0.5, depth=3, objective="kmedians", split="axis", random_state=1
     ).fit(iris)
-    assert Tree.from_json(Path("other_tree.json").read_text()) == expected.tree_
+    assert load("other/model.json").tree_ == expected.tree_
     shown = capsys.readouterr().out
     assert f"{expected.cost_increase_:.2f}" in shown
     assert "TAO axis" in shown
@@ -50,13 +50,13 @@ def test_fit(iris, capsys, name):
     X = sp.csr_matrix(iris) if name == "sparse.npz" else iris
     expected = TAOClustering(3, lambda_=0.5, depth=3, random_state=1).fit(X)
     stem = name.split(".")[0]
-    labels = np.loadtxt(f"{stem}_labels.csv", skiprows=1, dtype=int)
-    assert Path(f"{stem}_labels.csv").read_text().splitlines()[0] == "cluster"
+    labels = np.loadtxt(f"{stem}_tree/labels.csv", skiprows=1, dtype=int)
+    assert Path(f"{stem}_tree/labels.csv").read_text().splitlines()[0] == "cluster"
     np.testing.assert_array_equal(labels, expected.labels_)
-    assert Tree.from_json(Path(f"{stem}_tree.json").read_text()) == expected.tree_
+    assert load(f"{stem}_tree/model.json").tree_ == expected.tree_
     shown = capsys.readouterr().out
     assert f"{expected.cost_increase_:.2f}" in shown
-    assert f"{stem}_labels.csv" in shown
+    assert f"in {stem}_tree" in shown
     used = expected.tree_.used_features[0]
     assert (["sl", "sw", "pl", "pw"][used] if stem == "named" else f"x{used}") in shown
 
@@ -66,8 +66,8 @@ def test_fit_by_a_goal(iris, capsys):
     assert main(["fit", "iris.npy", *options]) == 0
     expected = TAOClustering(3, depth=3, max_cost_increase=5, random_state=0).fit(iris)
     assert expected.cost_increase_ <= 5
-    assert Tree.from_json(Path("iris_tree.json").read_text()) == expected.tree_
-    assert main(["fit", "iris.npy", *options, "--max-parameters", "9"]) == 2
+    assert load("iris_tree/model.json").tree_ == expected.tree_
+    assert main(["fit", "iris.npy", *options, "--max-parameters", "9", "--force"]) == 2
     assert "not both" in capsys.readouterr().err
 
 
@@ -75,15 +75,17 @@ def test_fit_on_a_sample(iris):
     options = ["--n-clusters", "3", "--lambda", "0.5", "--max-rows", "60"]
     assert main(["fit", "iris.npy", *options]) == 0
     expected = TAOClustering(3, lambda_=0.5, max_rows=60, random_state=0).fit(iris)
-    assert Tree.from_json(Path("iris_tree.json").read_text()) == expected.tree_
+    assert load("iris_tree/model.json").tree_ == expected.tree_
 
 
 def test_fit_out(iris, tmp_path):
-    (tmp_path / "results").mkdir()
-    assert main(["fit", "iris.npy", *OPTIONS, "--out", "results/run"]) == 0
+    assert main(["fit", "iris.npy", *OPTIONS, "--out", "results"]) == 0
     assert {path.name for path in (tmp_path / "results").iterdir()} == {
-        "run_labels.csv",
-        "run_tree.json",
+        "labels.csv",
+        "model.json",
+        "page.html",
+        "tree.png",
+        "tree.txt",
     }
 
 
@@ -126,7 +128,7 @@ def write_damaged_archives(X):
         (["gaps.csv"], "missing values in x0 (1), x1 (1); choose --missing drop (leaves 2 of 4"),
         (["gaps.csv", "--columns", "x1,b"], "gaps.csv: no column 'b'; there are 'x0', 'x1'"),
         (["gaps.csv", "--missing", "drop", "--n-clusters", "3"], "n_samples=2 should be >="),
-        (["iris.npy", "--drop", "x1"], "can be chosen of a .csv only"),
+        (["iris.npy", "--drop", "x1"], "can be chosen of a table only"),
         (["ragged.csv"], "line 2 has 1 values, expected 2"),
         (["long.csv"], "line 2 has 3 values, expected 2"),
         (["late.csv"], "line 4 has 3 values, expected 2"),
@@ -137,7 +139,7 @@ def write_damaged_archives(X):
         (["infinite.csv"], "infinite.csv: line 2, column x0: inf is not a number"),
         (["fake.npz"], "fake.npz: cannot be read"),
         (["fake.npy"], "fake.npy: cannot be read"),
-        (["data.txt"], "expected a .csv, .npy or .npz file"),
+        (["data.txt"], "expected a .csv, .tsv (or one of these .gz)"),
         (["flat.npy"], "expected a table"),
         (["strings.npy"], "expected numbers"),
         (["objects.npy"], "objects.npy: cannot be read"),
@@ -215,6 +217,6 @@ def test_interrupt(iris, capsys, monkeypatch):
     def interrupted(path, choices):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tao_cluster.cli.commands.load_data", interrupted)
+    monkeypatch.setattr("tao_cluster.cli.fitting.load_data", interrupted)
     assert main(["fit", "iris.npy"]) == 130
     assert capsys.readouterr().err == "tao-cluster: interrupted.\n"

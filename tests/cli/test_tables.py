@@ -1,7 +1,6 @@
 """Tables as people have them: what is done with each column is said, or refused in a sentence."""
 
 import warnings
-from pathlib import Path
 
 import matplotlib.image
 import numpy as np
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from tao_cluster import TAOClustering, Tree, compare
+from tao_cluster import TAOClustering, compare, load
 from tao_cluster.__main__ import main
 from tao_cluster.cli.columns import Choices
 from tao_cluster.cli.loading import load_data
@@ -79,7 +78,7 @@ def test_missing_values_are_refused_by_default(wine):
     with pytest.raises(
         ValueError,
         match=r"missing values in ash \(2\), colour \(1\); choose --missing drop "
-        r"\(leaves 175 of 178 rows\), --missing median, or --drop",
+        r"\(leaves 175 of 178 rows\), --missing median, --missing indicator, or --drop",
     ):
         load_data("wine.csv")
 
@@ -144,8 +143,8 @@ def test_fit_says_what_it_did_and_numbers_the_rows(wine, capsys):
     assert "3 of 178 rows have missing values" in shown.err
     data = load_data("wine.csv", Choices(drop=("kind",), missing="drop"))
     model = TAOClustering(3, standardize=True, random_state=0).fit(data.X)
-    assert Tree.from_json(Path("wine_tree.json").read_text()) == model.tree_
-    written = pd.read_csv("wine_labels.csv")
+    assert load("wine_tree/model.json").tree_ == model.tree_
+    written = pd.read_csv("wine_tree/labels.csv")
     np.testing.assert_array_equal(written["row"], wine.dropna().index)
     np.testing.assert_array_equal(written["cluster"], model.labels_)
 
@@ -212,8 +211,8 @@ def test_compare_refuses_in_one_sentence(wine, capsys, arguments, sentence):
         ('a,pay\n1,"12,345"\n2,"900"\n5,"1,200"\n', r"line 2, column pay: '12,345' .* thousands"),
         ("a,share\n1,45%\n2,50 %\n5,3.5%\n", r"line 2, column share: '45%' .* and %"),
         ('a,pay\n1,"0,5"\n2,"1,5"\n5,"2,5"\n', r"line 2, column pay: '0,5' .* decimal commas"),
-        ("a;b\n1,5;2\n2,5;3\n", "separated by semicolons; expected commas"),
-        ("a\tb\n1\t2\n3\t4\n", "separated by tabs; expected commas"),
+        ("a;b\n1,5;2\n2,5;3\n", "separated by semicolons; say so by --sep"),
+        ("a\tb\n1\t2\n3\t4\n", "separated by tabs; say so by --sep TAB"),
         ("a,b\n1,2\n3,inf\n2,5\n", "line 3, column b: inf is not a number"),
         ("plan,plan is gold\ngold,5\nfree,6\n", "'plan is gold', which is also a category"),
     ],
@@ -238,12 +237,12 @@ def test_fit_explains_labels_of_a_column(wine, capsys):
     assert main([*options, "--classes", "kind", "--lambda", "1", "--drop", "colour"]) == 0
     shown = capsys.readouterr().out
     assert "rows with another label, %" in shown
-    written = pd.read_csv("wine_labels.csv")
+    written = pd.read_csv("wine_tree/labels.csv")
     assert (written["cluster"] == wine["kind"].to_numpy()[written["row"]]).mean() > 0.7
     for more, sentence in (
         ([], "--objective labels needs --classes COLUMN"),
         (["--classes", "kind", "--n-clusters", "3"], "--n-clusters: --objective labels has"),
         (["--classes", "kind", "--objective", "kmeans"], "add --objective labels"),
     ):
-        assert main([*options, *more]) == 2
+        assert main([*options, *more, "--force"]) == 2
         assert sentence in capsys.readouterr().err

@@ -1,0 +1,290 @@
+"""Fits of a file: one tree, a path of them, or a comparison of methods."""
+
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from ..estimator import TAOClustering
+from ..inspection.comparison import METHODS, Comparison, compare
+from ..inspection.page import to_html
+from ..inspection.plot import plot_tradeoff
+from ..search.settings import OBJECTIVES
+from ..search.split_kinds import SPLIT_KINDS
+from .columns import CATEGORIES, MISSING, Choices
+from .folder import MODEL, OF_FIT, PAGE, check_folder, check_free, named, write_fit
+from .loading import load_data
+from .using import separator, shape
+
+_OF_PATH = ("path.csv", "path.png", PAGE)
+
+
+def add_parsers(commands, tell):
+    """Add the commands that fit to the command line; see :func:`.using.add_parsers`."""
+
+    def add(name, text, run):
+        parser = commands.add_parser(name, help=text)
+        _add_data(parser)
+        parser.set_defaults(run=lambda options: run(options, tell))
+        return parser
+
+    fit = add("fit", "cluster a file by a tree", _fit)
+    fit.add_argument(
+        "--lambda",
+        dest="lambda_",
+        type=_lambda,
+        default="auto",
+        help="larger: fewer features and leaves, higher cost (default %(default)s)",
+    )
+    fit.add_argument(
+        "--max-parameters", type=int, help="instead of --lambda: least cost of so small a tree"
+    )
+    fit.add_argument(
+        "--max-cost-increase",
+        type=float,
+        metavar="PERCENT",
+        help="instead of --lambda: smallest tree of so little cost",
+    )
+    _add_tree(fit)
+    fit.add_argument("--max-rows", type=int, help="a sample of so many rows finds the tree")
+    _add_folder(fit, ", ".join(OF_FIT))
+
+    path = add("path", "trees from large to small, one after the other", _path)
+    path.add_argument("--lambdas", type=_numbers, metavar="A,B", help="default: ten, by the data")
+    _add_tree(path)
+    _add_folder(path, f"{', '.join(_OF_PATH)} and a model a tree")
+
+    study = add("compare", "fit methods to a file and compare their trees", _compare)
+    study.add_argument(
+        "--methods",
+        type=_names,
+        metavar="A,B",
+        help=f"of {', '.join(METHODS)} (default: all that know the objective)",
+    )
+    study.add_argument(
+        "--leaves",
+        type=_whole,
+        metavar="N,M",
+        help="of axis-aligned trees (default: 1, 2 and 4 times the number of clusters)",
+    )
+    study.add_argument("--parameters", type=_whole, metavar="N,M", help="of oblique trees, at most")
+    study.add_argument(
+        "--validation", type=float, metavar="SHARE", help="of the rows, held out of the fits"
+    )
+    study.add_argument("--depth", type=int, help="of oblique trees")
+    study.add_argument(
+        "--out", help="prefix of OUT_compare.csv and OUT_compare.png (default: DATA's name)"
+    )
+    study.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
+def _add_data(parser):
+    """What fits and comparisons ask about the data and their clustering."""
+    parser.add_argument(
+        "data", metavar="DATA", help=".csv, .tsv (.gz), .parquet, .feather, .npy or .npz"
+    )
+    parser.add_argument("--n-clusters", "-k", type=int, help="default 8; of labels their number")
+    parser.add_argument(
+        "--classes",
+        "--label",
+        metavar="COLUMN",
+        help="of a table: labels to explain by --objective labels; of compare else to compare with",
+    )
+    parser.add_argument(
+        "--objective", choices=OBJECTIVES, default="kmeans", help="default %(default)s"
+    )
+    parser.add_argument(
+        "--standardize", action="store_true", help="columns to unit spread; best for tables"
+    )
+    parser.add_argument(
+        "--reference-seed", "--seed", type=int, default=0, help="default %(default)s"
+    )
+    table = parser.add_argument_group("of a table")
+    table.add_argument("--columns", type=_names, metavar="A,B", help="use only these")
+    table.add_argument("--drop", type=_names, default=(), metavar="A,B", help="do not use these")
+    table.add_argument("--id", metavar="COLUMN", help="names the rows, and is no feature")
+    table.add_argument("--sep", type=separator, help="between the values of a line")
+    table.add_argument(
+        "--missing",
+        choices=MISSING,
+        default=MISSING[0],
+        help="drop the rows of missing values, put the median, or also say where they are by a "
+        "feature of its own (default %(default)s)",
+    )
+    table.add_argument(
+        "--categories",
+        choices=CATEGORIES,
+        default=CATEGORIES[0],
+        help="what texts of few kinds become (default %(default)s)",
+    )
+
+
+def _add_tree(parser):
+    parser.add_argument(
+        "--split",
+        choices=SPLIT_KINDS,
+        default="oblique",
+        help="tests of weighted sums or of single features (default %(default)s)",
+    )
+    parser.add_argument("--depth", type=int, default=5, help="of the tree (default %(default)s)")
+    parser.add_argument(
+        "--image-shape", type=shape, metavar="HxW", help="features are pixels, as in 28x28"
+    )
+
+
+def _add_folder(parser, files):
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help=f"for {files} (default: DATA's name with _tree)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
+def _names(text):
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _whole(text):
+    return [int(number) for number in text.split(",")]
+
+
+def _numbers(text):
+    return [float(number) for number in text.split(",")]
+
+
+def _lambda(text):
+    return text if text == "auto" else float(text)
+
+
+def _estimator(options, **parameters):
+    return TAOClustering(
+        8 if options.n_clusters is None else options.n_clusters,
+        depth=options.depth,
+        objective=options.objective,
+        split=options.split,
+        standardize=options.standardize,
+        random_state=options.reference_seed,
+        verbose=int(sys.stderr.isatty()),
+        **parameters,
+    )
+
+
+def _fit(options, tell):
+    folder = _folder(options)
+    if options.classes and options.objective != "labels":
+        raise ValueError("--classes of fit are labels to explain: add --objective labels.")
+    check_folder(folder, OF_FIT, options.force)
+    data = _load(options, tell)
+    _check_shape(options.image_shape, data.X.shape[1])
+    start = time.perf_counter()
+    model = _estimator(
+        options,
+        lambda_=options.lambda_,
+        max_parameters=options.max_parameters,
+        max_cost_increase=options.max_cost_increase,
+        max_rows="auto" if options.max_rows is None else options.max_rows,
+    ).fit(named(data.X, data.feature_names), data.classes)
+    name = f"TAO {options.split}"
+    seconds = {name: time.perf_counter() - start}
+    rows = named(data.X, data.feature_names)
+    print(Comparison.of({name: model}, rows, seconds=seconds))
+    print("\n" + model.to_text(data.feature_names, max_terms=8))
+    write_fit(folder, model, data, options.image_shape)
+    print(f"\nLabels, model, text, picture and page in {folder}")
+
+
+def _path(options, tell):
+    folder = _folder(options)
+    check_folder(folder, _OF_PATH, options.force)
+    data = _load(options, tell)
+    _check_shape(options.image_shape, data.X.shape[1])
+    X = named(data.X, data.feature_names)
+    models = _estimator(options).fit_path(X, options.lambdas, y=data.classes)
+    table = pd.DataFrame(
+        {
+            "lambda": model.best_lambda_,
+            "cost_increase": model.cost_increase_,
+            "leaves": model.tree_.n_leaves,
+            "parameters": model.tree_.n_parameters,
+            "model": f"{place}_{MODEL}",
+        }
+        for place, model in enumerate(models)
+    )
+    print(table.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+    folder.mkdir(exist_ok=True)
+    table.to_csv(folder / "path.csv", index=False)
+    for name, model in zip(table["model"], models, strict=True):
+        model.save(folder / name)
+    plot_tradeoff(models).figure.savefig(folder / "path.png")
+    to_html(models, folder / PAGE, X=X, image_shape=options.image_shape)
+    print(f"\nTable, picture, page and models in {folder}")
+
+
+def _compare(options, tell):
+    prefix = options.out or Path(options.data).stem
+    table_path, picture_path = Path(f"{prefix}_compare.csv"), Path(f"{prefix}_compare.png")
+    check_free([table_path, picture_path], options.force)
+    data = _load(options, tell)
+    budgets = {"leaves": options.leaves, "parameters": options.parameters}
+    found = compare(
+        data.X,
+        options.n_clusters,
+        options.methods,
+        budgets={name: sizes for name, sizes in budgets.items() if sizes},
+        validation=options.validation,
+        y=data.classes,
+        standardize=options.standardize,
+        objective=options.objective,
+        depth=options.depth,
+        random_state=options.reference_seed,
+    )
+    print(found)
+    found.table.to_csv(table_path, index_label="model")
+    is_held = options.validation is not None
+    axes = found.plot(new=is_held, title=f"{Path(options.data).name}, {_clusters(options)}")
+    axes.figure.savefig(picture_path)
+    print(f"\nTable in {table_path}, picture in {picture_path}")
+
+
+def _load(options, tell):
+    """The data of a file; what was done with its columns is said."""
+    if options.objective == "labels":
+        if options.classes is None:
+            raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
+        if options.n_clusters is not None:
+            raise ValueError(
+                "--n-clusters: --objective labels has a cluster a label; leave it out."
+            )
+    choices = Choices(
+        options.columns,
+        options.drop,
+        options.missing,
+        options.classes,
+        options.id,
+        options.categories,
+        options.sep,
+    )
+    data = load_data(options.data, choices)
+    n_rows, n_columns = data.X.shape
+    print(f"{options.data}: {n_rows} rows, {n_columns} features\n")
+    for note in data.notes:
+        tell(f"{options.data}: {note}")
+    return data
+
+
+def _check_shape(image_shape, n_features):
+    if image_shape is not None and image_shape[0] * image_shape[1] != n_features:
+        raise ValueError(
+            f"--image-shape {image_shape[0]}x{image_shape[1]} does not hold {n_features} features."
+        )
+
+
+def _clusters(options):
+    if options.objective == "labels":
+        return f"labels {options.classes}"
+    return f"k={8 if options.n_clusters is None else options.n_clusters}"
+
+
+def _folder(options):
+    stem = Path(options.data).name.split(".")[0]
+    return options.out or Path(f"{stem}_tree")

@@ -1,0 +1,149 @@
+"""The folder that a fit leaves: what is written there, and how other commands read it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ..core.tree import Tree
+from ..inspection.plot import save_tree
+from ..saving import load
+from .loading import read_file
+from .recipe import Recipe
+
+MODEL, COLUMNS = "model.json", "columns.json"
+LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
+OF_FIT = (MODEL, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
+_MOST_DRAWN = 64  # leaves of a picture that can be read
+
+
+def check_free(paths, force):
+    """Fail before the work, not after it: where there is no folder, or a file is in the way.
+
+    Parameters
+    ----------
+    paths : iterable of Path, files to be written
+    force : bool, whether files may be overwritten
+    """
+    for path in paths:
+        if not path.parent.is_dir():
+            raise ValueError(f"{path.parent}: no such folder to write to.")
+        if path.exists() and not force:
+            raise ValueError(f"{path}: is there already; --force overwrites it.")
+
+
+def check_folder(folder, files, force):
+    """Fail before the work if some files cannot be put into a folder, which need not be there."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder}: is a file, not a folder.")
+    if folder.is_dir():
+        check_free([folder / name for name in files], force)
+    elif not folder.parent.is_dir():
+        raise ValueError(f"{folder.parent}: no such folder to write to.")
+
+
+def named(X, names):
+    """Rows with the names of their features, as estimators take them."""
+    return X if names is None else pd.DataFrame(X, columns=[str(name) for name in names])
+
+
+def write_fit(folder, model, data, image_shape=None):
+    """Write everything of a fit.
+
+    Parameters
+    ----------
+    folder : Path
+    model : fitted estimator
+    data : Loaded, that it was fitted to
+    image_shape : (height, width), optional
+    """
+    folder.mkdir(exist_ok=True)
+    if data.feature_names is not None:
+        # Names that know the column and the text they stand for: rules are read by them.
+        model.feature_names_in_ = np.array([*data.feature_names, None], dtype=object)[:-1]
+    model.save(folder / MODEL)
+    if data.recipe is not None:
+        text = json.dumps(data.recipe.to_dict(), indent=1)
+        (folder / COLUMNS).write_text(text, encoding="utf-8")
+    write_labels(folder / LABELS, model.labels_, data.rows, data.ids, data.recipe)
+    (folder / TEXT).write_text(model.to_text() + "\n", encoding="utf-8")
+    rows = named(data.X, data.feature_names)
+    if model.tree_.n_leaves <= _MOST_DRAWN:
+        save_tree(folder / PICTURE, model, rows, image_shape=image_shape)
+    model.to_html(folder / PAGE, X=rows, image_shape=image_shape)
+
+
+def write_labels(path, labels, rows=None, ids=None, recipe=None, **columns):
+    """A cluster a line, after the name of the row, or its number from 0 where some are left out."""
+    table = {} if rows is None else {"row": rows}
+    if ids is not None:
+        table[recipe.id_column] = ids
+    pd.DataFrame({**table, "cluster": labels, **columns}).to_csv(path, index=False)
+
+
+def read_model(path):
+    """The model of a folder, or of a file, and the recipe of its columns.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    estimator or Tree
+    Recipe, or None if there are no columns
+    """
+    path = Path(path)
+    file = path / MODEL if path.is_dir() else path
+    if not file.is_file():
+        raise ValueError(f"{file}: no such file; expected the folder of a fit, or its {MODEL}.")
+    model, columns = load(file), file.with_name(COLUMNS)
+    if not columns.is_file() or file.name != MODEL:
+        return model, None
+    try:
+        recipe = Recipe.from_dict(json.loads(columns.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(f"{columns}: {error}") from error
+    n_names = len(recipe.feature_names)
+    if n_names != n_features_of(model):
+        raise ValueError(f"{columns}: {n_names} features, the model has {n_features_of(model)}.")
+    return model, recipe
+
+
+def n_features_of(model):
+    """Number of features of an estimator or a tree."""
+    return model.n_features if isinstance(model, Tree) else model.n_features_in_
+
+
+def read_rows(path, model, recipe, separator, notes):
+    """Rows of a file as a model takes them.
+
+    Parameters
+    ----------
+    path : Path
+    model : estimator or Tree
+    recipe : Recipe or None
+    separator : str or None
+    notes : list of str, to which sentences are added
+
+    Returns
+    -------
+    X : DataFrame, array or CSR matrix
+    rows : int array, numbers of the rows of the file that are in X; None for all
+    ids : array of their names, or None
+    """
+    content = read_file(path, separator)
+    if not isinstance(content, pd.DataFrame):
+        return content, None, None
+    try:
+        if recipe is None:
+            return content.to_numpy(dtype=np.float64), None, None
+        X, rows = recipe.applied(content, notes)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    has_ids = recipe.id_column is not None and recipe.id_column in content
+    ids = content[recipe.id_column].to_numpy()[rows] if has_ids else None
+    has_names = hasattr(model, "feature_names_in_")
+    X = named(X, recipe.feature_names if has_names else None)
+    return X, None if len(rows) == len(content) else rows, ids

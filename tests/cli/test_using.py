@@ -1,0 +1,226 @@
+"""Commands that use the folder of a fit, from one end to the other."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_wine
+
+from tao_cluster import TAOClustering, load
+from tao_cluster.__main__ import main
+
+
+@pytest.fixture
+def birds(tmp_path, monkeypatch):
+    """A table with names of rows, units, categories, a truth value and missing values."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 240)
+    frame = pd.DataFrame(
+        {
+            "tag": [f"bird {i:03}" for i in range(240)],
+            "bill_mm": 38 + 6 * (kind > 0) + rng.normal(0, 1.5, 240).round(1),
+            "mass_g": 3700 + 1300 * (kind == 2) + rng.normal(0, 150, 240).round(),
+            "island": np.array(["Biscoe", "Dream", "Torgersen"])[rng.integers(0, 3, 240)],
+            "ringed": rng.random(240) < 0.5,
+        }
+    )
+    frame.loc[[3, 50], "mass_g"] = np.nan
+    frame.loc[7, "island"] = np.nan
+    frame.to_csv("birds.csv", index=False)
+    return frame
+
+
+FIT = ["fit", "birds.csv", "-k", "3", "--standardize", "--id", "tag", "--missing"]
+
+
+def run(*arguments):
+    assert main(list(arguments)) == 0, arguments
+
+
+@pytest.mark.parametrize("missing", ["drop", "median", "indicator"])
+def test_from_a_table_to_the_clusters_of_another(birds, capsys, missing):
+    run(*FIT, missing)
+    labels = pd.read_csv("birds_tree/labels.csv")
+    assert len(labels) == (237 if missing == "drop" else 240)
+    assert list(labels) == (["row"] if missing == "drop" else []) + ["tag", "cluster"]
+    model = load("birds_tree/model.json")
+    names = list(model.feature_names_in_)
+    assert ("mass_g is missing" in names) == (missing == "indicator")
+    # The same rows have the same clusters, in any order of rows and columns.
+    birds.sample(frac=1, random_state=0)[list(birds)[::-1]].to_csv("again.csv", index=False)
+    capsys.readouterr()
+    run("predict", "birds_tree", "again.csv", "--out", "again_labels.csv")
+    again = pd.read_csv("again_labels.csv").set_index("tag")
+    np.testing.assert_array_equal(again.loc[labels["tag"], "cluster"], labels["cluster"])
+    assert set(again["leaf"]) <= set(model.tree_.leaves)
+    assert main(["predict", "birds_tree", "again.csv", "--out", "again_labels.csv"]) == 2
+    assert "--force overwrites it" in capsys.readouterr().err
+
+
+def test_a_row_is_explained_by_its_name_or_number(birds, capsys):
+    run(*FIT, "drop")
+    capsys.readouterr()
+    run("explain", "birds_tree", "birds.csv", "--id", "bird 010")
+    by_name = capsys.readouterr().out
+    run("explain", "birds_tree/model.json", "birds.csv", "--row", "10")
+    assert capsys.readouterr().out == by_name
+    labels = pd.read_csv("birds_tree/labels.csv").set_index("tag")
+    assert f"cluster {labels.loc['bird 010', 'cluster']} (leaf" in by_name
+    for which, sentence in (
+        (["--row", "3"], "no usable row 3"),
+        (["--row", "240"], "they end at 239"),
+        (["--id", "bird 9"], "no row is named 'bird 9'"),
+    ):
+        assert main(["explain", "birds_tree", "birds.csv", *which]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_pictures_pages_and_exports(birds, capsys):
+    run(*FIT, "indicator", "--out", "fit")
+    run("plot", "fit", "birds.csv")
+    assert matplotlib.image.imread("tree.png").std() > 0.05
+    run("page", "fit", "birds.csv", "--out", "birds.html")
+    assert "bill_mm" in Path("birds.html").read_text()
+    run("page", "fit", "--out", "birds.html", "--force")
+    model = load("fit/model.json")
+    capsys.readouterr()
+    for kind in ("rules", "text", "sql", "dot", "json"):
+        run("export", "fit", "--format", kind)
+        assert len(capsys.readouterr().out) > 20
+    run("export", "fit", "--out", "rules.txt")
+    assert Path("rules.txt").read_text().splitlines() == model.to_rules()
+    assert main(["export", "fit", "--format", "onnx"]) == 2
+    assert "needs --out" in capsys.readouterr().err
+    assert main(["plot", "fit", "--out", "tree.doc"]) == 2
+
+
+def test_nothing_is_overwritten_unless_asked(birds, capsys):
+    run(*FIT, "drop")
+    before = Path("birds_tree/model.json").read_bytes()
+    assert main([*FIT, "median"]) == 2
+    assert "is there already; --force" in capsys.readouterr().err
+    assert Path("birds_tree/model.json").read_bytes() == before
+    run(*FIT, "median", "--force")
+    assert Path("birds_tree/model.json").read_bytes() != before
+    Path("file").write_text("")
+    assert main([*FIT, "median", "--out", "file"]) == 2
+    assert "is a file, not a folder" in capsys.readouterr().err
+
+
+def test_new_tables_that_do_not_fit(birds, capsys):
+    run(*FIT, "drop")
+    birds.drop(columns="mass_g").to_csv("less.csv", index=False)
+    birds.assign(mass_g="heavy").to_csv("words.csv", index=False)
+    birds.assign(mass_g=np.nan).to_csv("none.csv", index=False)
+    np.save("two.npy", np.zeros((3, 2)))
+    Path("text.json").write_text("{}")
+    capsys.readouterr()
+    for arguments, sentence in (
+        (["birds_tree", "less.csv"], "less.csv: no column 'mass_g'"),
+        (["birds_tree", "words.csv"], "'heavy' is not a number"),
+        (["birds_tree", "none.csv"], "every row has a missing value"),
+        (["birds_tree", "two.npy"], "two.npy: 2 columns, but the model has"),
+        (["nowhere", "birds.csv"], "nowhere: no such file"),
+        (["text.json", "birds.csv"], "not a model"),
+    ):
+        assert main(["predict", *arguments]) == 2
+        assert sentence in capsys.readouterr().err.splitlines()[-1]
+    birds.head(20).assign(island="Anvers").to_csv("new.csv", index=False)
+    run("predict", "birds_tree", "new.csv")
+    assert "what the fit did not see, 'Anvers'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["table.tsv", "table.csv.gz", "table.tsv.gz", "table.csv"])
+def test_other_texts_hold_the_same_table(birds, name):
+    mark = "\t" if ".tsv" in name else ";"
+    separator = [] if ".tsv" in name else ["--sep", ";"]
+    birds.to_csv(name, index=False, sep=mark)
+    run(*FIT, "drop", "--out", "one")
+    run("fit", name, *FIT[2:], "drop", "--out", "other", *separator)
+    one, other = load("one/model.json"), load("other/model.json")
+    assert one.tree_ == other.tree_
+    run("predict", "other", name, *separator, "--out", "labels.csv")
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "table.feather"])
+def test_tables_of_arrow(birds, name, capsys):
+    try:
+        getattr(birds, f"to_{name.split('.')[1]}")(name)
+    except ImportError:
+        Path(name).write_bytes(b"")
+        assert main(["fit", name]) == 2
+        assert "needs pyarrow" in capsys.readouterr().err
+        return
+    run("fit", name, *FIT[2:], "drop")
+    run(*FIT, "drop", "--out", "one")
+    assert load("one/model.json").tree_ == load("table_tree/model.json").tree_
+
+
+def test_a_path_leaves_its_models(birds, capsys):
+    run("path", *FIT[1:], "median", "--lambdas", "2,50", "--depth", "3")
+    table = pd.read_csv("birds_tree/path.csv")
+    assert list(table["lambda"]) == [2, 50]
+    for _, line in table.iterrows():
+        model = load(f"birds_tree/{line['model']}")
+        assert model.tree_.n_leaves == line["leaves"]
+        assert model.cost_increase_ == pytest.approx(line["cost_increase"])
+    assert {"path.png", "page.html"} <= {file.name for file in Path("birds_tree").iterdir()}
+
+
+def test_images_and_words(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    digits = load_digits().data[:500]
+    np.save("digits.npy", digits)
+    run("fit", "digits.npy", "-k", "5", "--lambda", "20", "--image-shape", "8x8")
+    np.save("new.npy", digits[:30])
+    run("predict", "digits_tree", "new.npy", "--out", "new.csv")
+    labels = pd.read_csv("digits_tree/labels.csv")["cluster"][:30]
+    np.testing.assert_array_equal(pd.read_csv("new.csv")["cluster"], labels)
+    assert main(["fit", "digits.npy", "--image-shape", "8x9", "--force"]) == 2
+    assert "does not hold 64 features" in capsys.readouterr().err
+
+    words = sp.random(200, 300, 0.05, "csr", random_state=0)
+    sp.save_npz("words.npz", words)
+    run("fit", "words.npz", "-k", "3", "--objective", "spherical", "--lambda", "0.01")
+    run("predict", "words_tree", "words.npz", "--out", "words.csv")
+    labels = pd.read_csv("words_tree/labels.csv")["cluster"]
+    np.testing.assert_array_equal(pd.read_csv("words.csv")["cluster"], labels)
+
+
+def test_another_process_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
+    run("fit", "wine.csv", "-k", "3", "--drop", "target", "--standardize")
+    command = [sys.executable, "-m", "tao_cluster", "predict", "wine_tree", "wine.csv"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    frame = load_wine(as_frame=True).data
+    model = TAOClustering(3, standardize=True, random_state=0).fit(frame)
+    got = [int(line.split(",")[0]) for line in done.stdout.splitlines()[1:]]
+    np.testing.assert_array_equal(got, model.labels_)
+
+
+def test_damaged_columns_get_a_sentence(birds, capsys):
+    run(*FIT, "drop")
+    file = Path("birds_tree/columns.json")
+    recipe = json.loads(file.read_text())
+    for text in ("", "[]", "{}", json.dumps({**recipe, "columns": recipe["columns"][:1]})):
+        file.write_text(text)
+        capsys.readouterr()
+        assert main(["predict", "birds_tree", "birds.csv"]) == 2
+        assert "columns.json: " in capsys.readouterr().err
+
+
+def test_penguins(tmp_path, monkeypatch):
+    penguins = pytest.importorskip("palmerpenguins", reason="the table is in that package")
+    monkeypatch.chdir(tmp_path)
+    penguins.load_penguins().to_csv("penguins.csv", index=False)
+    run("fit", "penguins.csv", "-k", "4", "--drop", "species,year", "--standardize",
+        "--missing", "median")  # fmt: skip
+    run("page", "penguins_tree", "penguins.csv", "--out", "penguins.html")
