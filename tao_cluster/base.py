@@ -42,7 +42,7 @@ class TreeClustering(
         ----------
         X : array-like or CSR matrix of shape (n, d)
             What the tree tests. Sparse input is not made dense, float32 is not converted; X is
-            copied only if rows repeat or weigh other than 1.
+            copied only if rows repeat or weigh other than 1, or if it is stored by columns.
         y : array-like of shape (n,), optional
             Labels to explain, for ``objective="labels"``: numbers, strings, ...; -1, None and NaN
             mark rows without one, which do not count. Ignored otherwise.

@@ -75,6 +75,17 @@ def test_attributes_agree(digits, digits_reference):
     assert tree.prune(tree.node_counts(tree.apply(digits))) == tree  # nothing dead is left
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+def test_how_an_array_is_stored_changes_nothing(digits, standardize):
+    options = {"random_state": 0, "standardize": standardize, "depth": 3}
+    rows = digits[:300]
+    one = TAOClustering(3, **options).fit(rows)
+    other = TAOClustering(3, **options).fit(np.asfortranarray(rows))
+    assert one.tree_ == other.tree_
+    assert one.inertia_ == other.inertia_
+    np.testing.assert_array_equal(one.free_centers_, other.free_centers_)
+
+
 def test_lambda_trades_cost_for_size(digits, digits_reference):
     models = [
         TAOClustering(10, lambda_=lambda_, reference=digits_reference, random_state=0).fit(digits)

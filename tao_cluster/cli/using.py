@@ -148,11 +148,11 @@ def _page(options, tell):
 
 def _export(options, tell):
     del tell
+    if options.format == "onnx" and options.out is None:
+        raise ValueError("--format onnx needs --out FILE.")
     model, _ = read_model(options.model)
     content = _WRITERS[options.format](model)
     if options.out is None:
-        if isinstance(content, bytes):
-            raise ValueError(f"--format {options.format} needs --out FILE.")
         print(content)
         return
     check_free([options.out], options.force)

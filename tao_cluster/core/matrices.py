@@ -41,6 +41,11 @@ def canonical(X):
     return sp.csr_matrix(parts, shape=X.shape)
 
 
+def stored_by_rows(X):
+    """X itself, or a copy of an array stored by columns: sums over them have other last bits."""
+    return X if sp.issparse(X) else np.ascontiguousarray(X)
+
+
 def canonical_csr(X):
     """CSR with sorted, unique indices of a sparse X; X itself if it is that, else a copy."""
     X = X.tocsr()

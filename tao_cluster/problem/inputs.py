@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from ..core.matrices import check_rows, rows_of
+from ..core.matrices import check_rows, rows_of, stored_by_rows
 from ..core.repeats import distinct_rows
 from .objectives.labels import encode
 from .reference import nearest_center
@@ -100,8 +100,10 @@ class Inputs:
             If the data have NaN or infinite values or fewer rows than clusters, or the weights
             are negative, all zero or too large.
         """
-        X = check_rows(X, "X", estimator)
-        space = X if embedding is None else check_embedding(embedding, X.shape[0])
+        X = stored_by_rows(check_rows(X, "X", estimator))
+        space = X
+        if embedding is not None:
+            space = stored_by_rows(check_embedding(embedding, X.shape[0]))
         weight = fitting_weight(sample_weight, X)
         present = weight > 0
         if present.sum() < n_clusters:
@@ -120,7 +122,7 @@ class Inputs:
         ValueError
             As `of`, or if y is missing, has another number of rows or no label at all.
         """
-        X = check_rows(X, "X", estimator)
+        X = stored_by_rows(check_rows(X, "X", estimator))
         weight = fitting_weight(sample_weight, X)
         column, classes = label_column(y, X.shape[0])
         present = (weight > 0) & (column[:, 0] >= 0)
