@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..boxes import Box, fit
+from ..boxes import fit, text_width
 from ..colors import cluster_color, text_color
 from ..glyphs import Glyph
 
@@ -169,15 +169,17 @@ class Subtree:
             percent = f"{100 * self.shares[label]:.0f} %"
             line.bar(ax, line.left, 0.07, 0.07, cluster_color(label), zorder=4)
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
-            room = line.width - 0.42
-            line.write(ax, self.names[label], 6, x=line.left + 0.1, ha="left", room=room)
-            line = line.part(_LINE)
-            line = Box(line.left, line.top, line.width, _LINE, line.scale)
+            room = line.width - 0.37
+            name = self.names[label]
+            if text_width(name, 5.4) > room:  # the colour says that it is a cluster
+                name = name.removeprefix("cluster ")
+            line.write(ax, name, 6, x=line.left + 0.11, ha="left", room=room)
+            line = line.part(_LINE, _LINE)
         hidden = np.count_nonzero(self.shares) - len(self._largest)
         if hidden:
             line.write(ax, f"{hidden} more", 5.8, x=line.left + 0.1, ha="left", color="0.3")
         count = box.part(box.height - 0.34, 0.16)
-        count.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")
+        count.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # two at least
         if self.n_rows is not None:
             text = f"{self.n_rows:.10g} row{'s' if self.n_rows != 1 else ''}"
-            count.part(0.14).write(ax, text, 6, color="0.3")
+            box.part(box.height - 0.19, 0.14).write(ax, text, 6, color="0.3")

@@ -1,5 +1,6 @@
 """Where everything of a picture of a tree goes, and how it is drawn."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +25,7 @@ _MARGIN = 0.12
 _TITLE_LINE, _TITLE_SIZE = 0.155, 8
 _LEAST_WIDTH = 5.2  # inches, for the title
 _SIGN = 0.12  # height of what an edge says
-_MARKED = "#d97706"  # the way of one row; no colour of a side
+_MARKED = "0.0"  # the way of one row: no colour of a cluster, or of a side
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +123,12 @@ class Picture:
     def _title_lines(self, width):
         """The title, and how to read the picture, in lines that fit."""
         phrases = list(self.glyph.convention) if self.tree.n_leaves > 1 else []
+        if self.is_horizontal:  # the left child is the upper one
+            turned = {"left": "up", "right": "down"}
+            phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
         if self.way:
-            phrases.append("orange: the way of one row, with its sums")
+            phrases.append("black: the way of one row, with its sums")
         room = width - 2 * _MARGIN
         lines = wrap(self.title, _TITLE_SIZE, room) if self.title else []
         for i, phrase in enumerate(phrases):
@@ -187,24 +191,15 @@ class Picture:
             self._draw_curve(ax, points, width * scale, "0.72", 1)
             if child in self.way:
                 self._draw_curve(ax, points, 2.2 * scale, _MARKED, 1.5)
-            self._write_sign(ax, points[0], side * (width / 72 + 0.06), sign, scale)
+            (x, y), height = self._places.middle_of(points), _SIGN
+            box = Box(x - height, y + height / 2, 2 * height, height, scale)
+            behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
+            box.write(ax, sign, 7.5, color="0.15", may_cut=False, bbox=behind)
 
     def _draw_curve(self, ax, points, width, color, zorder):
         codes = [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3]
         style = {"edgecolor": color, "facecolor": "none", "capstyle": "butt", "zorder": zorder}
         ax.add_artist(PathPatch(Path(points, codes), linewidth=width, **style))
-
-    def _write_sign(self, ax, start, beside, sign, scale):
-        """What an edge says, outside of where it starts."""
-        x, y = start
-        room = 0.2
-        if self.is_horizontal:
-            box = Box(x + 0.05, y - beside + _SIGN / 2, room, _SIGN, scale)
-            box.write(ax, sign, 6.5, x=box.left, ha="left", color="0.3", may_cut=False)
-        else:
-            box = Box(x, y - 0.03, 0, _SIGN, scale)
-            place = {"x": x + beside, "ha": "right" if beside < 0 else "left", "room": room}
-            box.write(ax, sign, 6.5, color="0.3", may_cut=False, **place)
 
 
 def _new_axes(size, n_lines):
