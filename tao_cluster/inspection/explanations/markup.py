@@ -24,10 +24,9 @@ def _test_html(test):
     if len(test.contributions) < 2:
         return heading
     steps = test.steps
-    places = [0.0, test.threshold, test.total, *(end for *_, end in steps)]
+    places = [0.0, test.threshold, test.total, *(start for *_, start in steps)]
     low, width = min(places), max(places) - min(places) or 1.0
-    lines = [(text, end - start, min(start, end)) for text, start, end in steps]
-    lines += [("sum", test.total, min(0.0, test.total))]
+    lines = [*steps, ("sum", test.total, 0.0)]
     rows = "".join(
         f"<tr><td style='{_CELL}'>{html.escape(text)}</td><td style='{_CELL}'>{size:.3g}</td>"
         f"<td style='{_CELL}; width: 240px'><div style='{_bar(start, size, low, width)}'></div>"
@@ -39,7 +38,10 @@ def _test_html(test):
 
 def _bar(start, size, low, width):
     """Where a bar lies, in percent of its cell, and its colour."""
-    place = {"left": 100 * (start - low) / width, "width": 100 * abs(size) / width}
+    place = {
+        "left": 100 * (min(start, start + size) - low) / width,
+        "width": 100 * abs(size) / width,
+    }
     return f"{_BAR.format(**place)}; background: {POSITIVE if size > 0 else NEGATIVE}"
 
 

@@ -77,16 +77,13 @@ class PathTest:
 
     @property
     def steps(self):
-        """(text, start, end) of the bars that add up to the sum, one for what is not shown."""
+        """(text, product, start) of bars that add up to the sum, one for what is not shown."""
         shown, hidden = self.contributions[:MAX_TERMS], self.contributions[MAX_TERMS:]
         parts = [(str(term), term.product) for term in shown]
         if hidden:
             parts.append((f"{len(hidden)} more", math.fsum(term.product for term in hidden)))
-        ends = list(itertools.accumulate(product for _, product in parts))
-        return [
-            (text, start, end)
-            for (text, _), start, end in zip(parts, [0.0, *ends], ends, strict=False)
-        ]
+        starts = itertools.accumulate((product for _, product in parts), initial=0.0)
+        return [(*part, start) for part, start in zip(parts, starts, strict=False)]
 
     @property
     def bound(self):

@@ -4,6 +4,8 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..export.names import typeset
+from ..export.numbers import told_apart
 from .colors import NEGATIVE, POSITIVE
 from .curves import STYLE
 
@@ -41,7 +43,7 @@ def plot_ways(tests, title):
         for ax, test in zip(axes, tests, strict=False):
             (_draw_sum if test.bound is None else _draw_value)(ax, test)
             ax.grid(visible=False, axis="y")
-            ax.margins(x=0.12)
+            ax.set_axisbelow(True)
         if not tests:
             axes[0].set_axis_off()
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold", parse_math=False)
@@ -51,16 +53,18 @@ def plot_ways(tests, title):
 def _draw_sum(ax, test):
     """Bars that add up, the sum and the threshold."""
     steps = test.steps
-    for line, (_, start, end) in enumerate(steps):
-        color = POSITIVE if end > start else NEGATIVE
-        ax.barh(line, end - start, 0.7, left=start, color=color)
+    for line, (_, product, start) in enumerate(steps):
+        color, end = POSITIVE if product > 0 else NEGATIVE, start + product
+        ax.barh(line, product, 0.7, left=start, color=color)
         ax.plot([end, end], [line - 0.35, line + 1.35], color="0.6", linewidth=0.6)
     ax.barh(len(steps), test.total, 0.7, color="0.3")
-    names = [*(text for text, *_ in steps), f"sum = {test.total:.3g}"]
-    _name_lines(ax, names)
-    compare = "≤" if test.side == "left" else ">"
+    compare = "<=" if test.side == "left" else ">"
+    total, limit = told_apart(test.total, test.threshold, compare, 3)
+    names = [f"{text} = {product:.3g}" for text, product, _ in steps]
+    _name_lines(ax, [*names, f"sum = {total}"])
     ax.axvline(0.0, color="0.75", linewidth=0.6, zorder=0)
-    _draw_limit(ax, test, test.threshold, f"sum {compare} {test.threshold:.3g}")
+    _draw_limit(ax, test, test.threshold, f"sum {typeset(f' {compare} ').strip()} {limit}")
+    _make_room(ax, [0.0, test.total, test.threshold, *(start for *_, start in steps)])
 
 
 def _draw_value(ax, test):
@@ -69,13 +73,21 @@ def _draw_value(ax, test):
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
     _name_lines(ax, [str(term.name)])
-    _draw_limit(ax, test, test.bound.value, str(test).rpartition(" -> ")[0])
+    _draw_limit(ax, test, test.bound.value, typeset(str(test).rpartition(" -> ")[0]))
+    _make_room(ax, [term.value, test.bound.value])
 
 
 def _draw_limit(ax, test, value, text):
     """The line that decides, and what it decided."""
     ax.axvline(value, color="black", linewidth=1.2, linestyle="--")
     ax.set_title(f"{text}: {test.side}", loc="left", fontsize=8, parse_math=False)
+
+
+def _make_room(ax, values):
+    """Limits a little beyond all values."""
+    low, high = min(values), max(values)
+    beyond = 0.05 * (high - low) or 0.5 * abs(low) or 1.0
+    ax.set_xlim(low - beyond, high + beyond)
 
 
 def _name_lines(ax, names):
@@ -112,6 +124,7 @@ def plot_roles(roles, *, ax=None, title=""):
         ax.axvline(0.0, color="0.4", linewidth=0.8)
         _name_lines(ax, [str(role.name) for role in roles])
         ax.grid(visible=False, axis="y")
+        ax.set_axisbelow(True)
         ax.set_xlabel("small values lead here  \N{LEFTWARDS ARROW} 0 \N{RIGHTWARDS ARROW}  large")
         ax.set_title(title, loc="left", parse_math=False)
     return ax
