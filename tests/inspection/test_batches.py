@@ -122,12 +122,12 @@ def test_bars_of_a_path_add_up(tree):
     assert bars == [(0.0, 8.0), (8.0, -6.0), (0.0, 2.0)]
     assert [to_hex(bar.get_facecolor()) for bar in of_sum.patches[:2]] == [POSITIVE, NEGATIVE]
     assert 5.0 in [line.get_xdata()[0] for line in of_sum.lines]
-    assert of_sum.get_title("left") == "sum ≤ 5: left"
+    assert of_sum.get_title("left") == "sum = 2 ≤ 5: left"
     assert 3.0 in [line.get_xdata()[0] for line in of_value.lines]
     low, high = of_sum.get_xlim()
     assert low < 0
     assert high > 8
-    assert [label.get_text() for label in of_sum.get_yticklabels()][1:] == ["-3*b = -6", "sum = 2"]
+    assert [label.get_text() for label in of_sum.get_yticklabels()][1:] == ["-3*b = -6", "sum"]
     assert len(explain(Tree.single_leaf(0, 2), [0.0, 1.0]).plot()) == 1
 
 
@@ -147,8 +147,8 @@ def test_profiles_are_drawn(model):
     ax.figure.canvas.draw()
     n = len(profile.features)
     widths = [bar.get_width() for bar in ax.patches]
-    assert widths[:n] == [2 * role.strength for role in profile.features]
-    assert widths[n:] == [role.direction for role in profile.features]
+    assert widths[:n] == pytest.approx([2 * role.strength for role in profile.features])
+    assert widths[n:] == pytest.approx([role.direction for role in profile.features])
     assert ax.get_title("left").startswith("cluster 1 (")
     assert profile.plot(ax=ax, title="one").get_title("left") == "one"
     assert len(cluster_profile(Tree.single_leaf(0, 2), 0).plot().patches) == 0
@@ -172,7 +172,7 @@ READERS = {
         if inspect.isfunction(getattr(export, name)) and name != "from_dict"
     },
     **{
-        name: lambda model, measure=getattr(measures, name): measure(model, X)
+        name: lambda model, name=name: getattr(measures, name)(model, X)
         for name in (
             "explainability",
             "feature_usage",

@@ -56,6 +56,21 @@ def test_tradeoff_joins_models_of_a_label(path, size):
     assert set(y) == {model.cost_increase_ for model in others[:2]}
 
 
+def test_tradeoff_has_one_series_a_method(path):
+    X, models = path
+    reference = models[0].free_centers_
+    axis = [
+        TAOClustering(4, split="axis", max_leaves=n, reference=reference).fit(X) for n in (4, 8)
+    ]
+    ax = plot_tradeoff([*models, *axis, IMM(4, reference=reference).fit(X)])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["TAOClustering, split=oblique", "TAOClustering, split=axis", "IMM"]
+    assert set(ax.lines[1].get_ydata()) == {model.cost_increase_ for model in axis}
+    # How lambda was chosen is no method.
+    models = [TAOClustering(4, lambda_=c, depth=2, random_state=0).fit(X) for c in (1.0, "auto")]
+    assert len(plot_tradeoff(models).get_legend().get_texts()) == 1
+
+
 def test_tradeoff_says_what_it_needs(path):
     _, models = path
     with pytest.raises(ValueError, match="needs X"):

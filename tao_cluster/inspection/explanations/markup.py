@@ -20,28 +20,26 @@ def path_html(tests, end):
 
 
 def _test_html(test):
-    heading = f"<p style='margin: 6px 0 2px'>{html.escape(str(test))}</p>"
+    heading = html.escape(f"{test.outcome} -> {test.side}")
+    heading = f"<p style='margin: 6px 0 2px'>{heading}</p>"
     if len(test.contributions) < 2:
         return heading
     steps = test.steps
-    places = [0.0, test.threshold, test.total, *(start for *_, start in steps)]
+    places = [0.0, test.total, *(start for *_, start in steps)]
     low, width = min(places), max(places) - min(places) or 1.0
-    lines = [*steps, ("sum", test.total, 0.0)]
     rows = "".join(
-        f"<tr><td style='{_CELL}'>{html.escape(text)}</td><td style='{_CELL}'>{size:.3g}</td>"
+        f"<tr><td style='{_CELL}'>{html.escape(name)}</td><td style='{_CELL}'>{number}</td>"
         f"<td style='{_CELL}; width: 240px'><div style='{_bar(start, size, low, width)}'></div>"
         "</td></tr>"
-        for text, size, start in lines
+        for name, number, size, start in steps
     )
     return f"{heading}<table>{rows}</table>"
 
 
 def _bar(start, size, low, width):
     """Where a bar lies, in percent of its cell, and its colour."""
-    place = {
-        "left": 100 * (min(start, start + size) - low) / width,
-        "width": 100 * abs(size) / width,
-    }
+    left = min(start, start + size) - low
+    place = {"left": 100 * left / width, "width": 100 * abs(size) / width}
     return f"{_BAR.format(**place)}; background: {POSITIVE if size > 0 else NEGATIVE}"
 
 

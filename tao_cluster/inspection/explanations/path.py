@@ -76,14 +76,45 @@ class PathTest:
         return "left" if self.total <= self.threshold else "right"
 
     @property
-    def steps(self):
-        """(text, product, start) of bars that add up to the sum, one for what is not shown."""
+    def _parts(self):
+        """(text, product) of the largest terms, and of one for all that are not shown."""
         shown, hidden = self.contributions[:MAX_TERMS], self.contributions[MAX_TERMS:]
         parts = [(str(term), term.product) for term in shown]
         if hidden:
-            parts.append((f"{len(hidden)} more", math.fsum(term.product for term in hidden)))
+            rest = math.fsum(term.product for term in hidden)
+            parts.append((f"{len(hidden)} more", rest))
+        return parts
+
+    @property
+    def _numbers(self):
+        """Texts of these products, which add up to that of the sum, and of the threshold."""
+        compare, parts = self._compare, self._parts
+        largest = max((abs(term.product) for term in self.contributions), default=0.0)
+        decimals = decimals_of(self.total, self.threshold, largest, compare, _PRECISION)
+        texts, total = summands([product for _, product in parts], self.total, decimals)
+        return texts, total, rounded(self.threshold, decimals)
+
+    @property
+    def _compare(self):
+        return "<=" if self.side == "left" else ">"
+
+    @property
+    def steps(self):
+        """Bars that add up to the sum: (text, text of the product, product, start)."""
+        parts, (texts, *_) = self._parts, self._numbers
         starts = itertools.accumulate((product for _, product in parts), initial=0.0)
-        return [(*part, start) for part, start in zip(parts, starts, strict=False)]
+        return [
+            (name, text, product, start)
+            for (name, product), text, start in zip(parts, texts, starts, strict=False)
+        ]
+
+    @property
+    def outcome(self):
+        """What was compared, without the terms of a sum: "sum = 2.5 <= 5"."""
+        if len(self.contributions) == 1:
+            return self._of_one_feature()
+        _, total, limit = self._numbers
+        return f"sum = {total} {self._compare} {limit}"
 
     @property
     def bound(self):
@@ -109,19 +140,11 @@ class PathTest:
 
     def _of_a_sum(self):
         """The terms, with one number for those that are not shown, their sum and the threshold."""
-        compare = "<=" if self.side == "left" else ">"
-        shown, hidden = self.contributions[:MAX_TERMS], self.contributions[MAX_TERMS:]
-        largest = max((abs(term.product) for term in shown), default=0.0)
-        decimals = decimals_of(self.total, self.threshold, largest, compare, _PRECISION)
-        names, products = [str(term) for term in shown], [term.product for term in shown]
-        if hidden:
-            rest = math.fsum(term.product for term in hidden)
-            names.append(f"{len(hidden)} more")
-            products.append(rest)
-        texts, total = summands(products, self.total, decimals)
-        terms = [f"{name} ({text})" for name, text in zip(names, texts, strict=True)]
+        numbers, total, limit = self._numbers
+        pairs = zip(self._parts, numbers, strict=True)
+        terms = [f"{name} ({number})" for (name, _), number in pairs]
         left = f"{' + '.join(terms)} = {total}" if terms else total
-        return f"{left} {compare} {rounded(self.threshold, decimals)}"
+        return f"{left} {self._compare} {limit}"
 
 
 @dataclass(frozen=True)

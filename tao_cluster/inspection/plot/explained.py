@@ -5,7 +5,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ..export.names import typeset
-from ..export.numbers import told_apart
 from .colors import NEGATIVE, POSITIVE
 from .curves import STYLE
 
@@ -53,17 +52,14 @@ def plot_ways(tests, title):
 def _draw_sum(ax, test):
     """Bars that add up, the sum and the threshold."""
     steps = test.steps
-    for line, (_, product, start) in enumerate(steps):
+    for line, (*_, product, start) in enumerate(steps):
         color, end = POSITIVE if product > 0 else NEGATIVE, start + product
         ax.barh(line, product, 0.7, left=start, color=color)
         ax.plot([end, end], [line - 0.35, line + 1.35], color="0.6", linewidth=0.6)
     ax.barh(len(steps), test.total, 0.7, color="0.3")
-    compare = "<=" if test.side == "left" else ">"
-    total, limit = told_apart(test.total, test.threshold, compare, 3)
-    names = [f"{text} = {product:.3g}" for text, product, _ in steps]
-    _name_lines(ax, [*names, f"sum = {total}"])
+    _name_lines(ax, [*(f"{name} = {number}" for name, number, *_ in steps), "sum"])
     ax.axvline(0.0, color="0.75", linewidth=0.6, zorder=0)
-    _draw_limit(ax, test, test.threshold, f"sum {typeset(f' {compare} ').strip()} {limit}")
+    _draw_limit(ax, test, test.threshold)
     _make_room(ax, [0.0, test.total, test.threshold, *(start for *_, start in steps)])
 
 
@@ -73,14 +69,15 @@ def _draw_value(ax, test):
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
     _name_lines(ax, [str(term.name)])
-    _draw_limit(ax, test, test.bound.value, typeset(str(test).rpartition(" -> ")[0]))
+    _draw_limit(ax, test, test.bound.value)
     _make_room(ax, [term.value, test.bound.value])
 
 
-def _draw_limit(ax, test, value, text):
+def _draw_limit(ax, test, value):
     """The line that decides, and what it decided."""
     ax.axvline(value, color="black", linewidth=1.2, linestyle="--")
-    ax.set_title(f"{text}: {test.side}", loc="left", fontsize=8, parse_math=False)
+    text = f"{typeset(test.outcome)}: {test.side}"
+    ax.set_title(text, loc="left", fontsize=8, parse_math=False)
 
 
 def _make_room(ax, values):
