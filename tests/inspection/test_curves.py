@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering, tao_path
@@ -67,8 +68,8 @@ def test_tradeoff_has_one_series_a_method(path):
     assert names == ["TAOClustering, split=oblique", "TAOClustering, split=axis", "IMM"]
     assert set(ax.lines[1].get_ydata()) == {model.cost_increase_ for model in axis}
     # How lambda was chosen is no method.
-    models = [TAOClustering(4, lambda_=c, depth=2, random_state=0).fit(X) for c in (1.0, "auto")]
-    assert len(plot_tradeoff(models).get_legend().get_texts()) == 1
+    chosen = clone(models[0]).fit(X).set_params(lambda_="auto")
+    assert len(plot_tradeoff([models[0], chosen]).get_legend().get_texts()) == 1
 
 
 def test_tradeoff_says_what_it_needs(path):
