@@ -152,15 +152,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     room = Room.of(names, asked.values, fixed, bounds, _spreads(model, tree, spreads))
     if tree.leaf_label[here] == k:
         return Change((), asked.changed({}), 0.0, here, k, labels[k], before)
-    best = None
-    for leaf in tree.leaves[tree.leaf_label[tree.leaves] == k]:
-        for found in nearest_values(tree, leaf, room):
-            reached = asked.leaf_of(found)
-            if tree.leaf_label[reached] == k:
-                cost = sum(room.cost(j, value) for j, value in found.items())
-                if best is None or cost < best[0]:
-                    best = cost, found, reached
-                break
+    best = min(_candidates(asked, tree, k, room), key=lambda found: found[0], default=None)
     if best is None:
         limited = " with these features fixed and within these bounds" if fixed or bounds else ""
         raise ValueError(f"No change of the row leads to {labels[k]}{limited}.")
@@ -170,7 +162,17 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
-    return Change(tuple(changes), asked.changed(found), cost, int(reached), k, labels[k], before)
+    return Change(tuple(changes), asked.changed(found), cost, reached, k, labels[k], before)
+
+
+def _candidates(asked, tree, k, room):
+    """(cost, changed values, leaf reached) of the nearest change to each leaf of a cluster."""
+    for leaf in tree.leaves[tree.leaf_label[tree.leaves] == k]:
+        for found in nearest_values(tree, leaf, room):
+            reached = asked.leaf_of(found)
+            if tree.leaf_label[reached] == k:
+                yield sum(room.cost(j, value) for j, value in found.items()), found, reached
+                break
 
 
 @dataclass(frozen=True, eq=False)
