@@ -10,6 +10,7 @@ from greedy.bounds import bound_of, own_objective
 from greedy.estimators.base import OBJECTIVES
 
 from ..core.matrices import check_rows
+from ..core.tree import tree_of
 from ..core.tree.conditions import explanation_sizes
 from ..problem.objectives import KCenter, Spacing
 from ..problem.reference import cost_increase
@@ -35,7 +36,7 @@ def weighted_average_depth(tree, X, sample_weight=None):
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree, or fitted estimator with `tree_`
     X : array-like or sparse matrix of shape (n, n_features)
     sample_weight : array of shape (n,), optional
 
@@ -43,6 +44,7 @@ def weighted_average_depth(tree, X, sample_weight=None):
     -------
     float
     """
+    tree = tree_of(tree)
     depth = tree.depth[tree.apply(X)]
     return float(np.average(depth, weights=check_weight(sample_weight, len(depth))))
 
@@ -55,6 +57,7 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
 
     Parameters and return value as in :func:`weighted_average_depth`.
     """
+    tree = tree_of(tree)
     sizes = explanation_sizes(tree)[tree.apply(X)]
     return float(np.average(sizes, weights=check_weight(sample_weight, len(sizes))))
 
@@ -169,7 +172,7 @@ def feature_usage(tree, X, sample_weight=None):
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree, or fitted estimator with `tree_`
     X : array-like or sparse matrix of shape (n, n_features)
     sample_weight : array of shape (n,), optional
 
@@ -177,6 +180,7 @@ def feature_usage(tree, X, sample_weight=None):
     -------
     float64 array of shape (n_features,); its sum is the mean number of features on a path
     """
+    tree = tree_of(tree)
     tests = sp.csr_matrix(
         (np.ones(tree.n_nonzero), tree.split_indices, tree.split_indptr),
         shape=(tree.n_nodes, tree.n_features),
@@ -301,8 +305,8 @@ def explainability(model, X, objective=None, sample_weight=None):
     True
     """
     objective = own_objective(model) if objective is None else objective
-    pair = model.labels_, model.free_labels_, sample_weight
     found = {"price": price_of_explainability(model, X, objective, sample_weight)}
+    pair = model.labels_, model.free_labels_, sample_weight
     if objective in OBJECTIVES:
         terms = (model, *_rows_of(model, X, sample_weight))
         found["surrogate_price"] = _ratio(*_costs(OBJECTIVES[objective], *terms, recentred=False))
@@ -317,6 +321,7 @@ def explainability(model, X, objective=None, sample_weight=None):
 
 def _rows_of(model, X, sample_weight):
     """The rows of a fit, checked, and their weights."""
+    tree_of(model)  # it says where a model is not fitted
     if model.labels_.dtype.kind not in "iu":
         raise ValueError("Labels that are given have no price: they have no free clustering.")
     rows = check_rows(X)

@@ -80,7 +80,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     model, names = shown(model, feature_names)
     tree = tree_of(model)
     counts, spreads, gaps = _of_rows(model, tree, X, sample_weight)
-    n_clusters = _n_clusters(model, tree)
+    n_clusters = n_clusters_of(model)
     labels = cluster_names(model, n_clusters)
     nodes = [
         _node(tree, i, counts, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
@@ -235,8 +235,9 @@ def _node(tree, i, counts, labels):
     }
 
 
-def _n_clusters(model, tree):
-    """Clusters there are, also those that no leaf has."""
+def n_clusters_of(model):
+    """Clusters that a Tree or fitted estimator has, also those that no leaf has."""
+    tree = tree_of(model)
     sets = (getattr(model, name, None) for name in ("cluster_centers_", "classes_"))
     sets = [*sets, None if tree.leaf_value is None else tree.leaf_value[0]]
     sizes = [len(values) for values in sets if values is not None]

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering, tao_path
@@ -54,6 +55,21 @@ def test_tradeoff_joins_models_of_a_label(path, size):
     x, y = ax.lines[1].get_data()
     assert x[0] < x[1]
     assert set(y) == {model.cost_increase_ for model in others[:2]}
+
+
+def test_tradeoff_has_one_series_a_method(path):
+    X, models = path
+    reference = models[0].free_centers_
+    axis = [
+        TAOClustering(4, split="axis", max_leaves=n, reference=reference).fit(X) for n in (4, 8)
+    ]
+    ax = plot_tradeoff([*models, *axis, IMM(4, reference=reference).fit(X)])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["TAOClustering, split=oblique", "TAOClustering, split=axis", "IMM"]
+    assert set(ax.lines[1].get_ydata()) == {model.cost_increase_ for model in axis}
+    # How lambda was chosen is no method.
+    chosen = clone(models[0]).fit(X).set_params(lambda_="auto")
+    assert len(plot_tradeoff([models[0], chosen]).get_legend().get_texts()) == 1
 
 
 def test_tradeoff_says_what_it_needs(path):

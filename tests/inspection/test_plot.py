@@ -19,7 +19,7 @@ from tao_cluster.inspection.plot import (
 from tao_cluster.inspection.plot.boxes import fit, wrap
 from tao_cluster.inspection.plot.colors import NEGATIVE, POSITIVE, SIGNED, cluster_color, oklab
 from tao_cluster.inspection.plot.glyphs import Bars, Image, Words, choose_glyph
-from tao_cluster.inspection.plot.layout import tidy_positions
+from tao_cluster.inspection.plot.tree.layout import tidy_positions
 from tao_cluster.inspection.plot.views import Rows
 
 
@@ -69,7 +69,12 @@ def test_image_plot(digits, monkeypatch):
     model = TAOClustering(10, lambda_=1, depth=3, random_state=0).fit(digits)
     ax = plot_tree(model, digits, image_shape=(8, 8), title="digits")
     assert plt.rcParams == before
-    assert len(ax.images) == model.tree_.n_nodes
+    # Weights of a test over the mean of its rows, then the means at the leaves.
+    assert len(ax.images) == model.tree_.n_nodes + len(model.tree_.decision_nodes)
+    assert ax.images[0].get_zorder() > ax.images[1].get_zorder()
+    np.testing.assert_allclose(ax.images[1].get_array().ravel(), digits.mean(axis=0))
+    opacity = ax.images[0].get_alpha().ravel()
+    np.testing.assert_array_equal(np.flatnonzero(opacity), model.tree_.split(0)[0])
     root = ax.images[0]
     low, high = root.get_clim()
     assert low == -high == -np.abs(model.tree_.split(0)[1]).max()
@@ -80,7 +85,8 @@ def test_image_plot(digits, monkeypatch):
         expected = f"cluster {model.tree_.leaf_label[leaf]}\n{np.sum(leaves == leaf)} rows"
         assert expected in texts
     assert "left" in ax.get_title()
-    assert "white is weight 0" in ax.get_title()
+    assert "no colour: weight 0" in ax.get_title()
+    assert "white is weight 0" in plot_tree(model, image_shape=(8, 8)).get_title()
     ax.figure.canvas.draw()
     same = model.tree_.plot(X=sp.csr_matrix(digits), image_shape=(8, 8), ax=plt.figure().gca())
     np.testing.assert_allclose(same.images[-1].get_array(), ax.images[-1].get_array())

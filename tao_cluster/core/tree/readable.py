@@ -32,10 +32,16 @@ class Readable:
         return to_html(self, path, **options)
 
     def explain(self, x, feature_names=None, **options):
-        """Why one row is in its cluster; see :func:`tao_cluster.explanations.explain`."""
+        """Why rows are in their clusters; see :func:`tao_cluster.explanations.explain`."""
         from ...inspection.explanations import explain
 
         return explain(self, x, feature_names, **options)
+
+    def nearest_change(self, x, k, **options):
+        """What sends a row to cluster k; see :func:`tao_cluster.explanations.nearest_change`."""
+        from ...inspection.explanations import nearest_change
+
+        return nearest_change(self, x, k, **options)
 
     def cluster_profile(self, k, X=None, **options):
         """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""

@@ -1,4 +1,4 @@
-"""One row of a table, as people hand it over, in the order of the columns of the fit."""
+"""Rows of a table, as people hand them over, in the order of the columns of the fit."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -6,13 +6,13 @@ import scipy.sparse as sp
 from .view import RawView, as_frame
 
 
-def one_row(model, x, feature_names=None):
-    """The row as a table of one row.
+def some_rows(model, x, feature_names=None):
+    """The row, or the rows, as a table, in the order of the columns of the fit.
 
     Parameters
     ----------
     model : Tree, fitted estimator, or a pipeline in its raw columns
-    x : array-like, sparse row, DataFrame of one row, Series or dict
+    x : array-like, sparse matrix, DataFrame; one row also as an array, list, Series or dict
         Values of a Series or dict are taken by name, in whatever order they stand, where the
         model or `feature_names` says what the columns are called.
     feature_names : sequence of str, optional
@@ -20,16 +20,30 @@ def one_row(model, x, feature_names=None):
     Raises
     ------
     ValueError
-        If x is not one row, or lacks a column.
+        If x is neither a row nor a table, has no row, or lacks a column.
     """
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    row = x if hasattr(x, "shape") else np.asarray(x, dtype=object)  # maybe texts among numbers
-    if len(row.shape) == 1:
-        row = row.reshape(1, -1)
-    if len(row.shape) != 2 or row.shape[0] != 1:
-        raise ValueError(f"An explanation is of one row, got data of shape {row.shape}.")
-    return row.tocsr() if sp.issparse(row) else row
+    rows = x if hasattr(x, "shape") else np.asarray(x, dtype=object)  # maybe texts among numbers
+    if len(rows.shape) == 1:
+        rows = rows.reshape(1, -1)
+    if len(rows.shape) != 2 or rows.shape[0] == 0:
+        raise ValueError(f"Expected a row or a table of rows, got data of shape {rows.shape}.")
+    return rows.tocsr() if sp.issparse(rows) else rows
+
+
+def one_row(model, x, feature_names=None):
+    """The row as a table of one row; see :func:`some_rows`.
+
+    Raises
+    ------
+    ValueError
+        If x is not one row, or lacks a column.
+    """
+    row = some_rows(model, x, feature_names)
+    if row.shape[0] != 1:
+        raise ValueError(f"Expected one row, got data of shape {row.shape}.")
+    return row
 
 
 def _named_row(model, x, feature_names):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 from ...core.matrices import FLOATS, check_rows
 from ...core.tree import tree_of
 from ...core.tree.readable import Readable
+from .cells import with_cells
 from .names import Filled, Indicator, check_feature_names, names_of
 from .steps import Column, columns_of, raw_input
 from .trees import raw_spreads, raw_tree
@@ -148,6 +149,30 @@ class RawView(Readable):
             return groups[0][1]
         order = np.argsort(np.concatenate([features for features, _ in groups]))
         return _side_by_side([part for _, part in groups])[:, order]
+
+    def with_numbers(self, row, numbers):
+        """A raw row in which features have other numbers; a category is the one that is 1.
+
+        Parameters
+        ----------
+        row : one raw row, as the pipeline takes it
+        numbers : dict of float by feature
+
+        Returns
+        -------
+        raw row of the same kind
+        """
+        row, cells = self._named(row), {}
+        for feature, number in numbers.items():
+            source = self._sources[feature]
+            column = source.column
+            if hasattr(row, "columns") and self.fit_names:
+                column = row.columns.get_loc(self.fit_names[column])
+            if not source.is_category:
+                cells[column] = number
+            elif number == 1.0:
+                cells[column] = source.category
+        return with_cells(row, cells)
 
     def _raw_numbers(self, X, is_number):
         """Raw columns as they are; by name, where they have names."""

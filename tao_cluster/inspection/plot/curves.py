@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+from ...core.tree import tree_of
 from ...search.goals import knee
 from ..measures import weighted_average_explanation_size
 from .colors import cluster_color
@@ -47,7 +48,7 @@ def plot_path(models, *, ax=None, title=None):
     """
     with mpl.rc_context(STYLE):
         ax = _axes(ax)
-        x = [model.tree_.n_parameters for model in models]
+        x = [tree_of(model).n_parameters for model in models]
         y = [model.cost_increase_ for model in models]
         ax.plot(x, y, "-o", color="C0", markersize=4, linewidth=1)
         for i in _spread(x):
@@ -73,12 +74,14 @@ def plot_path(models, *, ax=None, title=None):
 def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=None):
     """Cost increase against size for any fitted estimators, on the same axes.
 
-    Models with the same label are joined by a line, smallest first.
+    One series a method: models with the same label are joined by a line, smallest first.
 
     Parameters
     ----------
     models : list of fitted estimators with `tree_` and `cost_increase_`
-    labels : list of str, default the names of their classes
+    labels : list of str, optional
+        Default the names of their classes, with those parameters given as words, such as `split`,
+        in which models of the class differ: oblique and axis-aligned trees are two series.
     size : {"leaves", "parameters", "explanation_size"}
     X : array-like or CSR matrix of shape (n, d)
         Rows over which "explanation_size" is a mean; needed for it only.
@@ -98,15 +101,34 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
         raise ValueError(f"size must be one of {', '.join(_SIZES)}; got {size!r}.")
     if size == "explanation_size" and X is None:
         raise ValueError("size='explanation_size' needs X, the rows it is a mean over.")
-    labels = [type(model).__name__ for model in models] if labels is None else list(labels)
+    labels = _methods(models) if labels is None else list(labels)
     if len(labels) != len(models):
         raise ValueError(f"There are {len(labels)} labels for {len(models)} models.")
     name, measure = _SIZES[size]
     points = {}
     for label, model in zip(labels, models, strict=True):
-        place = (float(measure(model.tree_, X)), model.cost_increase_)
+        place = (float(measure(tree_of(model), X)), model.cost_increase_)
         points.setdefault(label, []).append(place)
     return plot_series(points, name, ax=ax, title=title)
+
+
+def _methods(models):
+    """Names of the methods of models: the class, and the words in which its models differ."""
+    words = [_words(model) for model in models]
+    names = [type(model).__name__ for model in models]
+    for i, name in enumerate(names):
+        same = [words[j] for j in range(len(models)) if type(models[j]) is type(models[i])]
+        # A word that others have as a number, lambda_="auto" say, is not a method of its own.
+        shared = [key for key in words[i] if all(key in other for other in same)]
+        differ = [key for key in shared if len({other[key] for other in same}) > 1]
+        names[i] = ", ".join([name, *(f"{key}={words[i][key]}" for key in differ)])
+    return names
+
+
+def _words(model):
+    """Parameters of a model that are words; none of what has no parameters."""
+    parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
 def plot_series(points, size_name, *, curves=None, new=False, ax=None, title=None):
@@ -172,6 +194,7 @@ def plot_history(model, *, ax=None, title=None):
     ValueError
         If the history has no records, as after a fit that changed nothing.
     """
+    tree_of(model)  # it says where a model is not fitted
     records = model.history_
     if not records:
         raise ValueError("history_ has no records: the fit ended with its initial tree.")

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 from ...core.matrices import spaced_rows
+from ...core.tree import tree_of
 from .curves import STYLE
 
 _RESOLUTION = 400  # points a side at which regions are looked up
@@ -35,8 +36,8 @@ def plot_regions(model, X, *, axes=None, title=None):
     ValueError
         If the model does not have two features.
     """
-    X = np.asarray(X, dtype=np.float64)
-    if model.n_features_in_ != 2 or X.ndim != 2 or X.shape[1] != 2:
+    X, tree = np.asarray(X, dtype=np.float64), tree_of(model)
+    if tree.n_features != 2 or X.ndim != 2 or X.shape[1] != 2:
         raise ValueError("Regions are drawn for two features only.")
     low, high = X.min(axis=0), X.max(axis=0)
     margin = _MARGIN * (high - low)
@@ -44,7 +45,7 @@ def plot_regions(model, X, *, axes=None, title=None):
     sides = [np.linspace(low[j], high[j], _RESOLUTION) for j in range(2)]
     grid = np.stack([side.ravel() for side in np.meshgrid(*sides)], axis=1)
     free = ((grid[:, None] - model.free_centers_) ** 2).sum(axis=2).argmin(axis=1)
-    name = f"tree, {model.tree_.n_leaves} leaves"
+    name = f"tree, {tree.n_leaves} leaves"
     pictures = (
         ("nearest centre", free, free, model.free_centers_),
         (name, model.predict(grid), model.apply(grid), model.cluster_centers_),

@@ -1,6 +1,6 @@
 """What a glyph gets to see: a decision node or a leaf, with the rows that reach it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_array
 from ...core.routing import kernel_view
 from ...core.tree.spreads import split_spreads
 from ...problem.objectives.base import cluster_sums
-from ..export.names import condition_text, typeset
+from ..export.names import bound_of, condition_text, fact_text, typeset
+from ..export.numbers import told_apart
 from ..report import effect
 from .colors import cluster_color
 
@@ -58,6 +59,10 @@ class Rows:
             raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")
         return cls(tree, X, leaf_of_row, classes, names)
 
+    def through(self, tree, stands_for):
+        """The same rows in a tree whose node stands_for[i] takes the place of node i."""
+        return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
+
     @cached_property
     def counts(self):
         """Rows that reach each node."""
@@ -75,10 +80,11 @@ class Rows:
 
     @cached_property
     def means(self):
-        """Means of the leaves' rows, of shape (n_nodes, n_features); 0 without rows."""
+        """Means of the nodes' rows, of shape (n_nodes, n_features); 0 without rows."""
         shape = (self.tree.n_nodes, self.X.shape[1])
         ones = np.ones(len(self.leaf_of_row))
-        sums = cluster_sums([(slice(None), self.X)], self.leaf_of_row, ones, shape)
+        at_leaves = cluster_sums([(slice(None), self.X)], self.leaf_of_row, ones, shape)
+        sums = self.tree.path_matrix.T @ at_leaves
         return sums / np.maximum(self.counts, 1)[:, None]
 
     @cached_property
@@ -104,6 +110,11 @@ class Rows:
 def number(value, form=".3g"):
     """A number as text, with a true minus sign."""
     return format(value, form).replace("-", "\N{MINUS SIGN}")
+
+
+def _told(value, limit, sign):
+    """A value with digits enough to tell it from the limit that it keeps."""
+    return told_apart(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +154,42 @@ class SplitView:
         return shown[self.indices]
 
     @property
+    def mean(self):
+        """Mean of the rows that reach the node, 0 without any."""
+        return self.rows.means[self.node]
+
+    @property
+    def _node(self):
+        """What the texts of a test of one feature are made of."""
+        return {"terms": self.terms, "threshold": self.threshold, "tolerance": self.tolerance}
+
+    @property
+    def signs(self):
+        """What the two edges say: the sign of what the box says, and its contrary."""
+        if len(self.terms) != 1:
+            return "\N{LESS-THAN OR EQUAL TO}", ">"
+        left, right = (bound_of(self._node, is_left) for is_left in (True, False))
+        if fact_text(self.terms[0]["name"], left) is not None:
+            return "yes", "no"
+        return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
+
+    @property
     def condition(self):
         """A test of one feature in words; None of others."""
         if len(self.terms) != 1:
             return None
-        node = {"terms": self.terms, "threshold": self.threshold, "tolerance": self.tolerance}
-        return typeset(condition_text(node, 3)).replace("-", "\N{MINUS SIGN}")
+        return typeset(condition_text(self._node, 3)).replace("-", "\N{MINUS SIGN}")
+
+    def value_text(self, total):
+        """The weighted sum of a row; of a test of one feature its value."""
+        goes_left = total <= self.threshold
+        if len(self.terms) != 1:
+            return f"sum {_told(total, self.threshold, '<=' if goes_left else '>')}"
+        (term,) = self.terms
+        bound, value = bound_of(self._node, goes_left), total / term["weight"]
+        if fact_text(term["name"], bound) and value in (0.0, 1.0):
+            return "the row"
+        return f"value {_told(value, bound.value, bound.sign)}"
 
     def largest(self, n):
         """Features, shown weights and effects of the n largest effects, the largest first."""

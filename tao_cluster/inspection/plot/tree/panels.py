@@ -6,10 +6,10 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from .boxes import Box
-from .colors import cluster_color
-from .curves import STYLE, plot_history
-from .glyphs import Image
+from ..boxes import Box
+from ..colors import cluster_color
+from ..curves import STYLE, plot_history
+from ..glyphs import Image
 
 _CAPTION = 0.2  # inches
 
@@ -44,7 +44,7 @@ class Mask:
     @property
     def height(self):
         """In proportion."""
-        return self.image.test_height
+        return self.image.leaf_height
 
     @property
     def caption(self):
@@ -91,12 +91,12 @@ class Centers:
     def height(self):
         """All lines."""
         n_lines = -(-len(self.centers) // self.n_columns)
-        return n_lines * (self.image.test_height + 0.24)
+        return n_lines * (self.image.leaf_height + 0.24)
 
     def draw(self, ax, box):
         """One image a centre, framed in the colour of its cluster."""
         limits = float(self.centers.min()), float(self.centers.max())
-        wide, high = self.image.width, self.image.test_height
+        wide, high = self.image.width, self.image.leaf_height
         for label, center in enumerate(self.centers):
             line, column = divmod(label, self.n_columns)
             left = box.left + column * (wide + 0.1) + 0.05

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .boxes import fit
-from .colors import cluster_color, text_color
-from .glyphs import Glyph
+from ..boxes import fit, text_width
+from ..colors import cluster_color, text_color
+from ..glyphs import Glyph
 
 _LINE = 0.125  # inches
 _MOST_CLASSES = 3
+_MOST_CLUSTERS = 4  # of a box that stands for a subtree
 
 
 def leaf_parts(tree, rows, glyph):
@@ -123,3 +124,62 @@ class Name:
             bbox={"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"},
             zorder=5,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Subtree:
+    """What stands for the nodes below `max_depth`: their leaves, and the clusters among them.
+
+    Parameters
+    ----------
+    n_leaves : int
+    shares : float array of shape (n_clusters,), of the rows, or of the leaves without rows
+    names : list of str, of the clusters
+    n_rows : float, None if they are not known
+    """
+
+    n_leaves: int
+    shares: np.ndarray
+    names: list[str]
+    n_rows: float | None
+
+    @property
+    def _largest(self):
+        """The clusters with the largest shares."""
+        order = np.argsort(-self.shares, kind="stable")[:_MOST_CLUSTERS]
+        return order[self.shares[order] > 0]
+
+    @property
+    def height(self):
+        """A strip, a line a cluster, one for those left out, and the count."""
+        n_present = np.count_nonzero(self.shares)
+        return 0.2 + (min(n_present, _MOST_CLUSTERS) + (n_present > _MOST_CLUSTERS)) * _LINE + 0.38
+
+    def draw(self, ax, box):
+        """Draw into a box."""
+        box.frame(ax, rounded=True, fill="0.97", color="0.6")
+        inner = box.part(0.05, 0.11, margin=0.06)
+        left = inner.left
+        for label in np.flatnonzero(self.shares):
+            width = self.shares[label] * inner.width
+            inner.bar(ax, left, width, inner.height, cluster_color(label), zorder=4)
+            left += width
+        line = box.part(0.19, _LINE, margin=0.06)
+        for label in self._largest:
+            percent = f"{100 * self.shares[label]:.0f} %"
+            line.bar(ax, line.left, 0.07, 0.07, cluster_color(label), zorder=4)
+            line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
+            room = line.width - 0.37
+            name = self.names[label]
+            if text_width(name, 5.4) > room:  # the colour says that it is a cluster
+                name = name.removeprefix("cluster ")
+            line.write(ax, name, 6, x=line.left + 0.11, ha="left", room=room)
+            line = line.part(_LINE, _LINE)
+        hidden = np.count_nonzero(self.shares) - len(self._largest)
+        if hidden:
+            line.write(ax, f"{hidden} more", 5.8, x=line.left + 0.1, ha="left", color="0.3")
+        count = box.part(box.height - 0.34, 0.16)
+        count.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # two at least
+        if self.n_rows is not None:
+            text = f"{self.n_rows:.10g} row{'s' if self.n_rows != 1 else ''}"
+            box.part(box.height - 0.19, 0.14).write(ax, text, 6, color="0.3")

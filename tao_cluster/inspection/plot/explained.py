@@ -1,0 +1,127 @@
+"""Explanations: the tests on a row's path as sums of bars, the features that lead to a cluster."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+from ..export.names import typeset
+from .colors import NEGATIVE, POSITIVE
+from .curves import STYLE
+
+_WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100  # inches; of a bar, and of what is about them
+_PALE = "0.87"
+
+
+def plot_ways(tests, title):
+    """The tests of one path below each other.
+
+    A test of several features is a sum: every bar begins where the one above it ends, the dark one
+    is the sum, the line the threshold. Of a test of one feature the point is the value.
+
+    Parameters
+    ----------
+    tests : sequence of :class:`tao_cluster.explanations.PathTest`
+    title : str
+
+    Returns
+    -------
+    array of matplotlib Axes, one a test; one without anything if there are no tests
+    """
+    heights = [(len(test.steps) + (test.bound is None)) * _LINE + _AROUND for test in tests]
+    heights = heights or [_AROUND]
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            len(heights),
+            figsize=(_WIDTH, sum(heights) + 0.3),
+            height_ratios=heights,
+            dpi=_DPI,
+            layout="constrained",
+            squeeze=False,
+        )
+        axes = axes[:, 0]
+        for ax, test in zip(axes, tests, strict=False):
+            (_draw_sum if test.bound is None else _draw_value)(ax, test)
+            ax.grid(visible=False, axis="y")
+            ax.set_axisbelow(True)
+        if not tests:
+            axes[0].set_axis_off()
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", parse_math=False)
+    return axes
+
+
+def _draw_sum(ax, test):
+    """Bars that add up, the sum and the threshold."""
+    steps = test.steps
+    for line, (*_, product, start) in enumerate(steps):
+        color, end = POSITIVE if product > 0 else NEGATIVE, start + product
+        ax.barh(line, product, 0.7, left=start, color=color)
+        ax.plot([end, end], [line - 0.35, line + 1.35], color="0.6", linewidth=0.6)
+    ax.barh(len(steps), test.total, 0.7, color="0.3")
+    _name_lines(ax, [*(f"{name} = {number}" for name, number, *_ in steps), "sum"])
+    ax.axvline(0.0, color="0.75", linewidth=0.6, zorder=0)
+    _draw_limit(ax, test, test.threshold)
+    _make_room(ax, [0.0, test.total, test.threshold, *(start for *_, start in steps)])
+
+
+def _draw_value(ax, test):
+    """The value of the one feature, and the bound that it keeps."""
+    (term,) = test.contributions
+    ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
+    ax.plot([term.value], [0], "o", color="0.3", markersize=6)
+    _name_lines(ax, [str(term.name)])
+    _draw_limit(ax, test, test.bound.value)
+    _make_room(ax, [term.value, test.bound.value])
+
+
+def _draw_limit(ax, test, value):
+    """The line that decides, and what it decided."""
+    ax.axvline(value, color="black", linewidth=1.2, linestyle="--")
+    text = f"{typeset(test.outcome)}: {test.side}"
+    ax.set_title(text, loc="left", fontsize=8, parse_math=False)
+
+
+def _make_room(ax, values):
+    """Limits a little beyond all values."""
+    low, high = min(values), max(values)
+    beyond = 0.05 * (high - low) or 0.5 * abs(low) or 1.0
+    ax.set_xlim(low - beyond, high + beyond)
+
+
+def _name_lines(ax, names):
+    """One name a line, from the top."""
+    ax.set_yticks(range(len(names)), names)
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def plot_roles(roles, *, ax=None, title=""):
+    """Direction and strength of features that lead to a cluster.
+
+    Parameters
+    ----------
+    roles : sequence of :class:`tao_cluster.explanations.FeatureRole`
+    ax : matplotlib Axes, default a new figure
+    title : str
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    with mpl.rc_context(STYLE):
+        if ax is None:
+            size = (_WIDTH * 0.8, max(1, len(roles)) * _LINE + 0.8)
+            _, ax = plt.subplots(figsize=size, dpi=_DPI, layout="constrained")
+        lines = np.arange(len(roles))
+        strength = np.array([role.strength for role in roles])
+        direction = np.array([role.direction for role in roles])
+        ax.barh(lines, 2 * strength, 0.75, left=-strength, color=_PALE)
+        colors = [POSITIVE if value > 0 else NEGATIVE for value in direction]
+        ax.barh(lines, direction, 0.45, color=colors)
+        ax.axvline(0.0, color="0.4", linewidth=0.8)
+        _name_lines(ax, [str(role.name) for role in roles])
+        ax.grid(visible=False, axis="y")
+        ax.set_axisbelow(True)
+        ax.set_xlabel("small values lead here  \N{LEFTWARDS ARROW} 0 \N{RIGHTWARDS ARROW}  large")
+        ax.set_title(title, loc="left", parse_math=False)
+    return ax

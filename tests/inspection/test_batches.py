@@ -1,0 +1,199 @@
+"""Explanations of several rows, their pictures and their HTML; models that are not fitted."""
+
+import inspect
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib.colors import to_hex
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from greedy import IMM, ExKMC
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.inspection import export, measures, plot
+from tao_cluster.inspection.explanations import (
+    Explanation,
+    Explanations,
+    cluster_profile,
+    explain,
+    nearest_change,
+)
+from tao_cluster.inspection.page import to_html
+from tao_cluster.inspection.plot.colors import NEGATIVE, POSITIVE
+from tao_cluster.inspection.report import report
+
+SCRIPT = "<script>alert('a')</script> & $x^2$"
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TAOClustering(3, lambda_=0.3, depth=3, random_state=0).fit(load_iris().data)
+
+
+@pytest.fixture
+def tree():
+    """Cluster 0: a <= 3; else 1 where 2 a - 3 b <= 5, else 2."""
+    return Tree.from_splits(
+        [1, -1, 3, -1, -1],
+        [2, -1, 4, -1, -1],
+        [([0], [1.0]), None, ([0, 1], [2.0, -3.0]), None, None],
+        [3.0, 0, 5.0, 0, 0],
+        [-1, 0, -1, 1, 2],
+        2,
+    )
+
+
+def test_several_rows_are_several_explanations(model):
+    X = load_iris().data[::10]
+    whys = model.explain(X)
+    assert len(whys) == len(X)
+    assert list(whys) == [model.explain(x) for x in X]
+    for rows in (X.tolist(), sp.csr_matrix(X), sp.coo_array(X), np.asarray(X, dtype=object)):
+        assert explain(model, rows) == whys
+    assert isinstance(whys[2:4], Explanations)
+    assert whys[2:4].index == [2, 3]
+    assert isinstance(model.explain(X[:1]), Explanation)
+    assert str(whys).startswith(f"row 0\n{whys[0]}\n\nrow 1\n")
+    with pytest.raises(ValueError, match="NaN"):
+        model.explain(np.full((2, 4), np.nan))
+
+
+def test_tables_keep_their_names():
+    table = load_iris(as_frame=True).data.set_index(
+        np.char.add("flower ", np.arange(150).astype(str))
+    )
+    for fitted in (IMM(3, random_state=0), make_pipeline(StandardScaler(), IMM(3, random_state=0))):
+        fitted.fit(table)
+        whys = explain(fitted, table[48:53])
+        assert list(whys) == [explain(fitted, row) for _, row in table[48:53].iterrows()]
+        assert whys.index[0] == "flower 48"
+        frame = whys.to_frame()
+        assert set(frame["row"]) == set(table.index[48:53])
+
+
+def test_frame_has_a_row_a_test(model):
+    X = load_iris().data[::25]
+    whys = model.explain(X)
+    frame = whys.to_frame()
+    assert len(frame) == sum(len(why.tests) for why in whys)
+    assert frame.groupby("row")["leaf"].first().tolist() == model.apply(X).tolist()
+    assert ((frame["sum"] > frame["threshold"]) == (frame["side"] == "right")).all()
+    assert frame["test"][0] == str(whys[0].tests[0])
+    empty = explain(Tree.single_leaf(0, 2), np.zeros((3, 2))).to_frame()
+    assert isinstance(empty, pd.DataFrame)
+    assert len(empty) == 0
+
+
+def test_html_is_escaped(tree):
+    names = [SCRIPT, "b"]
+    X = [[4.0, 0.5], [0.0, 1.0], [9.0, 0.0]]
+    parts = [
+        explain(tree, X[0], names),
+        explain(tree, X, names),
+        cluster_profile(tree, 2, X, feature_names=names),
+        nearest_change(tree, X[0], 0, feature_names=names),
+    ]
+    for part in parts:
+        page = part._repr_html_()
+        assert "<script" not in page
+        assert "&lt;script&gt;" in page
+        assert "cluster" in page
+    table = explain(tree, np.tile(X, (20, 1)))._repr_html_()
+    assert table.count("<tr>") == 21
+    assert "40 more rows" in table
+
+
+def test_bars_of_a_path_add_up(tree):
+    why = explain(tree, [4.0, 2.0], [SCRIPT, "b"])
+    of_value, of_sum = why.plot()
+    of_value.figure.canvas.draw()  # names are no formulas
+    bars = [(bar.get_x(), bar.get_width()) for bar in of_sum.patches]
+    assert bars == [(0.0, 8.0), (8.0, -6.0), (0.0, 2.0)]
+    assert [to_hex(bar.get_facecolor()) for bar in of_sum.patches[:2]] == [POSITIVE, NEGATIVE]
+    assert 5.0 in [line.get_xdata()[0] for line in of_sum.lines]
+    assert of_sum.get_title("left") == "sum = 2 ≤ 5: left"
+    assert 3.0 in [line.get_xdata()[0] for line in of_value.lines]
+    low, high = of_sum.get_xlim()
+    assert low < 0
+    assert high > 8
+    assert [label.get_text() for label in of_sum.get_yticklabels()][1:] == ["-3*b = -6", "sum"]
+    assert len(explain(Tree.single_leaf(0, 2), [0.0, 1.0]).plot()) == 1
+
+
+def test_many_terms_end_in_one_bar_for_the_rest(rng):
+    wide = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [(range(12), np.ones(12)), None, None], [0, 0, 0], [-1, 0, 1], 12
+    )
+    why = explain(wide, rng.normal(size=12))
+    (ax,) = why.plot()
+    assert len(ax.patches) == 8 + 1 + 1
+    assert ax.patches[8].get_x() + ax.patches[8].get_width() == pytest.approx(why.tests[0].total)
+
+
+def test_profiles_are_drawn(model):
+    profile = model.cluster_profile(1, feature_names=["a", "b", SCRIPT, "d"])
+    ax = profile.plot()
+    ax.figure.canvas.draw()
+    n = len(profile.features)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths[:n] == pytest.approx([2 * role.strength for role in profile.features])
+    assert widths[n:] == pytest.approx([role.direction for role in profile.features])
+    assert ax.get_title("left").startswith("cluster 1 (")
+    assert profile.plot(ax=ax, title="one").get_title("left") == "one"
+    assert len(cluster_profile(Tree.single_leaf(0, 2), 0).plot().patches) == 0
+
+
+X = np.random.default_rng(0).normal(size=(20, 2))
+READERS = {
+    "explain": lambda model: explain(model, X[0]),
+    "explain rows": lambda model: explain(model, X),
+    "nearest_change": lambda model: nearest_change(model, X[0], 0),
+    "cluster_profile": lambda model: cluster_profile(model, 0),
+    "report": report,
+    "to_html": to_html,
+    **{name: getattr(plot, name) for name in ("plot_tree", "plot_history")},
+    "plot_regions": lambda model: plot.plot_regions(model, X),
+    "plot_path": lambda model: plot.plot_path([model, model]),
+    "plot_tradeoff": lambda model: plot.plot_tradeoff([model]),
+    **{
+        name: getattr(export, name)
+        for name in export.__all__
+        if inspect.isfunction(getattr(export, name)) and name != "from_dict"
+    },
+    **{
+        name: lambda model, name=name: getattr(measures, name)(model, X)
+        for name in (
+            "explainability",
+            "feature_usage",
+            "price_of_explainability",
+            "surrogate_cost",
+            "weighted_average_depth",
+            "weighted_average_explanation_size",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_models_that_are_not_fitted_say_so(name):
+    for unfitted in (TAOClustering(3), ExKMC(3), make_pipeline(StandardScaler(), IMM(3))):
+        with pytest.raises(NotFittedError):
+            READERS[name](unfitted)
+
+
+def test_measures_take_estimators(model):
+    iris = load_iris().data
+    for name in ("weighted_average_depth", "weighted_average_explanation_size", "feature_usage"):
+        measure = getattr(measures, name)
+        np.testing.assert_array_equal(measure(model, iris), measure(model.tree_, iris))

@@ -1,0 +1,214 @@
+"""The nearest change sends a row to a cluster, and no smaller one does."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import random_tree
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from greedy import IMM, ExKMC
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.inspection.explanations import nearest_change
+from tao_cluster.inspection.export import Indicator
+
+
+def cost_of(row, x, spreads=1.0):
+    row = row.toarray() if sp.issparse(row) else np.asarray(row)
+    return float(np.sum(np.abs(row - x) / spreads))
+
+
+def stump(weights, threshold):
+    """Cluster 0 where the sum is at most the threshold, else 1."""
+    split = (range(len(weights)), weights)
+    children = [1, -1, -1], [2, -1, -1]
+    return Tree.from_splits(
+        *children, [split, None, None], [threshold, 0, 0], [-1, 0, 1], len(weights)
+    )
+
+
+def test_one_feature_moves_to_the_next_float():
+    tree = stump([1.0], 2.5)
+    assert nearest_change(tree, [1.0], 1).row.tolist() == [[np.nextafter(2.5, np.inf)]]
+    assert nearest_change(tree, [7.0], 0).row.tolist() == [[2.5]]
+    turned = stump([-3.0], -1.0)  # 3 x >= 1 goes left
+    for x, k in (([0.0], 0), ([5.0], 1)):
+        change = nearest_change(turned, x, k)
+        value = change.row[0, 0]
+        assert turned.predict(change.row) == k
+        assert turned.predict([[np.nextafter(value, x[0])]]) == 1 - k  # none is nearer
+
+
+def test_one_sum_moves_the_feature_of_largest_effect():
+    tree = stump([0.5, -2.0], 2.0)
+    change = nearest_change(tree, [7.0, 0.25], 0)
+    assert [c.feature for c in change.changes] == [1]
+    assert change.cost == pytest.approx(0.5)
+    # In units of spreads the first one is nearer, and where the second is fixed it is the only one.
+    for options in ({"spreads": [10.0, 1.0]}, {"fixed": [1]}, {"bounds": {"x1": (0.0, 0.5)}}):
+        change = nearest_change(tree, [7.0, 0.25], 0, **options)
+        assert tree.predict(change.row) == 0
+        assert 0 in [c.feature for c in change.changes]
+    assert [c.after for c in change.changes] == pytest.approx([6.0, 0.5])
+
+
+def test_no_point_of_a_grid_is_nearer():
+    """Against all points of a fine grid: none in the cluster costs less."""
+    sides, spreads, n_seen = np.linspace(-6, 6, 241), np.array([1.0, 2.0]), 0
+    grid = np.array(list(itertools.product(sides, sides)))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        tree = random_tree(rng, n_features=2, n_nodes=9, n_clusters=3)
+        found = tree.predict(grid)
+        for x, k in itertools.product(rng.normal(size=(6, 2)), np.unique(found).tolist()):
+            change = nearest_change(tree, x, k, spreads=spreads)
+            assert tree.predict(change.row) == k
+            assert change.leaf == tree.apply(change.row)[0]
+            assert change.cost == pytest.approx(cost_of(change.row, x, spreads))
+            assert change.cost <= np.min(np.abs(grid[found == k] - x) @ (1 / spreads)) + 1e-7
+            n_seen += bool(change.changes)
+    assert n_seen > 60
+
+
+def test_of_fitted_models_and_every_kind_of_row():
+    X = load_digits().data
+    model = TAOClustering(10, lambda_=30, depth=4, n_init=1, random_state=0).fit(X[::3])
+    spread = np.zeros(64)
+    np.fmax.at(spread, model.tree_.split_indices, model.split_spreads_)
+    spread[spread == 0] = 1.0
+    for i in (1, 2):
+        for k in range(10):
+            change = model.nearest_change(X[i], k)
+            assert model.predict(change.row) == k
+            assert change.cost == pytest.approx(cost_of(change.row, X[i], spread))
+            other = model.nearest_change(sp.csr_matrix(X[i].astype(np.float32)), k)
+            assert sp.issparse(other.row)
+            assert model.predict(other.row) == k
+            np.testing.assert_array_equal(other.row.toarray(), change.row)
+        bounds = dict.fromkeys(range(64), (0.0, 16.0))
+        inside = model.nearest_change(X[i], (model.predict(X[[i]])[0] + 1) % 10, bounds=bounds)
+        assert inside.row.min() >= 0
+        assert inside.row.max() <= 16
+
+
+def test_of_tables_by_name():
+    X = load_wine(as_frame=True).data
+    model = TAOClustering(3, lambda_=3, depth=3, standardize=True, random_state=0).fit(X)
+    for k in range(3):
+        change = model.nearest_change(X.iloc[[0]], k)
+        assert list(change.row.columns) == list(X.columns)
+        assert model.predict(change.row) == k
+        by_name = model.nearest_change(X.iloc[0], k)
+        assert by_name.cost == change.cost
+        names = [c.name for c in change.changes]
+        if names:
+            with_fixed = model.nearest_change(X.iloc[[0]], k, fixed=names)
+            assert not set(names) & {c.name for c in with_fixed.changes}
+            assert with_fixed.cost >= change.cost
+
+
+def test_of_pipelines_in_raw_units(rng):
+    n = 120
+    table = pd.DataFrame(
+        {
+            "plan": rng.choice(["gold", "free", "trial"], n),
+            "hours": rng.integers(0, 50, n),
+            "age": rng.normal(40, 10, n),
+        }
+    )
+    steps = make_column_transformer(
+        (StandardScaler(), ["hours", "age"]), (OneHotEncoder(), ["plan"])
+    )
+    models = (ExKMC(4, max_leaves=8), TAOClustering(4, lambda_=0.5, depth=3))
+    n_plans = 0
+    for model in models:
+        pipeline = make_pipeline(steps, model.set_params(random_state=0)).fit(table)
+        for i in range(6):
+            for k in range(4):
+                change = nearest_change(pipeline, table.iloc[i], k)
+                assert list(change.row.columns) == ["plan", "hours", "age"]
+                assert pipeline.predict(change.row) == k
+                n_plans += change.row["plan"].iloc[0] != table["plan"].iloc[i]
+                try:
+                    kept = nearest_change(pipeline, table.iloc[i], k, fixed=["plan"])
+                except ValueError as error:
+                    assert "features fixed" in str(error)  # noqa: PT017 (some have no such row)
+                    continue
+                assert kept.row["plan"].iloc[0] == table["plan"].iloc[i]
+                assert kept.cost >= change.cost - 1e-12
+    assert n_plans
+
+
+def test_categories_change_as_a_whole():
+    names = [Indicator("plan", value) for value in ("gold", "free", "trial")]
+    tree = stump([1.0, -1.0, 0.5], 0.25)
+    change = nearest_change(tree, [1.0, 0.0, 0.0], 0, feature_names=names)
+    assert change.row.tolist() == [[0.0, 1.0, 0.0]]
+    assert change.cost == 1
+    assert str(change).splitlines()[1:] == ["  plan is not gold", "  plan is free"]
+
+
+def test_what_is_there_already_and_what_cannot_be():
+    tree = stump([1.0, 1.0], 2.0)
+    change = nearest_change(tree, [0.0, 1.0], 0)
+    assert (change.changes, change.cost, change.leaf) == ((), 0.0, 1)
+    assert str(change) == "cluster 0: nothing has to change"
+    with pytest.raises(ValueError, match=r"leads to cluster 1 with these features fixed"):
+        nearest_change(tree, [0.0, 1.0], 1, fixed=["x0", 1])
+    with pytest.raises(ValueError, match=r"leads to cluster 1 with these features fixed"):
+        nearest_change(tree, [0.0, 1.0], 1, bounds={0: (0, 0.4), 1: (None, 1.5)})
+    never = Tree.from_splits([1, -1, -1], [2, -1, -1], [None] * 3, [1, 0, 0], [-1, 0, 1], 2)
+    with pytest.raises(ValueError, match=r"^No change of the row leads to cluster 1\.$"):
+        nearest_change(never, [0.0, 0.0], 1)
+    assert nearest_change(Tree.single_leaf(0, 2), [0.0, 1.0], 0).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 2}, r"The clusters are 0\.\.1, got 2"),
+        ({"fixed": ["width"]}, "There is no feature 'width'"),
+        ({"fixed": [2]}, "There is no feature 2"),
+        ({"bounds": {"x0": (2, 1)}}, r"bounds of 'x0' must be two numbers in order"),
+        ({"bounds": {"x0": (np.nan, 1)}}, r"bounds of 'x0' must be two numbers in order"),
+        ({"spreads": [1.0]}, "spreads must be 2 numbers above 0"),
+        ({"spreads": [1.0, 0.0]}, "spreads must be 2 numbers above 0"),
+        ({"x": [[0.0, 1.0], [1.0, 2.0]]}, "Expected one row, got data of shape"),
+        ({"x": [np.nan, 1.0]}, "NaN"),
+    ],
+)
+def test_bad_questions(options, message):
+    with pytest.raises(ValueError, match=message):
+        nearest_change(stump([1.0, 1.0], 2.0), **{"x": [0.0, 1.0], "k": 1, **options})
+    with pytest.raises(NotFittedError):
+        IMM(2).nearest_change([0.0], 1)
+
+
+def test_text_json_and_html():
+    tree = stump([0.5, -2.0], 2.0)
+    change = nearest_change(tree, [7.0, 0.25], 0, feature_names=["<b>wide", "high & low"])
+    assert str(change).splitlines() == [
+        "cluster 1 -> cluster 0 (leaf 1), cost 0.5",
+        "  high & low 0.25 -> 0.75 (+0.5)",
+    ]
+    data = json.loads(json.dumps(change.to_dict()))
+    assert data["changes"][0]["after"] == change.changes[0].after
+    assert data["cost"] == change.cost
+    assert "high &amp; low" in change._repr_html_()
+
+
+def test_thresholds_far_from_zero_are_crossed(rng):
+    """Sums of a thousand million: rounding is more than the usual margin."""
+    weights = rng.normal(size=5) * 1e9
+    x = rng.normal(size=5) * 1e3
+    tree = stump(weights, float(weights @ x) + 1e5)
+    change = nearest_change(tree, x, 1)
+    assert tree.predict(change.row) == 1
+    assert change.cost == pytest.approx(1e5 / np.abs(weights).max(), rel=0.02)

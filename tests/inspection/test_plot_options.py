@@ -1,0 +1,199 @@
+"""Pictures of trees: the part above a depth, trees that grow to the right, the way of one row."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import random_tree
+from matplotlib.patches import FancyBboxPatch, PathPatch
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from greedy import IMM
+from tao_cluster import Tree
+from tao_cluster.inspection.export import Indicator
+from tao_cluster.inspection.plot import plot_tree
+from tao_cluster.inspection.plot.colors import cluster_color
+from tao_cluster.inspection.plot.tree.folding import Upper
+from tao_cluster.inspection.plot.tree.layout import Places
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def stairs():
+    """x0 <= 1: cluster 0; <= 2: cluster 1; <= 3: cluster 2; else 1. The last two test 2 x0 - x1."""
+    splits = [([0], [1.0]), None, ([0], [-1.0]), ([0, 1], [2.0, -1.0]), None, None, None]
+    children = [1, -1, 3, 5, -1, -1, -1], [2, -1, 4, 6, -1, -1, -1]
+    return Tree.from_splits(
+        *children, splits, [1.0, 0, -2.0, 3.0, 0, 0, 0], [-1, 0, -1, -1, 1, 2, 1], 2
+    )
+
+
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_edges_say_their_sides(stairs):
+    shown = texts_of(plot_tree(stairs, feature_names=["a", "b"]))
+    assert sorted(t for t in shown if t in "≤>≥<") == ["<", ">", ">", "≤", "≤", "≥"]
+    assert {"a ≤ 1", "a ≥ 2", "sum ≤ 3"} <= set(shown)
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 1
+    )
+    shown = texts_of(plot_tree(tree, feature_names=[Indicator("plan", "gold")]))
+    assert {"plan is not gold", "yes", "no"} <= set(shown)
+
+
+def test_edges_stay_beside_each_other(stairs):
+    ax = plot_tree(stairs)
+    ax.figure.canvas.draw()
+    for name, other in (("≤", ">"), ("≥", "<")):
+        left, right = (
+            next(t for t in ax.texts if t.get_text() == sign).get_window_extent()
+            for sign in (name, other)
+        )
+        assert left.x1 < right.x0
+
+
+@pytest.mark.parametrize("max_depth", [0, 1, 2, 5])
+def test_upper_trees_hold_all_leaves(rng, max_depth):
+    tree = random_tree(rng, n_nodes=63)
+    upper = Upper.of(tree, max_depth)
+    assert upper.tree.max_depth <= max_depth
+    kept = np.setdiff1d(upper.tree.leaves, [*upper.hidden])
+    leaves = np.concatenate([upper.origin[kept], *upper.hidden.values()])
+    assert sorted(leaves.tolist()) == tree.leaves.tolist()
+    X = rng.normal(size=(200, tree.n_features))
+    np.testing.assert_array_equal(upper.stands_for[tree.apply(X)], upper.tree.apply(X))
+    for node in upper.tree.decision_nodes:
+        for part, whole in zip(upper.tree.split(node), tree.split(upper.origin[node]), strict=True):
+            np.testing.assert_array_equal(part, whole)
+    assert Upper.of(tree, None).tree is tree
+
+
+def test_a_subtree_is_a_box_with_its_clusters(stairs):
+    X = np.array([[0.0, 0], [3, 0], [3, 0], [3, 9], [1.5, 0]])
+    ax = plot_tree(stairs, X, max_depth=1)
+    shown = texts_of(ax)
+    assert {"3 leaves", "4 rows", "cluster 1", "75 %", "cluster 2", "25 %"} <= set(shown)
+    strip = {
+        bar.get_facecolor()[:3]: bar.get_width()
+        for bar in ax.patches
+        if hasattr(bar, "get_width") and bar.get_height() == pytest.approx(0.11)
+    }
+    assert set(strip) == {cluster_color(1), cluster_color(2)}
+    assert strip[cluster_color(1)] == pytest.approx(3 * strip[cluster_color(2)])
+    bare = texts_of(plot_tree(stairs, max_depth=1))  # shares of the leaves
+    assert {"67 %", "33 %"} <= set(bare)
+    assert {"4 leaves"} <= set(texts_of(plot_tree(stairs, max_depth=0)))
+    assert "leaves" not in " ".join(texts_of(plot_tree(stairs, max_depth=3)))
+    many = random_tree(np.random.default_rng(0), n_nodes=63, n_clusters=20)
+    n_more = len(np.unique(many.leaf_label[many.leaves])) - 4
+    assert f"{n_more} more" in texts_of(plot_tree(many, max_depth=0))
+
+
+def test_horizontal_trees_grow_to_the_right(rng):
+    tree = random_tree(rng, n_nodes=31)
+    heights = np.where(tree.children_left < 0, 0.5, 0.9)
+    places = Places(tree, 1.2, heights, 0.1, True)
+    left, top = places.corners.T
+    inner = tree.decision_nodes
+    first, second = tree.children_left[inner], tree.children_right[inner]
+    assert np.all(left[first] > left[inner] + 1.2)
+    middle = top - heights / 2
+    assert np.all(middle[first] > middle[second])  # the left child is the upper one
+    np.testing.assert_allclose(middle[inner], (middle[first] + middle[second]) / 2)
+    (x, y), *_, (to, at) = places.edge(inner[0], first[0], 0.0)
+    assert (x, y) == pytest.approx((left[inner[0]] + 1.2, middle[inner[0]]))
+    assert (to, at) == pytest.approx((left[first[0]], middle[first[0]]))
+
+
+@pytest.mark.parametrize("nodes", ["bars", "words", "projection", "image"])
+@pytest.mark.parametrize("max_depth", [None, 3])
+def test_nothing_overlaps_in_horizontal_trees(rng, nodes, max_depth):
+    tree = random_tree(rng, n_features=50, n_nodes=63, n_clusters=12, density=0.2)
+    X = rng.normal(size=(300, 50))
+    shape = (5, 10) if nodes == "image" else None
+    ax = plot_tree(
+        tree,
+        X,
+        nodes=nodes,
+        image_shape=shape,
+        orientation="horizontal",
+        max_depth=max_depth,
+        highlight=4,
+    )
+    ax.figure.canvas.draw()
+    boxes = np.array([text.get_window_extent().extents for text in ax.texts])
+    shared = np.minimum(boxes[:, None, 2:], boxes[:, 2:]) - np.maximum(
+        boxes[:, None, :2], boxes[:, :2]
+    )
+    overlaps = np.all(shared > 3, axis=2) & ~np.eye(len(boxes), dtype=bool)
+    pairs = [[ax.texts[i].get_text() for i in pair] for pair in np.argwhere(overlaps)]
+    assert not pairs
+    low, high = ax.get_window_extent().extents.reshape(2, 2)
+    assert np.all(boxes[:, :2] >= low)
+    assert np.all(boxes[:, 2:] <= high)
+    assert "up" in ax.get_title()
+
+
+def strong_edges(ax):
+    return [
+        patch
+        for patch in ax.patches
+        if isinstance(patch, PathPatch) and patch.get_edgecolor()[:3] == (0.0, 0.0, 0.0)
+    ]
+
+
+def test_the_way_of_a_row_is_drawn_strongly(stairs):
+    X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0]])
+    ax = plot_tree(stairs, X, highlight=1)
+    assert {"value 3", "sum 5.5", "the row"} <= set(texts_of(ax))
+    assert len(strong_edges(ax)) == 3
+    frames = [p for p in ax.patches if isinstance(p, FancyBboxPatch)]
+    assert len([p for p in frames if p.get_edgecolor()[:3] == (0.0, 0.0, 0.0)]) == 4
+    for row in (X[1], X[1].tolist(), X[[1]], sp.csr_matrix(X[[1]]), -2):
+        assert texts_of(plot_tree(stairs, X, highlight=row)) == texts_of(ax)
+    assert len(strong_edges(plot_tree(stairs, highlight=[0.0, 0.0]))) == 1
+    folded = plot_tree(stairs, X, highlight=1, max_depth=1)
+    assert len(strong_edges(folded)) == 1
+    assert "the row" in texts_of(folded)
+    assert not strong_edges(plot_tree(stairs, X))
+
+
+def test_rows_close_to_a_threshold_are_told_from_it(stairs):
+    shown = texts_of(plot_tree(stairs, highlight=[1.0001, 0.0]))
+    assert "value 1.0001" in shown
+
+
+def test_rows_of_tables_are_highlighted(blobs):
+    table = pd.DataFrame(blobs, columns=["height", "width", "age"])
+    for model in (IMM(4, random_state=0), make_pipeline(StandardScaler(), IMM(4, random_state=0))):
+        model.fit(table)
+        by_position = plot_tree(model, table, highlight=7)
+        assert texts_of(plot_tree(model, table, highlight=table.iloc[7])) == texts_of(by_position)
+        assert strong_edges(by_position)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_depth": -1}, "max_depth must be a whole number of at least 0; got -1"),
+        ({"max_depth": 1.5}, "max_depth must be a whole number of at least 0; got 1.5"),
+        ({"max_depth": True}, "max_depth must be"),
+        ({"orientation": "sideways"}, "orientation must be one of .* got 'sideways'"),
+        ({"highlight": 0}, "highlight=0 is a row of X, which has 0 rows"),
+        ({"highlight": 3, "X": np.zeros((3, 2))}, "highlight=3 is a row of X, which has 3 rows"),
+        ({"highlight": [1.0]}, "X has 1 features"),
+        ({"highlight": np.zeros((2, 2))}, "Expected one row"),
+    ],
+)
+def test_bad_options(stairs, options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_tree(stairs, **options)
