@@ -40,15 +40,14 @@ function termsOf(node, row, most) {
   return { top, nRest: rest.length, rest: rest.reduce((sum, { term }) => sum + term, 0) };
 }
 
-// A number of few digits at x or beyond it in a direction.
+// The two nearest numbers of so many digits at x or beyond it in a direction.
 function roundedBeyond(x, digits, direction) {
-  if (x === 0) return 0;
-  const unit = 10 ** (digits - 1 - Math.floor(Math.log10(Math.abs(x))));
-  const rounded = (direction > 0 ? Math.ceil(x * unit) : Math.floor(x * unit)) / unit;
-  return Number(rounded.toPrecision(digits + 1));
+  const unit = 10 ** (digits - 1 - Math.floor(Math.log10(Math.abs(x) || 1)));
+  const whole = direction > 0 ? Math.ceil(x * unit) : Math.floor(x * unit);
+  return [whole, whole + direction].map((some) => Number((some / unit).toPrecision(digits + 1)));
 }
 
-// The value of fewest digits for one feature with which the row takes the other side.
+// The value of fewest digits for one feature with which the row takes the other side, if it occurs.
 function crossingValue({ node, isLeft }, row, i, exact) {
   const j = node.features[i];
   const direction = (isLeft ? 1 : -1) * Math.sign(node.weights[i]);
@@ -59,11 +58,10 @@ function crossingValue({ node, isLeft }, row, i, exact) {
   };
   if (indicators.has(j)) return crosses(1 - row[j]) ? 1 - row[j] : null;
   for (let digits = 3; digits <= 16; digits += 1) {
-    const value = roundedBeyond(exact, digits, direction);
-    if (crosses(value)) return value;
+    const value = roundedBeyond(exact, digits, direction).find(crosses);
+    if (value !== undefined && isInRange(j, value)) return value;
   }
-  const step = (Math.abs(exact) || spreadAt(node, i) || 1) * 1e-6;
-  return crosses(exact + direction * step) ? exact + direction * step : null;
+  return null;
 }
 
 function isInRange(j, value) {
@@ -91,7 +89,7 @@ function nearestChange(nodes, row, isWanted = () => true) {
   for (const { step, i, exact, cost } of candidates) {
     const feature = step.node.features[i];
     const value = crossingValue(step, row, i, exact);
-    if (value !== null && isInRange(feature, value)) {
+    if (value !== null) {
       const changed = Float64Array.from(row);
       changed[feature] = value;
       const leaf = leafOf(nodes, changed);

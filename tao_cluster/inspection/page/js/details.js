@@ -30,6 +30,14 @@ function moveTo(id) {
   reveal(id);
 }
 
+// Opens what hides a node, and shows it.
+function goTo(id) {
+  if (![...nodesBelow(state.root)].some((node) => node.id === id)) state.root = 0;
+  openWay(id);
+  draw(state.root);
+  select(id);
+}
+
 function button(text, act, kind = "") {
   const made = html("button", { type: "button", class: kind }, text);
   made.addEventListener("click", act);
@@ -171,8 +179,8 @@ function way(leaf) {
     const side = node.side === 0;
     const rule = above.test ? above.test[side ? "left" : "right"]
       : `sum of ${above.features.length} features ${side ? "≤" : ">"} ${minus(above.limit)}`;
-    const open = () => { openWay(above.id); draw(); select(above.id); };
-    steps.unshift(html("li", {}, [button(`test ${above.id}`, open, "link"), ` ${rule}`]));
+    const link = button(`test ${above.id}`, () => goTo(above.id), "link");
+    steps.unshift(html("li", {}, [link, ` ${rule}`]));
   }
   return html("ol", { class: "way" }, steps);
 }

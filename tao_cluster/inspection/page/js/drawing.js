@@ -8,8 +8,8 @@ function describe(node) {
   const rows = node.count === null ? "" : `, ${plural(node.count, model().counted)}`;
   if (node.isLeaf) return `leaf ${node.id}: ${clusterOf(node.cluster).name}${rows}`;
   const asks = node.test ? node.test.left : `sum of ${node.features.length} features ≤ ${minus(node.limit)}`;
-  const side = node.id === state.root || node.depth === 0 ? "" : node.side === 0 ? ", on the left" : ", on the right";
-  return `test ${node.id}${side}: ${asks}${rows}, ${node.nLeaves} leaves below`;
+  const side = ["", ", on the left", ", on the right"][node.parent === null ? 0 : node.side + 1];
+  return `test ${node.id}${side}: ${asks}${rows}, ${plural(node.nLeaves, "leaves")} below`;
 }
 
 function edge(node, child, isOn) {
@@ -121,8 +121,8 @@ function focusOn(id) {
 function summarise() {
   const { summary } = model();
   const parts = [
-    plural(summary.n_leaves, "leaves").replace(/^1 leave$/, "1 leaf"), `depth ${summary.depth}`,
-    `${summary.n_parameters} parameters`, `${number(summary.features_per_split)} features a test`,
+    plural(summary.n_leaves, "leaves"), `depth ${summary.depth}`,
+    plural(summary.n_parameters, "parameters"), plural(summary.features_per_split, "features a test", 3),
   ];
   if (summary.cost_increase !== null) {
     const share = `${summary.cost_increase.toFixed(2)} %`;

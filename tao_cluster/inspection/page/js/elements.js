@@ -19,7 +19,8 @@ const minus = (text) => text.replace(/-/g, "−");
 const number = (x, digits = 3) => minus(Number(x.toPrecision(digits)).toString());
 const signedNumber = (x, digits = 2) => (x > 0 ? "+" : "") + number(x, digits);
 const percent = (x) => `${(100 * x).toFixed(1)} %`;
-const plural = (n, what) => `${number(n, 6)} ${n === 1 ? what.replace(/s$/, "") : what}`;
+const plural = (n, what, digits = 6) =>
+  `${number(n, digits)} ${n === 1 ? what.replace(/aves$/, "af").replace(/s( |$)/, "$1") : what}`;
 
 const ruler = document.createElement("canvas").getContext("2d");
 function widthOf(text, size, weight = "") {

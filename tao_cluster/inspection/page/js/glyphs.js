@@ -1,6 +1,6 @@
 // What a node shows: pictures, words or bars; the clusters below a test, the classes in a leaf.
 
-const WIDTH = data.kind === "image" ? 118 : 164;
+const WIDTH = { image: 122, words: 164, bars: 194 }[data.kind];
 const SIDE = 92; // of pictures
 const LINE = 15;
 const MOST_LINES = { words: 5, bars: 5 }[data.kind];
@@ -77,7 +77,7 @@ function drawWords(group, y, features, values, kindOf) {
 
 // Names on the left, bars from a line of zero with their numbers on its empty side.
 function drawBars(group, y, features, values, texts, colorOf) {
-  const half = 31;
+  const half = 38;
   const zero = WIDTH / 2 - half - 7;
   const most = Math.max(...values.map(Math.abs), 1e-300);
   features.forEach((j, i) => {
@@ -175,6 +175,7 @@ function drawLeaf(group, node) {
   let y = 6;
   if (leafContent()) {
     if (node.top) drawMean(group, node, y, color);
+    else if (node.count === 0) group.append(textAt(0, y + leafContent() / 2, "no rows", "small"));
     y += leafContent() + 4;
   }
   const chip = { x: 6 - WIDTH / 2, y, width: WIDTH - 12, height: CHIP, rx: 4 };

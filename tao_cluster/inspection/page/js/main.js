@@ -13,10 +13,7 @@ function nextFound() {
   const found = nodes().filter(matches);
   if (!found.length) return;
   const next = found.find((node) => state.selected !== null && node.id > state.selected) || found[0];
-  state.root = 0;
-  openWay(next.id);
-  draw();
-  select(next.id);
+  goTo(next.id);
   byId("search").focus();
 }
 

@@ -59,10 +59,9 @@ function changeText({ node, feature, from, value, cost, leaf }, id, title) {
 
 function stepPart({ node, sum, isLeft }) {
   const side = isLeft ? "left" : "right";
-  const open = () => { openWay(node.id); draw(); select(node.id); };
   const verdict = node.test ? `${node.test[side]}: ${side}`
     : `sum ${number(sum, 5)} ${isLeft ? "≤" : ">"} ${number(node.threshold, 5)}: ${side}`;
-  const heading = html("h3", {}, [button(`test ${node.id}`, open, "link"), ` ${verdict}`]);
+  const heading = html("h3", {}, [button(`test ${node.id}`, () => goTo(node.id), "link"), ` ${verdict}`]);
   const attributes = { class: "step", "data-step": node.id, "data-sum": String(sum) };
   return html("section", attributes, [heading, node.test ? oneValue(node) : waterfall(node, sum)]);
 }
@@ -73,9 +72,8 @@ function oneValue(node) {
 }
 
 function leafPart(leaf) {
-  const open = () => { openWay(leaf.id); draw(); select(leaf.id); };
   return html("section", { class: "step end" }, html("h3", {}, [
-    button(`leaf ${leaf.id}`, open, "link"), " ", chip(leaf.cluster),
+    button(`leaf ${leaf.id}`, () => goTo(leaf.id), "link"), " ", chip(leaf.cluster),
   ]));
 }
 
@@ -129,7 +127,7 @@ function setRow(row, id) {
   state.row = row;
   state.rowId = id;
   if (row) for (const { node } of route(nodes(), row)) if (!node.isLeaf) state.open.add(node.id);
-  draw();
+  draw(state.root);
   showTrace();
   if (row) showTab("row");
   else say("");

@@ -75,7 +75,8 @@ const MAP = { width: 190, height: 120 };
 let mapScale = 1;
 
 function drawMap() {
-  mapScale = Math.min(MAP.width / place.width, MAP.height / place.height);
+  const room = Math.min(1, stageSize().width / 700); // smaller on a phone
+  mapScale = room * Math.min(MAP.width / place.width, MAP.height / place.height);
   const [width, height] = [place.width * mapScale, place.height * mapScale];
   byId("map").setAttribute("width", width);
   byId("map").setAttribute("height", height);
