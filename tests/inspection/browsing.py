@@ -73,7 +73,9 @@ class Page:
     def box(self, selector):
         """Where an element is on the screen."""
         script = "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
-        return self.run(script + "return {x: b.x, y: b.y, width: b.width, height: b.height}", selector)
+        return self.run(
+            script + "return {x: b.x, y: b.y, width: b.width, height: b.height}", selector
+        )
 
     def type(self, selector, text):
         """Text in a field, typed from nothing."""
