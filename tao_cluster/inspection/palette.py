@@ -15,6 +15,7 @@ _FIRST = (
     *("#0066dd", "#ddcc33", "#886600", "#00ddff", "#551199"),
     *("#880022", "#ff8899", "#aa88ff", "#bb4488", "#66aa00"),
 )
+_EVEN = 0.05 * (21**0.5 - 1)  # luminance whose contrasts with black and white are equal
 _MOST_COLORS = 64  # then they repeat: nobody tells more apart
 _LIGHTNESS = (0.4, 0.82)  # of OKLab: seen on white, and apart from black frames
 _CHROMA = (0.06, 0.2)  # greys are for edges, and glaring colours for nobody
@@ -45,7 +46,12 @@ def cluster_color(label):
 
 def text_color(background):
     """Black or white, whichever is read better on a colour."""
-    return "white" if oklab(np.array(background))[0] < 0.7 else "black"
+    return "white" if luminance(background) < _EVEN else "black"
+
+
+def luminance(rgb):
+    """Relative luminance of a colour, 0 to 1, as contrasts are computed of it (WCAG 2.2)."""
+    return float(_linear(np.array(rgb)) @ (0.2126, 0.7152, 0.0722))
 
 
 def hex_color(rgb):
@@ -62,10 +68,14 @@ def oklab(rgb, deficiency=None):
     deficiency : {"protanopia", "deuteranopia"}, optional
         Of the eyes to which they look so.
     """
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    linear = _linear(rgb)
     if deficiency is not None:
         linear = np.clip(linear @ np.transpose(DEFICIENCIES[deficiency]), 0.0, 1.0)
     return np.cbrt(linear @ np.transpose(_LMS)) @ np.transpose(_LAB)
+
+
+def _linear(rgb):
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
 
 
 def _rgb(text):

@@ -16,7 +16,14 @@ from sklearn.datasets import load_digits, load_wine
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, tao_path
 from tao_cluster.inspection.page import to_frame, to_html
-from tao_cluster.inspection.palette import DEFICIENCIES, cluster_color, hex_color, oklab
+from tao_cluster.inspection.palette import (
+    DEFICIENCIES,
+    cluster_color,
+    hex_color,
+    luminance,
+    oklab,
+    text_color,
+)
 from tao_cluster.inspection.rows import Rows
 
 
@@ -249,6 +256,14 @@ def test_ten_colours_are_told_apart_by_all_eyes():
         places = oklab(colors, sight)
         distances = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(10)
         assert distances.min() > least, sight
+
+
+def test_names_are_read_on_every_colour():
+    for label in range(64):
+        color = cluster_color(label)
+        ink = {"white": 1.0, "black": 0.0}[text_color(color)]
+        dark, light = sorted([luminance(color), ink])
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
 def test_the_page_has_the_colours_of_the_pictures():

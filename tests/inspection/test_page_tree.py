@@ -75,7 +75,8 @@ def test_nodes_show_their_pictures(page, path):
 def test_a_picture_has_the_colours_of_the_weights(page, path):
     """The darkest red pixel is the largest weight, and white exactly 0."""
     read = """const done = arguments[arguments.length - 1], image = new Image();
-        image.onload = () => { const c = document.createElement('canvas'); c.width = 8; c.height = 8;
+        image.onload = () => { const c = document.createElement('canvas');
+          c.width = 8; c.height = 8;
           const x = c.getContext('2d'); x.drawImage(image, 0, 0);
           done([...x.getImageData(0, 0, 8, 8).data]); };
         image.src = document.querySelector('[data-node="0"] image').getAttribute('href');"""

@@ -50,7 +50,7 @@ function nodeGroup(node, isOn) {
   if (isFolded(node)) kinds.push("folded");
   const group = svg("g", {
     class: kinds.join(" "), transform: `translate(${x},${y})`, "data-node": node.id,
-    role: "treeitem", tabindex: node.id === state.at ? 0 : -1, "aria-label": describe(node),
+    role: "treeitem", tabindex: node.id === state.at ? 0 : -1,
     "aria-level": node.depth - nodeOf(state.root).depth + 1,
     "aria-selected": state.selected === node.id,
   });
@@ -61,6 +61,7 @@ function nodeGroup(node, isOn) {
   (node.isLeaf ? drawLeaf : drawTest)(group, node);
   if (!node.isLeaf) group.append(foldButton(node));
   for (const part of group.children) part.setAttribute("aria-hidden", "true");
+  group.prepend(svg("title", {}, describe(node))); // what readers hear, and the pointer shows
   return group;
 }
 
