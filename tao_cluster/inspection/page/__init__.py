@@ -17,6 +17,11 @@ from .packing import packed
 # In the order in which they run: one function each, all in one scope.
 _SCRIPTS = ("data", "arithmetic", "state", "layout", "elements", "glyphs", "drawing")
 _SCRIPTS += ("viewport", "details", "trace", "table", "keys", "main")
+_MEANS = {
+    "image": "Leaves show the mean of their rows.",
+    "words": "Leaves show the words of largest mean.",
+    "bars": "Leaves show how far their means are from those of all rows, in standard deviations.",
+}
 _FRAME = (
     '<iframe srcdoc="{}" sandbox="allow-scripts" title="tree" loading="lazy" '
     'style="width: 100%; height: 620px; border: 0"></iframe>'
@@ -102,7 +107,7 @@ def to_html(
         title=html.escape(page_title),
         style=_part("page.css"),
         script="\n".join(_part(f"js/{name}.js") for name in _SCRIPTS),
-        reading=_reading(reports, scaled),
+        reading=_reading(reports, data["kind"], bool(rows), scaled),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
@@ -142,12 +147,15 @@ def _title(models):
     return kind if len(models) == 1 else f"{len(models)} models of {kind}"
 
 
-def _reading(reports, scaled):
-    """How to read the tests that there are."""
+def _reading(reports, kind, has_rows, scaled):
+    """How to read what there is."""
     n_terms = {len(node["terms"]) for facts in reports for node in facts["nodes"]} - {0}
     phrases = []
     if n_terms:
-        phrases.append("The left branch is for rows that meet the test, the right one for others.")
+        phrases.append(
+            "The left branch (≤) is for rows that meet the test, the right one (>) for others; the "
+            "strip below a test shows the clusters that they end in."
+        )
     if n_terms - {1}:
         weights = "weights times spread (feature/sd)" if scaled else "weights"
         phrases.append(
@@ -155,4 +163,6 @@ def _reading(reports, scaled):
             "ones left. Features stand by their effect, weight times spread, which the bars of a "
             f"node's list show, with their {weights}."
         )
+    if has_rows:
+        phrases.append(_MEANS[kind])
     return " ".join(phrases)

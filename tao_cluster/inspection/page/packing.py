@@ -153,7 +153,9 @@ def _tops(kind, rows):
     """What each leaf with rows shows of their mean."""
     tree = rows.tree
     show = {"image": _image, "words": _words, "bars": _bars}[kind]
-    return {int(leaf): show(rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
+    shown = {int(leaf): show(rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
+    vars(rows).pop("means", None)  # those of many trees would fill the memory
+    return shown
 
 
 def _image(rows, leaf):
@@ -188,22 +190,21 @@ def _rows(rows, carried):
     Where few distinct values occur a row is a byte a feature, which stands for a level; else it
     is its non-zero values.
     """
-    X = rows[0].X[:, carried]
+    X = rows[0].X
     n = X.shape[0]
     firsts = [np.unique(one.leaf_of_row, return_index=True)[1] for one in rows]
-    some = X[spaced_rows(n, _LEAST_ROWS)]
+    some = X[spaced_rows(n, _LEAST_ROWS)][:, carried]
     levels = np.unique(some.data if sp.issparse(some) else some)
     cost = _cost(some, len(levels))
     most = int(np.clip(_ROOM_OF_ROWS / cost, _LEAST_ROWS, _MOST_ROWS))
-    chosen = np.unique(np.concatenate([np.arange(n)[spaced_rows(n, most)], *firsts]))
-    part = X[chosen]
+    chosen = np.unique(np.concatenate([spaced_rows(n, most), *firsts]))
     classes = None if rows[0].classes is None else rows[0].classes[chosen].tolist()
     return {
         "ids": chosen.tolist(),
         "n_rows": n,
         "classes": classes,
-        "ranges": [[float(f"{v:.6g}") for v in side] for side in ranges(X)],
-    } | _values(part)
+        "ranges": [side[carried].tolist() for side in ranges(X)],
+    } | _values(X[chosen][:, carried])
 
 
 def _cost(X, n_levels):

@@ -18,7 +18,6 @@ function edge(node, child, isOn) {
   const width = 1.2 + 10 * (child.share ?? 0.15);
   const sign = child.side === 0 ? "≤" : ">";
   const shift = child.side === 0 ? -1 : 1;
-  // From where it leaves to below the row of boxes, lest it crosses a wider neighbour.
   const bend = (top + b.y) / 2;
   return [
     svg("path", {
@@ -67,7 +66,7 @@ function nodeGroup(node, isOn) {
 
 // Draws what is open; the node `fixed` stays where it is on the screen.
 function draw(fixed = null) {
-  const before = fixed !== null && place ? screenOf(fixed) : null;
+  const before = place && place.boxes.has(fixed) ? screenOf(fixed) : null;
   const hadFocus = byId("world").contains(document.activeElement);
   place = layout(WIDTH, nodeHeight);
   if (!place.boxes.has(state.at)) state.at = state.root;
@@ -81,7 +80,7 @@ function draw(fixed = null) {
     groups.append(nodeGroup(node, isOn.has(node.id)));
   }
   byId("world").replaceChildren(edges, groups);
-  if (before) {
+  if (before && place.boxes.has(fixed)) {
     const after = screenOf(fixed);
     view.x += before.x - after.x;
     view.y += before.y - after.y;

@@ -144,7 +144,8 @@ function drawCondition(group, node, y) {
 function limitText(node) {
   if (node.test) return data.kind === "image" ? node.test.left : "";
   const n = node.features.length;
-  return `sum ≤ ${minus(node.limit)} · ${n} ${data.kind === "image" ? "px" : "features"}`;
+  const limit = `≤ ${minus(node.limit)}`;
+  return data.kind === "image" ? `${limit} · ${n} px` : `sum ${limit} · ${plural(n, "features")}`;
 }
 
 // ---------------------------------------------------------------- leaves
@@ -156,7 +157,6 @@ function classesOf(node) {
 
 const classLines = () =>
   Math.max(0, ...nodes().map((node) => Math.min(MOST_CLASSES, classesOf(node).length)));
-const hasStrip = (node) => node.histogram || node.amounts.size > 1;
 
 function leafContent() {
   if (!nodes().some((node) => node.top)) return 0;

@@ -37,7 +37,8 @@ function pressDown(event) {
 
 function pressMove(event) {
   const before = fingers.get(event.pointerId);
-  if (!before) return;
+  if (!event.buttons) fingers.delete(event.pointerId); // let go outside of the stage
+  if (!before || !event.buttons) return;
   const now = offsetIn(event);
   if (fingers.size === 2) pinch(event.pointerId, before, now);
   else if (press && (press.moved || Math.hypot(now.x - press.x, now.y - press.y) > STILL)) {
