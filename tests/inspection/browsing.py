@@ -4,6 +4,10 @@ import shutil
 import tempfile
 
 import pytest
+from sklearn.datasets import load_digits
+
+from tao_cluster import tao_path
+from tao_cluster.inspection.page import to_html
 
 OPTIONS = [
     "--headless",
@@ -34,6 +38,18 @@ def started_browser():
         browser = webdriver.Chrome(options=options, service=service)
         yield browser
         browser.quit()
+
+
+def path_of_digits(digits, digits_reference):
+    """Two trees of digits, for a fixture of each file."""
+    return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
+
+
+def file_of_digits(path, digits, tmp_path_factory):
+    """The page of these trees, in a file."""
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    to_html(path, file, X=digits, y=load_digits().target, image_shape=(8, 8))
+    return file
 
 
 class Page:

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browsing import DESK, PHONE, Page, started_browser
-from sklearn.datasets import load_digits
+from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
 
-from tao_cluster import tao_path
-from tao_cluster.inspection.page import to_frame, to_html
+from tao_cluster.inspection.page import to_frame
 
 browser = pytest.fixture(scope="module")(started_browser)
 
@@ -20,16 +18,8 @@ UP, DOWN, LEFT, RIGHT = "\ue013", "\ue015", "\ue012", "\ue014"
 ENTER, SPACE, TAB, HOME = "\ue007", "\ue00d", "\ue004", "\ue011"
 
 
-@pytest.fixture(scope="module")
-def path(digits, digits_reference):
-    return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def file(path, digits, tmp_path_factory):
-    file = tmp_path_factory.mktemp("page") / "page.html"
-    to_html(path, file, X=digits, y=load_digits().target, image_shape=(8, 8))
-    return file
+path = pytest.fixture(scope="module")(path_of_digits)
+file = pytest.fixture(scope="module")(file_of_digits)
 
 
 @pytest.fixture

@@ -5,26 +5,16 @@ import re
 
 import numpy as np
 import pytest
-from browsing import DESK, PHONE, Page, started_browser
-from sklearn.datasets import load_digits, load_wine
+from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
+from sklearn.datasets import load_wine
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering, Tree, tao_path
+from tao_cluster import TAOClustering, Tree
 from tao_cluster.inspection.page import to_html
 
 browser = pytest.fixture(scope="module")(started_browser)
-
-
-@pytest.fixture(scope="module")
-def path(digits, digits_reference):
-    return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def file(path, digits, tmp_path_factory):
-    file = tmp_path_factory.mktemp("page") / "page.html"
-    to_html(path, file, X=digits, y=load_digits().target, image_shape=(8, 8))
-    return file
+path = pytest.fixture(scope="module")(path_of_digits)
+file = pytest.fixture(scope="module")(file_of_digits)
 
 
 @pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])

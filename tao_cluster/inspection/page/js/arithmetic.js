@@ -28,16 +28,16 @@ const spreadAt = (node, i) => (node.spreads ? node.spreads[i] : 1);
 const effect = (node, i) => node.weights[i] * spreadAt(node, i);
 const shown = (node, i) => (data.scaled ? effect(node, i) : node.weights[i]);
 
-// Weight times value of each feature, the largest first, those beyond `most` added up as others.
+// Weight times value of each feature that the row has, the largest first; those beyond `most` and
+// those of 0 are added up as others.
 function termsOf(node, row, most) {
   const terms = node.features.map((feature, i) => ({
     feature, weight: node.weights[i], value: row[feature], term: node.weights[i] * row[feature],
-  }));
+  })).filter(({ term }) => term !== 0);
   terms.sort((a, b) => Math.abs(b.term) - Math.abs(a.term));
-  const isCut = terms.length > most;
-  const top = isCut ? terms.slice(0, most - 1) : terms;
-  const rest = isCut ? terms.slice(most - 1) : [];
-  return { top, nRest: rest.length, rest: rest.reduce((sum, { term }) => sum + term, 0) };
+  const nTop = terms.length > most ? most - 1 : terms.length;
+  const rest = terms.slice(nTop).reduce((sum, { term }) => sum + term, 0);
+  return { top: terms.slice(0, nTop), nRest: node.features.length - nTop, rest };
 }
 
 // The two nearest numbers of so many digits at x or beyond it in a direction.
@@ -80,7 +80,8 @@ function nearestChange(nodes, row, isWanted = () => true) {
       const spread = spreadAt(step.node, i);
       const needed = (step.node.threshold - step.sum) / step.node.weights[i];
       const by = indicators.has(j) ? 1 : Math.abs(needed);
-      if (spread > 0 && Number.isFinite(needed)) {
+      const isPossible = indicators.has(j) || isInRange(j, row[j] + needed);
+      if (spread > 0 && Number.isFinite(needed) && isPossible) {
         candidates.push({ step, i, exact: row[j] + needed, cost: by / spread });
       }
     });

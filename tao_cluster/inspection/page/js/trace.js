@@ -83,7 +83,7 @@ function waterfall(node, sum) {
   const lines = top.map(({ feature, weight, value, term }) => ({
     name: data.names[feature], text: `${number(weight, 2)} × ${number(value, 3)}`, term,
   }));
-  if (nRest) lines.push({ name: `${nRest} others`, text: number(rest, 3), term: rest });
+  if (nRest) lines.push({ name: plural(nRest, "others"), text: number(rest, 3), term: rest });
   let total = 0;
   for (const one of lines) {
     one.from = total;
