@@ -14,7 +14,7 @@ from ..report import report
 from ..rows import Rows
 from .packing import packed
 
-# In the order in which they run: one function each, all in one scope.
+# In the order in which they run, all in one scope: a file owns one thing.
 _SCRIPTS = ("data", "arithmetic", "state", "layout", "elements", "glyphs", "drawing")
 _SCRIPTS += ("viewport", "details", "trace", "table", "keys", "main")
 _MEANS = {
