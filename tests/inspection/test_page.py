@@ -1,22 +1,39 @@
-"""The interactive page: what is in it, and how it behaves in a browser."""
+"""The interactive page: what is in it, packed exactly and small."""
 
+import base64
 import json
 import re
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import random_tree
 from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, tao_path
 from tao_cluster.inspection.page import to_frame, to_html
+from tao_cluster.inspection.palette import (
+    DEFICIENCIES,
+    cluster_color,
+    hex_color,
+    luminance,
+    oklab,
+    text_color,
+)
+from tao_cluster.inspection.rows import Rows
 
 
 def data_of(page):
     """What the page's script reads."""
     return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+
+
+def doubles(text):
+    return np.frombuffer(base64.b64decode(text), "<f8")
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +45,110 @@ def test_page_needs_nothing_from_elsewhere(path, digits):
     page = to_html(path, X=digits, image_shape=(8, 8))
     assert re.findall(r"https?://[^\"\s]+", page) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"<link|<img|@import|url\(|<script[^>]* src", page)
-    facts = data_of(page)
+
+
+def test_tests_are_exact(path, digits):
+    facts = data_of(to_html(path, X=digits, image_shape=(8, 8)))
     assert len(facts["models"]) == 2
-    assert len(facts["samples"]) == 20
     for model, shown in zip(path, facts["models"], strict=True):
         tree = model.tree_
         for node in tree.decision_nodes:
             found = shown["nodes"][node]
             order = np.argsort(found["features"])
             np.testing.assert_array_equal(np.array(found["features"])[order], tree.split(node)[0])
-            np.testing.assert_array_equal(np.array(found["weights"])[order], tree.split(node)[1])
+            np.testing.assert_array_equal(doubles(found["weights"])[order], tree.split(node)[1])
             assert found["threshold"] == tree.threshold[node]
+
+
+def rows_of(facts):
+    """The rows that a page carries, as its script unpacks them."""
+    rows, n = facts["rows"], len(facts["names"])
+    if "codes" in rows:
+        codes = np.frombuffer(base64.b64decode(rows["codes"]), np.uint8).reshape(-1, n)
+        return np.array(rows["levels"])[codes]
+    dense = np.zeros((len(rows["ids"]), n))
+    for row, (features, values) in zip(dense, rows["values"], strict=True):
+        row[features] = doubles(values)
+    return dense
+
+
+@pytest.mark.parametrize("form", ["levels", "dense", "float32", "csr"])
+def test_rows_are_exact_and_every_leaf_has_one(digits, form):
+    X = digits if form == "levels" else load_wine().data
+    X = {"float32": lambda: X.astype(np.float32), "csr": lambda: sp.csr_matrix(X)}.get(
+        form, lambda: X
+    )()
+    model = ExKMC(5, max_leaves=9, random_state=0).fit(X)
+    facts = data_of(to_html(model, X=X))
+    assert ("codes" in facts["rows"]) == (form == "levels")
+    ids = np.array(facts["rows"]["ids"])
+    assert np.all(np.diff(ids) > 0)
+    dense = X.toarray() if sp.issparse(X) else X
+    np.testing.assert_array_equal(rows_of(facts), dense[ids].astype(np.float64))
+    assert set(model.apply(X)) == set(model.apply(X[ids]))
+
+
+def test_leaves_show_what_pictures_show(path, digits):
+    digits_y = load_digits().target
+    tree = path[0].tree_
+    weight = np.arange(len(digits)) % 3.0
+    rows = Rows.of(tree, digits, digits_y, weight=weight)
+    options = {"X": digits, "y": digits_y, "sample_weight": weight}
+    facts = data_of(to_html(path[0], image_shape=(8, 8), **options))
+    bars = data_of(to_html(path[0], **options, feature_names=[f"p{j}" for j in range(64)]))
+    assert (facts["kind"], bars["kind"]) == ("image", "words")
+    low, high = facts["limits"]
+    for leaf in tree.leaves:
+        found = facts["models"][0]["nodes"][leaf]
+        image = np.frombuffer(base64.b64decode(found["top"]["image"]), np.uint8)
+        mean = np.average(digits, axis=0, weights=weight * (rows.leaf_of_row == leaf))
+        np.testing.assert_allclose(low + image / 255 * (high - low), mean, atol=0.5 / 255 + 1e-12)
+        share = np.bincount(digits_y, weight * (rows.leaf_of_row == leaf), 10)
+        np.testing.assert_allclose(found["classes"], share / share.sum(), rtol=1e-3)
+        words = bars["models"][0]["nodes"][leaf]["top"]
+        assert words["of"][0] == np.argmax(mean)
+        assert words["values"] == sorted(words["values"], reverse=True)
+
+
+def test_weight_two_is_the_row_twice(rng):
+    X, y = rng.normal(size=(60, 4)), rng.integers(3, size=60)
+    weight = rng.integers(0, 3, size=60)
+    tree = ExKMC(4, random_state=0).fit(X).tree_
+    often = np.repeat(np.arange(60), weight)
+    one = data_of(to_html(tree, X=X, y=y, sample_weight=weight))
+    other = data_of(to_html(tree, X=X[often], y=y[often]))
+    for a, b in zip(one["models"][0]["nodes"], other["models"][0]["nodes"], strict=True):
+        assert a.get("classes") == b.get("classes")
+        assert a["count"] == b["count"]
+        if a.get("top"):
+            np.testing.assert_allclose(a["top"]["values"], b["top"]["values"], rtol=2e-3)
+
+
+def test_a_table_shows_deviations_in_spreads():
+    wine = load_wine(as_frame=True)
+    model = ExKMC(3, random_state=0).fit(wine.data)
+    facts = data_of(to_html(model, X=wine.data))
+    assert facts["kind"] == "bars"
+    z = (wine.data - wine.data.mean()) / wine.data.std(ddof=0)
+    for leaf in model.tree_.leaves:
+        top = facts["models"][0]["nodes"][leaf]["top"]
+        mean = z[model.apply(wine.data) == leaf].mean().to_numpy()
+        np.testing.assert_allclose(top["values"], mean[top["of"]], rtol=1e-3)
+        assert abs(top["values"][0]) == pytest.approx(np.abs(mean).max(), rel=1e-3)
+
+
+def test_equal_rows_and_empty_leaves():
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 2
+    )
+    facts = data_of(to_html(tree, X=np.zeros((1, 2)), image_shape=(1, 2)))
+    assert "top" not in facts["models"][0]["nodes"][2]
+    assert facts["models"][0]["nodes"][2]["count"] == 0
+    facts = data_of(to_html(tree, X=np.ones((5, 2))))
+    assert facts["models"][0]["nodes"][2]["top"]["values"] == [0.0, 0.0]
+
+
+# ---------------------------------------------------------------- sizes
 
 
 def test_page_of_a_large_tree_is_small(rng):
@@ -48,7 +158,31 @@ def test_page_of_a_large_tree_is_small(rng):
         {i: ((j, rng.normal(size=len(j))), tree.threshold[i]) for i, j in features.items()}
     )
     assert tree.n_leaves == 64
-    assert len(to_html(tree, image_shape=(28, 28))) < 2_000_000
+    X = rng.integers(0, 256, size=(300, 784)) / 255
+    assert len(to_html(tree, X=X, y=np.arange(300) % 10, image_shape=(28, 28))) < 2_000_000
+
+
+def test_page_of_a_wide_vocabulary_has_the_words_it_needs(rng):
+    words = [f"word{j}" for j in range(30_000)]
+    X = sp.random(400, 30_000, 0.003, "csr", random_state=0)
+    tree = random_tree(rng, n_features=30_000, n_nodes=127, density=0.001)
+    page = to_html(tree, X=X, feature_names=words)
+    assert len(page) < 400_000
+    facts = data_of(page)
+    assert facts["kind"] == "words"
+    assert facts["names"] == [words[j] for j in facts["features"]]
+    assert set(tree.used_features) <= set(facts["features"])
+    for node in tree.decision_nodes:
+        found = facts["models"][0]["nodes"][node]["features"]
+        assert sorted(facts["features"][j] for j in found) == tree.split(node)[0].tolist()
+    for leaf in tree.leaves:
+        top = facts["models"][0]["nodes"][leaf].get("top", {"of": []})
+        mean = np.asarray(X[tree.apply(X) == leaf].mean(axis=0)).ravel() if top["of"] else []
+        values = [mean[facts["features"][j]] for j in top["of"]]
+        assert values == pytest.approx(np.sort(mean)[::-1][: len(values)].tolist())
+
+
+# ---------------------------------------------------------------- safety and house
 
 
 def test_names_cannot_break_out_of_the_page():
@@ -56,10 +190,11 @@ def test_names_cannot_break_out_of_the_page():
     tree = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [([0, 1], [1.0, 2.0]), None, None], [0, 0, 0], [-1, 0, 1], 2
     )
-    page = to_html(tree, feature_names=names, title="<i>")
+    page = to_html(tree, feature_names=names, title='<i>"$x')
     assert data_of(page)["names"] == names
     assert page.count("<script") == 2
     assert "<i>" not in page
+    assert 'label="&lt;i&gt;&quot;$x"' in page
     assert "<script" not in to_frame(tree, feature_names=names)
 
 
@@ -71,173 +206,67 @@ def test_bad_input():
         to_html(tree, image_shape=(2, 2))
     with pytest.raises(ValueError, match="names for 5 features"):
         to_html([tree, Tree.single_leaf(0, 5)])
+    with pytest.raises(ValueError, match="y needs X"):
+        to_html(tree, y=[0])
+    with pytest.raises(ValueError, match="y has shape"):
+        to_html(tree, X=np.zeros((2, 6)), y=[0])
+    with pytest.raises(ValueError, match="2 class names for 1 classes"):
+        to_html(tree, X=np.zeros((2, 6)), y=[0, 0], class_names=["a", "b"])
 
 
-def test_notebooks_show_the_tree_once_there_is_one(path, tmp_path):
+def test_a_page_is_written_or_returned(path, tmp_path):
+    model, file = path[0], tmp_path / "tree.html"
+    page = model.to_html()
+    for one in (model, model.tree_):
+        assert one.to_html(file) is None
+        assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    model.to_html(file)
+    assert file.read_text(encoding="utf-8") == page
+
+
+def test_notebooks_show_the_tree_once_there_is_one(path):
     model = path[0]
     shown = model._repr_mimebundle_()["text/html"]
-    assert "srcdoc" in shown
+    assert 'sandbox="allow-scripts"' in shown
     assert "srcdoc" not in clone(model)._repr_mimebundle_()["text/html"]
     assert "srcdoc" in model.tree_._repr_html_()
-    file = tmp_path / "tree.html"
-    assert file.write_text("") == 0
-    assert model.to_html(file) == file.read_text(encoding="utf-8")
 
 
-# ---------------------------------------------------------------- in a browser
+def test_the_script_is_plain_and_in_small_files():
+    from importlib.resources import files
 
-OPTIONS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1300,950",
-]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    driver, binary = shutil.which("chromedriver"), shutil.which("chromium")
-    if driver is None or binary is None:
-        pytest.skip("chromium and chromedriver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    profile = tmp_path_factory.mktemp("profile")
-    for option in [*OPTIONS, f"--user-data-dir={profile}"]:
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=driver)
-    browser = webdriver.Chrome(options=options, service=service)
-    yield browser
-    browser.quit()
+    node = shutil.which("node")
+    folder = files("tao_cluster.inspection.page").joinpath("js")
+    page = to_html(Tree.single_leaf(0, 1))
+    for file in folder.iterdir():
+        text = file.read_text(encoding="utf-8")
+        assert text.startswith("// ")
+        assert len(text.splitlines()) <= 400
+        assert text in page, f"{file.name} is in no page"
+        if node is not None:
+            subprocess.run([node, "--check", str(file)], check=True)  # noqa: S603
 
 
-class Page:
-    """A page that is open in a browser."""
-
-    def __init__(self, browser, file):
-        self._browser = browser
-        browser.get(file.as_uri())
-
-    def all(self, selector):
-        return self._browser.find_elements("css selector", selector)
-
-    def one(self, selector):
-        return self._browser.find_element("css selector", selector)
-
-    def point_at(self, element):
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        ActionChains(self._browser).move_to_element(element).perform()
-
-    def slide(self, value):
-        script = "const s = document.getElementById('slider'); s.value = arguments[0];"
-        self._browser.execute_script(script + "s.dispatchEvent(new Event('input'))", value)
-
-    def faults(self):
-        return self._browser.get_log("browser")
+# ---------------------------------------------------------------- colours
 
 
-@pytest.fixture
-def page(browser, path, digits, tmp_path):
-    file = tmp_path / "page.html"
-    to_html(path, file, X=digits, image_shape=(8, 8))
-    page = Page(browser, file)
-    yield page
-    assert page.faults() == []
+def test_ten_colours_are_told_apart_by_all_eyes():
+    colors = np.array([cluster_color(label) for label in range(10)])
+    for sight, least in ((None, 0.19), *((name, 0.13) for name in DEFICIENCIES)):
+        places = oklab(colors, sight)
+        distances = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(10)
+        assert distances.min() > least, sight
 
 
-def test_every_node_is_drawn_and_none_overlaps(page, path):
-    assert len(page.all("g.node")) == path[0].tree_.n_nodes
-    boxes = [element.rect for element in page.all("g.node rect.box")]
-    for i, a in enumerate(boxes):
-        for b in boxes[:i]:
-            apart_x = a["x"] >= b["x"] + b["width"] or b["x"] >= a["x"] + a["width"]
-            apart_y = a["y"] >= b["y"] + b["height"] or b["y"] >= a["y"] + a["height"]
-            assert apart_x or apart_y
+def test_names_are_read_on_every_colour():
+    for label in range(64):
+        color = cluster_color(label)
+        ink = {"white": 1.0, "black": 0.0}[text_color(color)]
+        dark, light = sorted([luminance(color), ink])
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
-def test_pointing_shows_all_weights(page, path):
-    tip = page.one("#tip")
-    assert not tip.is_displayed()
-    page.point_at(page.one('[data-node="0"]'))
-    assert tip.is_displayed()
-    indices, weights = path[0].tree_.split(0)
-    assert len(page.all("#tip tr")) == min(len(indices), 25)
-    spreads = path[0].split_spreads_[: len(indices)]
-    largest = indices[np.abs(weights * spreads).argmax()]
-    assert page.all("#tip td.name")[0].text == f"x{largest}"
-    for j in indices:
-        assert f"x{j} " in f"{tip.text} "
-    page.point_at(page.one("#title"))
-    assert not tip.is_displayed()
-
-
-def test_a_click_folds_and_unfolds(page, path):
-    tree = path[0].tree_
-    below = int(tree.path_matrix[:, 1].sum()) - 1
-    page.one('[data-node="1"]').click()
-    assert len(page.all("g.node")) == tree.n_nodes - below
-    assert page.all(".fold")[0].text.endswith("leaves folded")
-    page.one('[data-node="1"]').click()
-    assert len(page.all("g.node")) == tree.n_nodes
-    page.one("#fold").click()
-    assert len(page.all("g.node")) == 3
-    page.one("#unfold").click()
-    assert len(page.all("g.node")) == tree.n_nodes
-
-
-def test_rows_take_the_way_that_predict_says(page, path, digits):
-    for model, position in ((path[0], 0), (path[1], 1)):
-        page.slide(position)
-        for option in page.all("#sample option")[1::4]:
-            row = int(option.text)
-            option.click()
-            leaf, cluster = model.apply(digits[[row]])[0], model.predict(digits[[row]])[0]
-            assert page.one("#message").text.endswith(f"leaf {leaf}: cluster {cluster}")
-            assert len(page.all("g.node.on")) == model.tree_.depth[leaf] + 1
-    page.one("#clear").click()
-    assert page.all("g.node.on") == []
-
-
-def test_typed_rows_are_traced_or_told_what_is_wrong(page, path, digits):
-    values = page.one("#values")
-    for text, said in (("1, 2", "2 values for 64 features"), ("a," * 64, "“a” is not a number")):
-        values.clear()
-        values.send_keys(text)
-        page.one("#trace").click()
-        assert said in page.one("#message").text
-    values.clear()
-    values.send_keys(", ".join(map(repr, digits[3].tolist())))
-    page.one("#trace").click()
-    assert page.one("#message").text.endswith(f"cluster {path[0].predict(digits[[3]])[0]}")
-
-
-def test_the_slider_goes_through_the_models(page, path):
-    for position, model in enumerate(path):
-        page.slide(position)
-        assert f"{model.tree_.n_leaves} leaves" in page.one("#summary").text
-        assert f"{model.cost_increase_:.2f} %" in page.one("#summary").text
-        assert len(page.all("g.node")) == model.tree_.n_nodes
-
-
-@pytest.mark.parametrize("kind", ["single leaf", "axis", "histograms"])
-def test_other_trees(browser, digits, tmp_path, kind):
-    model = {
-        "single leaf": lambda: Tree.single_leaf(3, 64),
-        "axis": lambda: ExKMC(5, random_state=0).fit(digits),
-        "histograms": lambda: TAOClustering(5, penalty="squared", random_state=0).fit(digits),
-    }[kind]()
-    file = tmp_path / "page.html"
-    to_html(model, file)
-    page = Page(browser, file)
-    tree = getattr(model, "tree_", model)
-    assert len(page.all("g.node")) == tree.n_nodes
-    page.point_at(page.all("g.node.leaf")[0])
-    assert "cluster" in page.one("#tip").text
-    assert page.faults() == []
+def test_the_page_has_the_colours_of_the_pictures():
+    clusters = data_of(to_html(TAOClustering(3, random_state=0).fit(load_wine().data)))["models"][0]
+    expected = [hex_color(cluster_color(k)) for k in range(3)]
+    assert [part["color"] for part in clusters["clusters"]] == expected

@@ -20,7 +20,7 @@ from tao_cluster.inspection.plot.boxes import fit, wrap
 from tao_cluster.inspection.plot.colors import NEGATIVE, POSITIVE, SIGNED, cluster_color, oklab
 from tao_cluster.inspection.plot.glyphs import Bars, Image, Words, choose_glyph
 from tao_cluster.inspection.plot.tree.layout import tidy_positions
-from tao_cluster.inspection.plot.views import Rows
+from tao_cluster.inspection.rows import Rows
 
 
 @pytest.fixture(autouse=True)

@@ -7,14 +7,21 @@ from pathlib import Path
 from string import Template
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.validation import check_array
 
+from ...core.tree import tree_of
 from ..columns import numbers_of, shown
-from ..export.names import condition_text, factor_name, typeset
 from ..report import report
+from ..rows import Rows
+from .packing import packed
 
-_MOST_SAMPLES = 20
+# In the order in which they run, all in one scope: a file owns one thing.
+_SCRIPTS = ("data", "arithmetic", "state", "layout", "elements", "glyphs", "drawing")
+_SCRIPTS += ("viewport", "details", "trace", "table", "keys", "main")
+_MEANS = {
+    "image": "Leaves show the mean of their rows.",
+    "words": "Leaves show the words of largest mean.",
+    "bars": "Leaves show how far their means are from those of all rows, in standard deviations.",
+}
 _FRAME = (
     '<iframe srcdoc="{}" sandbox="allow-scripts" title="tree" loading="lazy" '
     'style="width: 100%; height: 620px; border: 0"></iframe>'
@@ -26,7 +33,9 @@ def to_html(
     path=None,
     *,
     X=None,
+    y=None,
     feature_names=None,
+    class_names=None,
     image_shape=None,
     title=None,
     sample_weight=None,
@@ -34,18 +43,26 @@ def to_html(
 ):
     """A page that shows a tree, or the trees of a path, without anything from elsewhere.
 
-    Pointing at a node shows all its weights, a click on a test folds what is below it, the way of
-    a row can be traced (in the arithmetic of `predict`), and a slider goes through the models.
+    Tests show what they weigh, leaves what their rows have in common, as pictures, words or bars;
+    a node's panel has all of it. The tree can be moved, zoomed, folded and searched, the way of a
+    row followed from test to test in the arithmetic of `predict`, and a slider goes through the
+    models. All of it works by mouse, touch and keys (``?`` lists them), in light and dark, and
+    prints on one sheet.
 
     Parameters
     ----------
     models : Tree, fitted estimator or pipeline, or list of them over the same features
     path : path-like, optional
-        Where to write the page.
+        Where to write the page; it is returned where there is none.
     X : array-like or CSR matrix of shape (n, n_features), optional
-        Rows to count at the nodes (default those of the fit); some are offered for tracing.
+        Rows to count at the nodes (default those of the fit) and to show at the leaves; some are
+        offered for tracing.
+    y : array-like of shape (n,), optional
+        True classes of the rows; a leaf shows their shares.
     feature_names : sequence of str, optional
         Default `feature_names_in_`, or x0, x1, ...
+    class_names : sequence of str, optional
+        In the order of the sorted distinct values of `y`; default these values.
     image_shape : (height, width), optional
         Draw features as pixels; height * width = n_features.
     title : str, optional
@@ -57,13 +74,13 @@ def to_html(
 
     Returns
     -------
-    str, the page
+    str, the page; None if it is written to `path`
 
     Raises
     ------
     ValueError
-        If there is no model, their numbers of features differ, or names, image_shape or X do
-        not fit them.
+        If there is no model, their numbers of features differ, or names, image_shape, X
+        or y do not fit them.
 
     Examples
     --------
@@ -83,24 +100,21 @@ def to_html(
         raise ValueError(f"image_shape {tuple(image_shape)} does not hold {len(names)} features.")
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
-    data = {
-        "models": [_packed(facts) for facts in reports],
-        "scaled": scaled,
-        "names": [factor_name(name) for name in names],
-        "image_shape": None if image_shape is None else [int(side) for side in image_shape],
-        "samples": [] if X is None else _samples(numbers_of(models[0], X)),
-    }
+    trees = [tree_of(model) for model in models]
+    rows = _rows(models, trees, X, y, class_names, sample_weight)
+    data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
         style=_part("page.css"),
-        script=_part("page.js"),
-        reading=_reading(reports, scaled),
+        script="\n".join(_part(f"js/{name}.js") for name in _SCRIPTS),
+        reading=_reading(reports, data["kind"], bool(rows), scaled),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
-    if path is not None:
-        Path(path).write_text(page, encoding="utf-8")
-    return page
+    if path is None:
+        return page
+    Path(path).write_text(page, encoding="utf-8")
+    return None
 
 
 def to_frame(model, **options):
@@ -115,17 +129,33 @@ def _part(name):
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+def _rows(models, trees, X, y, class_names, sample_weight):
+    """The rows in each tree; none without X."""
+    if X is None:
+        if y is not None:
+            raise ValueError("y needs X, the rows whose classes it holds.")
+        return []
+    weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    return [
+        Rows.of(tree, numbers_of(model, X), y, class_names, weight)
+        for model, tree in zip(models, trees, strict=True)
+    ]
+
+
 def _title(models):
     kind = type(models[0]).__name__
     return kind if len(models) == 1 else f"{len(models)} models of {kind}"
 
 
-def _reading(reports, scaled):
-    """How to read the tests that there are."""
+def _reading(reports, kind, has_rows, scaled):
+    """How to read what there is."""
     n_terms = {len(node["terms"]) for facts in reports for node in facts["nodes"]} - {0}
     phrases = []
     if n_terms:
-        phrases.append("The left branch is for rows that meet the test, the right one for others.")
+        phrases.append(
+            "The left branch (≤) is for rows that meet the test, the right one (>) for others; the "
+            "strip below a test shows the clusters that they end in."
+        )
     if n_terms - {1}:
         weights = "weights times spread (feature/sd)" if scaled else "weights"
         phrases.append(
@@ -133,52 +163,6 @@ def _reading(reports, scaled):
             "ones left. Features stand by their effect, weight times spread, which the bars of a "
             f"node's list show, with their {weights}."
         )
+    if has_rows:
+        phrases.append(_MEANS[kind])
     return " ".join(phrases)
-
-
-def _packed(facts):
-    """The report with terms as two lists a node: a name is not repeated at every node."""
-    nodes = []
-    for node in facts["nodes"]:
-        terms = node["terms"]
-        nodes.append(
-            {key: value for key, value in node.items() if key != "terms"}
-            | {
-                "features": [term["feature"] for term in terms],
-                "weights": [term["weight"] for term in terms],
-                "spreads": _spreads(terms),
-                "test": _test_of_one_feature(node),
-            }
-        )
-    clusters = [part["name"] for part in facts["clusters"]]
-    return {"summary": facts["summary"], "nodes": nodes, "clusters": clusters}
-
-
-def _spreads(terms):
-    """Short numbers, since they only rank; None where they are not known."""
-    spreads = [term["spread"] for term in terms]
-    return None if None in spreads else [float(f"{spread:.4g}") for spread in spreads]
-
-
-def _test_of_one_feature(node):
-    """Conditions to go left and right, and the first one in two lines; None of other nodes."""
-    if len(node["terms"]) != 1:
-        return None
-    left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
-    name = node["terms"][0]["name"]
-    column = getattr(name, "column", name)
-    return {"left": left, "right": right, "lines": [column, left.removeprefix(f"{column} ")]}
-
-
-def _samples(X):
-    """Non-zero values of some rows, evenly spaced."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    samples = []
-    for row in np.unique(np.linspace(0, X.shape[0] - 1, _MOST_SAMPLES).astype(int)):
-        values = X[[row]]
-        values = (values.toarray() if sp.issparse(values) else values)[0].astype(np.float64)
-        used = np.flatnonzero(values)
-        samples.append(
-            {"row": int(row), "features": used.tolist(), "values": values[used].tolist()}
-        )
-    return samples

@@ -1,110 +1,15 @@
 """What a glyph gets to see: a decision node or a leaf, with the rows that reach it."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_array
 
-from ...core.routing import kernel_view
-from ...core.tree.spreads import split_spreads
-from ...problem.objectives.base import cluster_sums
 from ..export.names import bound_of, condition_text, fact_text, typeset
 from ..export.numbers import told_apart
 from ..report import effect
+from ..rows import Rows
 from .colors import cluster_color
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows and how they fall through a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-    X : array or CSR matrix of shape (n, n_features)
-    leaf_of_row : int array of shape (n,)
-    classes : int array of shape (n,), positions in `class_names`; None if they are not known
-    class_names : list of str
-    """
-
-    tree: Any
-    X: Any
-    leaf_of_row: np.ndarray
-    classes: np.ndarray | None
-    class_names: list[str]
-
-    @classmethod
-    def of(cls, tree, X, y=None, class_names=None):
-        """Checked rows.
-
-        Raises
-        ------
-        ValueError
-            If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
-        """
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        leaf_of_row = tree.apply(X)
-        if y is None:
-            return cls(tree, X, leaf_of_row, None, [])
-        y = np.asarray(y)
-        if y.shape != (X.shape[0],):
-            raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows.")
-        values, classes = np.unique(y, return_inverse=True)
-        names = [str(name) for name in (values if class_names is None else class_names)]
-        if len(names) != len(values):
-            raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")
-        return cls(tree, X, leaf_of_row, classes, names)
-
-    def through(self, tree, stands_for):
-        """The same rows in a tree whose node stands_for[i] takes the place of node i."""
-        return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
-
-    @cached_property
-    def counts(self):
-        """Rows that reach each node."""
-        return self.tree.node_counts(self.leaf_of_row)
-
-    @cached_property
-    def spreads(self):
-        """Spreads of the features over the rows of each test, beside the weights."""
-        return split_spreads(self.tree, kernel_view(self.X), self.leaf_of_row)
-
-    @cached_property
-    def limits(self):
-        """Least and largest value of X."""
-        return float(self.X.min()), float(self.X.max())
-
-    @cached_property
-    def means(self):
-        """Means of the nodes' rows, of shape (n_nodes, n_features); 0 without rows."""
-        shape = (self.tree.n_nodes, self.X.shape[1])
-        ones = np.ones(len(self.leaf_of_row))
-        at_leaves = cluster_sums([(slice(None), self.X)], self.leaf_of_row, ones, shape)
-        sums = self.tree.path_matrix.T @ at_leaves
-        return sums / np.maximum(self.counts, 1)[:, None]
-
-    @cached_property
-    def moments(self):
-        """Mean and standard deviation of every feature over all rows."""
-        if sp.issparse(self.X):
-            mean, variance = mean_variance_axis(self.X, axis=0)
-            return mean, np.sqrt(variance)
-        return self.X.mean(axis=0), self.X.std(axis=0)
-
-    def class_shares(self, leaf):
-        """Share of each class among the rows of a leaf."""
-        counts = np.bincount(
-            self.classes[self.leaf_of_row == leaf], minlength=len(self.class_names)
-        )
-        return counts / max(1, counts.sum())
-
-    def reaching(self, node):
-        """Mask of the rows that reach a node."""
-        return self.tree.path_matrix[:, [node]].toarray().ravel()[self.leaf_of_row] > 0
 
 
 def number(value, form=".3g"):
@@ -232,7 +137,4 @@ class LeafView:
     @property
     def deviation(self):
         """Difference of its mean from that of all rows, in standard deviations."""
-        mean, deviation = self.rows.moments
-        if self.rows.counts[self.node] == 0:
-            return np.zeros(len(mean))
-        return (self.mean - mean) / np.where(deviation > 0, deviation, 1.0)
+        return self.rows.deviation(self.node)

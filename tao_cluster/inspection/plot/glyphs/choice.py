@@ -1,14 +1,10 @@
 """Which glyph a picture of a tree is drawn with."""
 
-import scipy.sparse as sp
-
-from ...columns import Indicator
+from ...rows import picture_kind
 from .base import Glyph
 from .image import Image
 from .lists import Bars, Words
 from .projection import Projection
-
-_MOST_BARS = 30  # features of a tree that bars are chosen for
 
 
 def choose_glyph(nodes, tree, rows, image_shape, feature_names):
@@ -26,19 +22,10 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
             return nodes
         raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
     if nodes == "auto":
-        nodes = _suitable(tree, rows, image_shape, feature_names)
+        nodes = picture_kind(tree, rows, image_shape, feature_names)
     if nodes not in _MAKERS:
         raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
     return _MAKERS[nodes](tree, rows, image_shape, feature_names)
-
-
-def _suitable(tree, rows, image_shape, feature_names):
-    """The name that "auto" stands for."""
-    if image_shape is not None:
-        return "image"
-    is_table = any(isinstance(name, Indicator) for name in feature_names)  # one-hot is no text
-    is_text = rows is not None and sp.issparse(rows.X) and not is_table
-    return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
 
 
 def _make_image(tree, rows, image_shape, feature_names):
@@ -50,7 +37,7 @@ def _make_image(tree, rows, image_shape, feature_names):
 def _make_projection(tree, rows, image_shape, feature_names):
     if rows is None:
         raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
-    leaves = _MAKERS[_suitable(tree, rows, image_shape, feature_names)]
+    leaves = _MAKERS[picture_kind(tree, rows, image_shape, feature_names)]
     return Projection(leaves(tree, rows, image_shape, feature_names), feature_names)
 
 

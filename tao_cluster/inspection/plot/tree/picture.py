@@ -10,9 +10,10 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+from ...rows import Rows
 from ..boxes import Box, text_width, wrap
 from ..glyphs import Glyph
-from ..views import LeafView, Rows, SplitView
+from ..views import LeafView, SplitView
 from .layout import Places
 from .leaves import leaf_parts
 from .panels import draw_panel, panel_boxes

@@ -1,0 +1,67 @@
+// The data of the page, unpacked: exact numbers of tests and rows, and the shape of the trees.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function bytesOf(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+// Eight bytes a number, least significant first.
+function doublesOf(text) {
+  const view = new DataView(bytesOf(text).buffer);
+  return Float64Array.from({ length: view.byteLength / 8 }, (_, i) => view.getFloat64(8 * i, true));
+}
+
+// Parents are numbered before their children.
+function unpackTree(nodes) {
+  nodes.forEach((node, id) => {
+    Object.assign(node, { id, isLeaf: !node.children, children: node.children || [] });
+    if (id === 0) Object.assign(node, { parent: null, depth: 0 });
+    node.children.forEach((child, side) => {
+      Object.assign(nodes[child], { parent: id, depth: node.depth + 1, side });
+    });
+    if (node.isLeaf) return;
+    node.weights = doublesOf(node.weights);
+    // Terms come with the largest effects first; sums run over features in increasing order.
+    node.order = node.features.map((_, i) => i)
+      .sort((a, b) => node.features[a] - node.features[b]);
+  });
+  for (const node of [...nodes].reverse()) {
+    node.nLeaves = node.isLeaf ? 1 : 0;
+    node.amounts = new Map();
+    if (node.isLeaf) node.amounts.set(node.cluster, node.count === null ? 1 : node.count);
+    for (const child of node.children) {
+      node.nLeaves += nodes[child].nLeaves;
+      for (const [cluster, amount] of nodes[child].amounts) {
+        node.amounts.set(cluster, (node.amounts.get(cluster) || 0) + amount);
+      }
+    }
+  }
+}
+
+// Shares of the clusters below a node, in the order of the clusters.
+function composition(node) {
+  const parts = [...node.amounts].sort((a, b) => a[0] - b[0]);
+  const total = parts.reduce((sum, [, amount]) => sum + amount, 0);
+  return parts.map(([cluster, amount]) => [cluster, total ? amount / total : 1 / parts.length]);
+}
+
+for (const one of data.models) unpackTree(one.nodes);
+
+const nRows = data.rows ? data.rows.ids.length : 0;
+const rowCodes = data.rows && data.rows.codes ? bytesOf(data.rows.codes) : null;
+const indicators = new Set(data.indicators);
+
+// Values of a carried row by the numbers that features have here.
+function rowAt(i) {
+  const row = new Float64Array(data.names.length);
+  if (rowCodes) {
+    const start = i * row.length;
+    for (let j = 0; j < row.length; j += 1) row[j] = data.rows.levels[rowCodes[start + j]];
+  } else {
+    const [features, text] = data.rows.values[i];
+    const values = doublesOf(text);
+    features.forEach((j, k) => { row[j] = values[k]; });
+  }
+  return row;
+}

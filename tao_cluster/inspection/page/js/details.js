@@ -1,0 +1,186 @@
+// The panel of a node: all that it tests, or all that is known of the rows in a leaf.
+
+const IN_PANEL = 25; // terms of a test before the rest is only listed
+
+function showTab(name) {
+  for (const tab of ["node", "row"]) {
+    byId(`${tab}Tab`).setAttribute("aria-selected", tab === name);
+    byId(`${tab}Tab`).tabIndex = tab === name ? 0 : -1;
+    byId(`${tab}Panel`).hidden = tab !== name;
+  }
+}
+
+function select(id) {
+  state.selected = id;
+  moveTo(id);
+  showDetails();
+  showTab("node");
+}
+
+// The one node that the tab key reaches, and the chosen one, without drawing anew.
+function moveTo(id) {
+  state.at = id;
+  for (const group of byId("world").querySelectorAll("[data-node]")) {
+    const own = Number(group.dataset.node);
+    group.setAttribute("tabindex", own === id ? 0 : -1);
+    group.setAttribute("aria-selected", own === state.selected);
+    group.classList.toggle("selected", own === state.selected);
+  }
+  groupOf(id).focus({ preventScroll: true });
+  reveal(id);
+}
+
+// Opens what hides a node, and shows it.
+function goTo(id) {
+  if (![...nodesBelow(state.root)].some((node) => node.id === id)) state.root = 0;
+  openWay(id);
+  draw(state.root);
+  select(id);
+}
+
+function button(text, act, kind = "") {
+  const made = html("button", { type: "button", class: kind }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+function showDetails() {
+  const panel = byId("details");
+  if (state.selected === null) {
+    panel.replaceChildren(html("p", { class: "hint" }, "Choose a node of the tree."));
+    return;
+  }
+  const node = nodeOf(state.selected);
+  const title = node.isLeaf ? `leaf ${node.id}: ${clusterOf(node.cluster).name}` : `test ${node.id}`;
+  panel.replaceChildren(html("h2", {}, title));
+  if (node.count !== null) {
+    const text = `${plural(node.count, model().counted)}, ${percent(node.share)} of all`;
+    panel.append(html("p", { class: "count" }, text));
+  }
+  panel.append(...(node.isLeaf ? leafDetails : testDetails)(node));
+}
+
+const section = (title, ...parts) => html("section", {}, [html("h3", {}, title), ...parts]);
+
+function line(...cells) {
+  return html("tr", {}, cells.map((cell) => (cell instanceof Node ? cell : html("td", {}, cell))));
+}
+
+// A name, a number and a bar as long as its share of the most; to the left where it is negative.
+function barLine(name, text, share, color) {
+  const mark = html("span", { class: "mark" });
+  mark.style.width = `${Math.max(1, 50 * Math.abs(share))}%`;
+  mark.style.marginLeft = share < 0 ? `${50 - 50 * Math.abs(share)}%` : "50%";
+  mark.style.background = color;
+  return line(
+    html("td", { class: "name" }, name), html("td", { class: "number" }, text),
+    html("td", { class: "bar" }, mark),
+  );
+}
+
+const table = (lines) => html("table", {}, html("tbody", {}, lines));
+
+// ---------------------------------------------------------------- tests
+
+function testDetails(node) {
+  const rule = node.test ? `Left where ${node.test.left}, right where ${node.test.right}.`
+    : `Left where the sum is at most ${number(node.threshold, 6)}, else right.`;
+  const parts = [html("p", { class: "rule" }, rule)];
+  if (data.kind === "image") parts.push(bigPicture(weightsUrl(node), "weights"), colorScale(node));
+  if (!node.test) parts.push(section(data.scaled ? "Weights times spread" : "Weights", weights(node)));
+  const shares = composition(node).map(([k, share]) => shareLine(k, share));
+  parts.push(section(node.count === null ? "Leaves below" : "Clusters below", table(shares)));
+  const act = isFolded(node) ? "open" : "fold";
+  parts.unshift(html("p", { class: "acts" }, [
+    button(act, () => { toggle(node.id); draw(node.id); showDetails(); }, "fold"),
+    ...(node.id === state.root ? [] : [button("show only this part", () => focusOn(node.id), "focus")]),
+  ]));
+  return parts;
+}
+
+function bigPicture(url, what) {
+  const image = html("img", { src: url, class: "pixels big", alt: what });
+  const [height, width] = data.image_shape;
+  image.style.aspectRatio = `${width} / ${height}`;
+  return image;
+}
+
+function colorScale(node) {
+  const limit = limitOf(node);
+  const bar = html("div", { class: "scale" });
+  bar.style.background = `linear-gradient(to right, ${data.colors.signed.join(", ")})`;
+  const ends = [`−${number(limit)} left`, "0", `right ${number(limit)}`];
+  return html("div", { class: "legend" }, [
+    bar, html("div", { class: "ends" }, ends.map((text) => html("span", {}, text))),
+  ]);
+}
+
+function weights(node) {
+  const most = Math.max(...node.weights.map((_, i) => Math.abs(effect(node, i))), 1e-300);
+  const lines = node.features.slice(0, IN_PANEL).map((j, i) => {
+    const push = effect(node, i);
+    return barLine(data.names[j], number(shown(node, i), 4), push / most, pushColor(push));
+  });
+  const rest = node.features.slice(IN_PANEL)
+    .map((j, i) => `${data.names[j]} ${number(shown(node, IN_PANEL + i), 2)}`);
+  if (rest.length) {
+    const text = `and ${rest.length} smaller: ${rest.join(", ")}`;
+    lines.push(html("tr", {}, html("td", { colspan: 3, class: "rest" }, text)));
+  }
+  return table(lines);
+}
+
+const shareLine = (k, share) => barLine(
+  clusterOf(k).name, percent(share), share, clusterOf(k).color,
+);
+
+// ---------------------------------------------------------------- leaves
+
+function leafDetails(node) {
+  const parts = [];
+  if (nRows) {
+    const show = () => { byId("find").value = `leaf ${node.id}`; listRows(); showTab("row"); };
+    parts.push(html("p", { class: "acts" }, button("rows of this leaf", show, "rows")));
+  }
+  if (node.top) parts.push(mean(node));
+  const classes = classesOf(node);
+  if (classes.length) {
+    const lines = classes.map(([c, share]) =>
+      barLine(data.classes[c], percent(share), share, "var(--line)"));
+    parts.push(section("Classes", table(lines)));
+  }
+  if (node.histogram) {
+    const lines = node.histogram.map((share, k) => [k, share]).filter(([, share]) => share > 0)
+      .map(([k, share]) => shareLine(k, share));
+    parts.push(section("Clusters of its rows", table(lines)));
+  }
+  parts.push(section("Way", way(node)));
+  return parts;
+}
+
+function mean(node) {
+  if (data.kind === "image") return section("Mean of its rows", bigPicture(meanUrl(node), "mean of the rows"));
+  const { color } = clusterOf(node.cluster);
+  const most = Math.max(...node.top.values.map(Math.abs), 1e-300);
+  const isBars = data.kind === "bars";
+  const lines = node.top.of.map((j, i) => {
+    const value = node.top.values[i];
+    const text = isBars ? `${number(node.top.means[i])} (${signedNumber(value)} sd)` : number(value);
+    return barLine(data.names[j], text, value / most, color);
+  });
+  return section(isBars ? "Means, and how far from those of all rows" : "Words of largest mean", table(lines));
+}
+
+// The tests that lead to a leaf.
+function way(leaf) {
+  const steps = [];
+  for (let node = leaf; node.parent !== null; node = nodeOf(node.parent)) {
+    const above = nodeOf(node.parent);
+    const side = node.side === 0;
+    const rule = above.test ? above.test[side ? "left" : "right"]
+      : `sum of ${above.features.length} features ${side ? "≤" : ">"} ${minus(above.limit)}`;
+    const link = button(`test ${above.id}`, () => goTo(above.id), "link");
+    steps.unshift(html("li", {}, [link, ` ${rule}`]));
+  }
+  return html("ol", { class: "way" }, steps);
+}

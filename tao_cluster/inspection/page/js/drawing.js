@@ -1,0 +1,136 @@
+// The drawing of the open part of the tree: edges with their signs, nodes, and what they are called.
+
+let place = null; // the layout that is drawn
+
+const nodeHeight = (node) => (node.isLeaf ? leafHeight() : testHeight());
+
+function describe(node) {
+  const rows = node.count === null ? "" : `, ${plural(node.count, model().counted)}`;
+  if (node.isLeaf) return `leaf ${node.id}: ${clusterOf(node.cluster).name}${rows}`;
+  const asks = node.test ? node.test.left : `sum of ${node.features.length} features ≤ ${minus(node.limit)}`;
+  const side = ["", ", on the left", ", on the right"][node.parent === null ? 0 : node.side + 1];
+  return `test ${node.id}${side}: ${asks}${rows}, ${plural(node.nLeaves, "leaves")} below`;
+}
+
+function edge(node, child, isOn) {
+  const [a, b] = [place.boxes.get(node.id), place.boxes.get(child.id)];
+  const [top, middle] = [a.y + a.height, b.y - 22];
+  const width = 1.2 + 10 * (child.share ?? 0.15);
+  const sign = child.side === 0 ? "≤" : ">";
+  const shift = child.side === 0 ? -1 : 1;
+  const bend = (top + b.y) / 2;
+  return [
+    svg("path", {
+      class: isOn ? "edge on" : "edge", "stroke-width": width,
+      d: `M${a.x},${top} C${a.x},${bend} ${b.x},${bend} ${b.x},${b.y}`,
+    }),
+    textAt(b.x + shift * (width / 2 + 9), middle + 14, sign, isOn ? "sign on" : "sign"),
+  ];
+}
+
+function foldButton(node) {
+  const { height } = place.boxes.get(node.id);
+  const isOpen = !isFolded(node);
+  const label = isOpen ? "−" : `+ ${node.nLeaves}`;
+  const width = isOpen ? 26 : 22 + widthOf(label, 12, "600");
+  return svg("g", { class: "toggle", "data-toggle": node.id, transform: `translate(0,${height})` }, [
+    svg("rect", { class: "reach", x: -width / 2 - 6, y: -14, width: width + 12, height: 34 }),
+    svg("rect", { class: "knob", x: -width / 2, y: -9, width, height: 18, rx: 9 }),
+    textAt(0, 4.5, label, "sum"),
+  ]);
+}
+
+function nodeGroup(node, isOn) {
+  const { x, y, width, height } = place.boxes.get(node.id);
+  const kinds = ["node", node.isLeaf ? "leaf" : "test"];
+  if (isOn) kinds.push("on");
+  if (state.selected === node.id) kinds.push("selected");
+  if (state.query) kinds.push(matches(node) ? "hit" : "dim");
+  if (isFolded(node)) kinds.push("folded");
+  const group = svg("g", {
+    class: kinds.join(" "), transform: `translate(${x},${y})`, "data-node": node.id,
+    role: "treeitem", tabindex: node.id === state.at ? 0 : -1,
+    "aria-level": node.depth - nodeOf(state.root).depth + 1,
+    "aria-selected": state.selected === node.id,
+  });
+  if (!node.isLeaf) group.setAttribute("aria-expanded", !isFolded(node));
+  const box = svg("rect", { class: "box", x: -width / 2, y: 0, width, height, rx: 8 });
+  if (node.isLeaf) box.style.stroke = clusterOf(node.cluster).color;
+  group.append(box);
+  (node.isLeaf ? drawLeaf : drawTest)(group, node);
+  if (!node.isLeaf) group.append(foldButton(node));
+  for (const part of group.children) part.setAttribute("aria-hidden", "true");
+  group.prepend(svg("title", {}, describe(node))); // what readers hear, and the pointer shows
+  return group;
+}
+
+// Draws what is open; the node `fixed` stays where it is on the screen.
+function draw(fixed = null) {
+  const before = place && place.boxes.has(fixed) ? screenOf(fixed) : null;
+  const hadFocus = byId("world").contains(document.activeElement);
+  place = layout(WIDTH, nodeHeight);
+  if (!place.boxes.has(state.at)) state.at = state.root;
+  const isOn = new Set(state.row ? route(nodes(), state.row).map((step) => step.node.id) : []);
+  const edges = svg("g", { "aria-hidden": "true" });
+  const groups = svg("g", {});
+  for (const node of place.order) {
+    for (const child of childrenOf(node)) {
+      edges.append(...edge(node, nodeOf(child), isOn.has(node.id) && isOn.has(child)));
+    }
+    groups.append(nodeGroup(node, isOn.has(node.id)));
+  }
+  byId("world").replaceChildren(edges, groups);
+  if (before && place.boxes.has(fixed)) {
+    const after = screenOf(fixed);
+    view.x += before.x - after.x;
+    view.y += before.y - after.y;
+  }
+  drawMap();
+  showView();
+  drawCrumbs();
+  summarise();
+  if (hadFocus) groupOf(state.at).focus({ preventScroll: true });
+}
+
+const groupOf = (id) => byId("world").querySelector(`[data-node="${id}"]`);
+
+// The way from the root to the subtree that is shown.
+function drawCrumbs() {
+  const way = [];
+  for (let id = state.root; id !== null; id = nodeOf(id).parent) way.unshift(id);
+  byId("crumbs").hidden = state.root === 0;
+  byId("crumbs").replaceChildren(...way.map((id) => {
+    const text = id === 0 ? "whole tree" : `test ${id}`;
+    const isHere = id === state.root;
+    const crumb = html("button", { type: "button", "data-crumb": id }, text);
+    if (isHere) crumb.setAttribute("aria-current", "true");
+    crumb.addEventListener("click", () => focusOn(id));
+    return crumb;
+  }));
+}
+
+// Shows one subtree alone.
+function focusOn(id) {
+  state.root = id;
+  state.at = id;
+  openLegibly();
+  draw();
+  home();
+}
+
+function summarise() {
+  const { summary } = model();
+  const parts = [
+    plural(summary.n_leaves, "leaves"), `depth ${summary.depth}`,
+    plural(summary.n_parameters, "parameters"), plural(summary.features_per_split, "features a test", 3),
+  ];
+  if (summary.cost_increase !== null) {
+    const share = `${summary.cost_increase.toFixed(2)} %`;
+    parts.push(summary.explains_labels ? `${share} of the rows have another label`
+      : `cost ${share} over the free clustering`);
+  }
+  byId("summary").textContent = parts.join(" · ");
+  const { lambda } = summary;
+  byId("which").textContent = lambda === null
+    ? `${state.model + 1} of ${data.models.length}` : `λ = ${number(lambda)}`;
+}

@@ -1,0 +1,58 @@
+// The start: what the controls do, and the first view.
+
+function search() {
+  state.query = byId("search").value.trim();
+  draw();
+  const found = nodes().filter(matches);
+  if (!state.query) say("");
+  else say(`${found.length} ${found.length === 1 ? "test uses" : "tests use"} “${state.query}”`);
+}
+
+// The next test that is found, opened and chosen.
+function nextFound() {
+  const found = nodes().filter(matches);
+  if (!found.length) return;
+  const next = found.find((node) => state.selected !== null && node.id > state.selected) || found[0];
+  goTo(next.id);
+  byId("search").focus();
+}
+
+function showModel(index) {
+  Object.assign(state, { model: index, root: 0, selected: null, at: 0 });
+  openLegibly();
+  if (nRows) { sortRows(); listRows(); }
+  showDetails();
+  if (state.row) setRow(state.row, state.rowId);
+  else draw();
+  home();
+}
+
+function start() {
+  byId("slider").max = data.models.length - 1;
+  byId("path").hidden = data.models.length < 2;
+  byId("slider").addEventListener("input", (event) => showModel(Number(event.target.value)));
+  byId("search").addEventListener("input", search);
+  byId("search").addEventListener("keydown", (event) => { if (event.key === "Enter") nextFound(); });
+  const acts = {
+    closer: () => zoom(1.25), farther: () => zoom(0.8), fit,
+    unfold: () => { openAll(); draw(); fit(); },
+    fold: () => { state.open = new Set([state.root]); draw(); home(); },
+    help: () => byId("keys").showModal(), close: () => byId("keys").close(),
+  };
+  for (const [id, act] of Object.entries(acts)) byId(id).addEventListener("click", act);
+  for (const name of ["node", "row"]) {
+    byId(`${name}Tab`).addEventListener("click", () => showTab(name));
+    byId(`${name}Tab`).addEventListener("keydown", tabKey);
+  }
+  stage.addEventListener("keydown", stageKey);
+  stage.addEventListener("keydown", (event) => { if (event.key === "?") byId("keys").showModal(); });
+  listenToHands();
+  listenToMap();
+  listenToPrint();
+  startTable();
+  showTab(nRows ? "row" : "node");
+  showModel(0);
+  new ResizeObserver(moveFrame).observe(stage);
+}
+
+start();

@@ -1,0 +1,135 @@
+"""Rows as they fall through a tree: counts, means, spreads and classes at its nodes."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import check_array
+
+from ..core.routing import kernel_view
+from ..core.tree.spreads import split_spreads
+from ..problem.objectives.base import cluster_sums
+from .columns import Indicator
+
+_MOST_BARS = 30  # features of a tree that bars are chosen for
+
+
+def picture_kind(tree, rows, image_shape, feature_names):
+    """What suits the nodes of a tree: "image", "words" or "bars".
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : Rows, or None
+    image_shape : (height, width), or None
+    feature_names : list of str, maybe Indicators
+    """
+    if image_shape is not None:
+        return "image"
+    is_table = any(isinstance(name, Indicator) for name in feature_names)  # one-hot is no text
+    is_text = rows is not None and sp.issparse(rows.X) and not is_table
+    return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows and how they fall through a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array or CSR matrix of shape (n, n_features)
+    leaf_of_row : int array of shape (n,)
+    classes : int array of shape (n,), positions in `class_names`; None if they are not known
+    class_names : list of str
+    weight : float64 array of shape (n,), optional; default 1 a row
+    """
+
+    tree: Any
+    X: Any
+    leaf_of_row: np.ndarray
+    classes: np.ndarray | None
+    class_names: list[str]
+    weight: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, tree, X, y=None, class_names=None, weight=None):
+        """Checked rows.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        leaf_of_row = tree.apply(X)
+        if y is None:
+            return cls(tree, X, leaf_of_row, None, [], weight)
+        y = np.asarray(y)
+        if y.shape != (X.shape[0],):
+            raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows.")
+        values, classes = np.unique(y, return_inverse=True)
+        names = [str(name) for name in (values if class_names is None else class_names)]
+        if len(names) != len(values):
+            raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")
+        return cls(tree, X, leaf_of_row, classes, names, weight)
+
+    def through(self, tree, stands_for):
+        """The same rows in a tree whose node stands_for[i] takes the place of node i."""
+        return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
+
+    @cached_property
+    def counts(self):
+        """Rows, or their weight, that reach each node."""
+        return self.tree.node_counts(self.leaf_of_row, self.weight)
+
+    @cached_property
+    def spreads(self):
+        """Spreads of the features over the rows of each test, beside the weights."""
+        return split_spreads(self.tree, kernel_view(self.X), self.leaf_of_row, self.weight)
+
+    @cached_property
+    def limits(self):
+        """Least and largest value of X."""
+        return float(self.X.min()), float(self.X.max())
+
+    @cached_property
+    def means(self):
+        """Means of the nodes' rows, of shape (n_nodes, n_features); 0 without rows."""
+        shape = (self.tree.n_nodes, self.X.shape[1])
+        weight = np.ones(len(self.leaf_of_row)) if self.weight is None else self.weight
+        at_leaves = cluster_sums([(slice(None), self.X)], self.leaf_of_row, weight, shape)
+        sums = self.tree.path_matrix.T @ at_leaves
+        return sums / np.where(self.counts > 0, self.counts, 1)[:, None]
+
+    @cached_property
+    def moments(self):
+        """Mean and standard deviation of every feature over all rows."""
+        if sp.issparse(self.X):
+            mean, variance = mean_variance_axis(self.X, axis=0, weights=self.weight)
+            return mean, np.sqrt(variance)
+        if self.weight is None:
+            return self.X.mean(axis=0), self.X.std(axis=0)
+        mean = np.average(self.X, axis=0, weights=self.weight)
+        return mean, np.sqrt(np.average((self.X - mean) ** 2, axis=0, weights=self.weight))
+
+    def deviation(self, leaf):
+        """Difference of a leaf's mean from that of all rows, in standard deviations."""
+        mean, deviation = self.moments
+        if self.counts[leaf] == 0:
+            return np.zeros(len(mean))
+        return (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
+
+    def class_shares(self, leaf):
+        """Share of each class among the rows of a leaf."""
+        here = self.leaf_of_row == leaf
+        weight = None if self.weight is None else self.weight[here]
+        counts = np.bincount(self.classes[here], weight, minlength=len(self.class_names))
+        return counts / (counts.sum() or 1)
+
+    def reaching(self, node):
+        """Mask of the rows that reach a node."""
+        return self.tree.path_matrix[:, [node]].toarray().ravel()[self.leaf_of_row] > 0

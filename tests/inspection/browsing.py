@@ -1,0 +1,125 @@
+"""A headless browser, and a page that is open in it."""
+
+import shutil
+import tempfile
+
+import pytest
+from sklearn.datasets import load_digits
+
+from tao_cluster import tao_path
+from tao_cluster.inspection.page import to_html
+
+OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESK, PHONE = (1400, 900), (420, 800)
+
+
+def started_browser():
+    """Generator behind a fixture: Chromium, which is closed at the end."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    driver, binary = shutil.which("chromedriver"), shutil.which("chromium")
+    if driver is None or binary is None:
+        pytest.skip("chromium and chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for option in [*OPTIONS, f"--user-data-dir={profile}"]:
+            options.add_argument(option)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        service = webdriver.ChromeService(executable_path=driver)
+        browser = webdriver.Chrome(options=options, service=service)
+        yield browser
+        browser.quit()
+
+
+def path_of_digits(digits, digits_reference):
+    """Two trees of digits, for a fixture of each file."""
+    return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
+
+
+def file_of_digits(path, digits, tmp_path_factory):
+    """The page of these trees, in a file."""
+    file = tmp_path_factory.mktemp("page") / "page.html"
+    to_html(path, file, X=digits, y=load_digits().target, image_shape=(8, 8))
+    return file
+
+
+class Page:
+    """A page that is open in a browser, on a desk or a phone."""
+
+    def __init__(self, browser, file, size=DESK, dark=False):
+        self._browser = browser
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1}
+        self.devtools("Emulation.setDeviceMetricsOverride", **screen, mobile=size == PHONE)
+        self.devtools("Emulation.setTouchEmulationEnabled", enabled=size == PHONE)
+        self.devtools("Emulation.setEmulatedMedia", media="", features=[scheme])
+        browser.get(file.as_uri())
+
+    def devtools(self, command, **arguments):
+        return self._browser.execute_cdp_cmd(command, arguments)
+
+    def run(self, script, *arguments):
+        return self._browser.execute_script(script, *arguments)
+
+    def run_later(self, script):
+        return self._browser.execute_async_script(script)
+
+    def all(self, selector):
+        return self._browser.find_elements("css selector", selector)
+
+    def one(self, selector):
+        return self._browser.find_element("css selector", selector)
+
+    def nodes(self):
+        """Numbers of the nodes that are drawn."""
+        return {int(group.get_attribute("data-node")) for group in self.all("g.node")}
+
+    def node(self, number):
+        return self.one(f'[data-node="{number}"]')
+
+    def box(self, selector):
+        """Where an element is on the screen."""
+        script = "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
+        return self.run(
+            script + "return {x: b.x, y: b.y, width: b.width, height: b.height}", selector
+        )
+
+    def type(self, selector, text):
+        """Text in a field, typed from nothing."""
+        self.one(selector).clear()
+        self.one(selector).send_keys(text)
+
+    def press(self, *keys):
+        """Keys for what has the focus, one after the other."""
+        for key in keys:
+            self._browser.switch_to.active_element.send_keys(key)
+
+    def focused(self):
+        """Number of the node that has the focus; None of others."""
+        number = self._browser.switch_to.active_element.get_attribute("data-node")
+        return None if number is None else int(number)
+
+    def slide(self, value):
+        script = "const s = document.getElementById('slider'); s.value = arguments[0];"
+        self.run(script + "s.dispatchEvent(new Event('input'))", value)
+
+    def touch(self, kind, *points):
+        """One touch event with fingers at (x, y)."""
+        fingers = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        self.devtools("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
+
+    def scale(self):
+        """How much the tree is enlarged."""
+        return self.run("return document.getElementById('world').getCTM().a")
+
+    def faults(self):
+        return self._browser.get_log("browser")

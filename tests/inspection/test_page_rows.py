@@ -1,0 +1,221 @@
+"""The page in a browser: the way of a row, its sums, rows to choose, what would change its way."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from greedy import ExKMC
+from tao_cluster import TAOClustering
+from tao_cluster.inspection.page import to_html
+
+browser = pytest.fixture(scope="module")(started_browser)
+path = pytest.fixture(scope="module")(path_of_digits)
+file = pytest.fixture(scope="module")(file_of_digits)
+
+
+@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
+def page(browser, file, request):
+    page = Page(browser, file, request.param)
+    yield page
+    assert page.faults() == []
+
+
+def choose(page, row):
+    """The row, found by its number and clicked."""
+    page.one("#rowTab").click()
+    page.type("#find", str(row))
+    page.one(f'tr[data-row="{row}"] button').click()
+
+
+def carried(page):
+    """Rows that the page has."""
+    return page.run("return JSON.parse(document.getElementById('data').textContent).rows.ids")
+
+
+def sums_of(tree, x):
+    """Sums at the tests on a row's way, over features in increasing order: {node: sum}."""
+    node, sums = 0, {}
+    while tree.children_left[node] >= 0:
+        total = 0.0
+        for j, weight in zip(*tree.split(node), strict=True):
+            total += float(weight) * float(x[j])
+        sums[node] = total
+        children = tree.children_left if total <= tree.threshold[node] else tree.children_right
+        node = int(children[node])
+    return sums, node
+
+
+def traced(page):
+    """Sums as the page has them."""
+    return {
+        int(step.get_attribute("data-step")): float(step.get_attribute("data-sum"))
+        for step in page.all("#trace [data-sum]")
+    }
+
+
+def test_rows_take_the_way_that_predict_says(page, path, digits):
+    rows = carried(page)[:: len(carried(page)) // 5]
+    for model, position in ((path[0], 0), (path[1], 1)):
+        page.slide(position)
+        for row in rows:
+            choose(page, row)
+            leaf, cluster = model.apply(digits[[row]])[0], model.predict(digits[[row]])[0]
+            assert page.one("#message").text.endswith(f"leaf {leaf}: cluster {cluster}")
+            sums, end = sums_of(model.tree_, digits[row])
+            assert (traced(page), leaf) == (sums, end)  # bit by bit
+            assert len(page.all("g.node.on")) == model.tree_.depth[leaf] + 1
+    page.one("#clear").click()
+    assert page.all("g.node.on") == []
+    assert page.one("#trace").text == ""
+
+
+def test_bars_add_up_to_the_sum(page, path, digits):
+    row = carried(page)[3]
+    choose(page, row)
+    for step in page.all("#trace [data-sum]"):
+        drawing = step.find_elements("css selector", "svg")
+        if not drawing:
+            continue
+        script = """return [...arguments[0].querySelectorAll('rect')].map((r) => ({
+            x: +r.getAttribute('x'), width: +r.getAttribute('width'), fill: r.style.fill}))"""
+        *bars, total = page.run(script, drawing[0])
+        red = "rgb(178, 34, 44)"
+        moves = [bar["width"] * (1 if bar["fill"] == red else -1) for bar in bars]
+        positive = float(step.get_attribute("data-sum")) > 0
+        # A bar has at least one pixel, that it is seen.
+        expected = total["width"] * (1 if positive else -1)
+        assert sum(moves) == pytest.approx(expected, abs=len(bars) + 0.5)
+        assert len(bars) <= 9  # eight terms, and the others
+
+
+def test_a_change_of_one_feature_crosses(page, path, digits):
+    model = path[0]
+    n_found = 0
+    for row in carried(page)[1:200:40]:
+        choose(page, row)
+        before = model.apply(digits[[row]])[0]
+        for text in page.all("#change[data-value], #other"):
+            changed = digits[[row]].copy()
+            feature = int(text.get_attribute("data-feature"))
+            changed[0, feature] = float(text.get_attribute("data-value"))
+            assert 0 <= changed[0, feature] <= 1
+            end = model.apply(changed)[0]
+            assert end == int(text.get_attribute("data-leaf")) != before
+            if text.get_attribute("id") == "other":
+                assert model.predict(changed)[0] != model.predict(digits[[row]])[0]
+            n_found += 1
+    assert n_found >= 3
+
+
+def test_the_change_is_the_least_one(browser, tmp_path):
+    """Of an axis-aligned tree: the threshold on the way that is nearest in spreads."""
+    X = load_wine().data
+    model = ExKMC(4, max_leaves=7, random_state=0).fit(X)
+    file = tmp_path / "wine.html"
+    to_html(model, file, X=X)
+    page = Page(browser, file)
+    tree = model.tree_
+    for row in (0, 60, 120, 177):
+        choose(page, row)
+        found = page.one("#change")
+        costs = []
+        for node in sums_of(tree, X[row])[0]:
+            (j,), (weight,) = tree.split(node)
+            here = X[tree.path_matrix[:, [node]].toarray().ravel()[model.apply(X)] > 0, j]
+            bound = tree.threshold[node] / weight
+            if X[:, j].min() < bound < X[:, j].max():
+                costs.append((abs(X[row, j] - bound) / here.std(), j, bound))
+        _, j, bound = min(costs)
+        assert int(found.get_attribute("data-feature")) == j
+        assert float(found.get_attribute("data-value")) == pytest.approx(bound, rel=0.02)
+    assert page.faults() == []
+
+
+def test_rows_are_found_by_number_leaf_cluster_and_class(page, path, digits):
+    page.one("#rowTab").click()
+    ids, model = np.array(carried(page)), path[0]
+    leaf = int(model.tree_.leaves[2])
+    where = {
+        f"leaf {leaf}": model.apply(digits[ids]) == leaf,
+        "cluster 1": model.predict(digits[ids]) == 1,
+        "17": np.char.startswith(ids.astype(str), "17"),
+    }
+    for query, mask in where.items():
+        page.type("#find", query)
+        listed = [int(line.get_attribute("data-row")) for line in page.all("#rows tr")]
+        assert listed == ids[mask][:100].tolist(), query
+        assert page.one("#found").text.startswith(f"{mask.sum()} of")
+    assert len(page.all("#rows img")) == len(page.all("#rows tr"))
+
+
+def test_rows_of_a_leaf_are_one_step_away(page, path):
+    leaf = int(path[0].tree_.leaves[0])
+    page.one("#unfold").click()
+    page.node(leaf).click()
+    page.one("#details button.rows").click()
+    cells = {line.find_elements("css selector", "td")[2].text for line in page.all("#rows tr")}
+    assert cells == {f"leaf {leaf}"}
+
+
+def test_typed_rows_are_followed_or_told_what_is_wrong(page, path, digits):
+    page.one("#rowTab").click()
+    page.one("#typed summary").click()
+    faults = {
+        "1, 2": "2 values for 64 features",
+        "a," * 64: "“a” is not a number",
+        "x1 = b": "“b” is not a number",
+        "y = 1": "No feature here is called “y”",
+    }
+    for text, said in faults.items():
+        page.type("#values", text)
+        page.one("#go").click()
+        assert said in page.one("#message").text
+    row = digits[3]
+    named = "; ".join(f"x{j} = {row[j]!r}" for j in np.flatnonzero(row)).replace("np.float64", "")
+    for text in (", ".join(map(repr, row.tolist())), named.replace("(", "").replace(")", "")):
+        page.type("#values", text)
+        page.one("#go").click()
+        assert page.one("#message").text.endswith(f"cluster {path[0].predict(digits[[3]])[0]}")
+        assert traced(page) == sums_of(path[0].tree_, row)[0]
+
+
+def test_rows_of_sparse_text(browser, tmp_path):
+    X = sp.random(300, 900, 0.03, "csr", random_state=0)
+    model = TAOClustering(4, lambda_=0.01, random_state=0).fit(X)
+    file = tmp_path / "text.html"
+    to_html(model, file, X=X, feature_names=[f"word{j}" for j in range(900)])
+    page = Page(browser, file)
+    assert (
+        len(page.run("return JSON.parse(document.getElementById('data').textContent).names")) < 900
+    )
+    for row in carried(page)[::60]:
+        choose(page, row)
+        sums, leaf = sums_of(model.tree_, X[[row]].toarray()[0])
+        assert (traced(page), model.apply(X[[row]])[0]) == (sums, leaf)
+    assert page.faults() == []
+
+
+def test_a_table_of_categories_in_its_own_columns(browser, tmp_path):
+    wine = load_wine(as_frame=True).data.rename(columns={"proline": "proline (mg/l)"})
+    table = wine.assign(plan=np.array(["gold", "free", "none"])[np.arange(178) % 3])
+    table["hue"] += 20 * (table["plan"] == "gold")
+    steps = make_column_transformer((OneHotEncoder(), ["plan"]), remainder=StandardScaler())
+    pipeline = make_pipeline(steps, ExKMC(4, random_state=0)).fit(pd.DataFrame(table))
+    file = tmp_path / "table.html"
+    to_html(pipeline, file, X=table)
+    page = Page(browser, file)
+    for row in (0, 50, 177):
+        choose(page, row)
+        assert page.one("#message").text.endswith(
+            f"cluster {pipeline.predict(table[row : row + 1])[0]}"
+        )
+        value = float(page.one("#change").get_attribute("data-value"))
+        text = page.one("#change").text
+        assert " is " not in text.split(" from ")[0] or value in {0.0, 1.0}
+    assert page.faults() == []

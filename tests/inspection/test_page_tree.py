@@ -1,0 +1,258 @@
+"""The page in a browser: what is drawn, folding, moving, zooming, the map, the search."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
+from sklearn.datasets import load_wine
+
+from greedy import ExKMC
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.inspection.page import to_html
+
+browser = pytest.fixture(scope="module")(started_browser)
+path = pytest.fixture(scope="module")(path_of_digits)
+file = pytest.fixture(scope="module")(file_of_digits)
+
+
+@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
+def page(browser, file, request):
+    page = Page(browser, file, request.param)
+    yield page
+    assert page.faults() == []
+
+
+@pytest.fixture(scope="module")
+def wide(digits, tmp_path_factory):
+    """A tree of 84 leaves and its page."""
+    tree = ExKMC(30, max_leaves=84, random_state=0).fit(digits).tree_
+    assert tree.n_leaves == 84
+    file = tmp_path_factory.mktemp("wide") / "wide.html"
+    to_html(tree, file, X=digits, image_shape=(8, 8))
+    return tree, file
+
+
+def overlap(a, b):
+    apart_x = a["x"] >= b["x"] + b["width"] or b["x"] >= a["x"] + a["width"]
+    return not (apart_x or a["y"] >= b["y"] + b["height"] or b["y"] >= a["y"] + a["height"])
+
+
+def test_every_node_is_drawn_and_none_overlaps(page, path):
+    page.one("#unfold").click()
+    tree = path[0].tree_
+    assert page.nodes() == set(range(tree.n_nodes))
+    boxes = [element.rect for element in page.all("g.node rect.box")]
+    assert not any(overlap(a, b) for a, b in itertools.combinations(boxes, 2))
+    signs = [sign.text for sign in page.all("text.sign")]
+    assert signs.count("≤") == signs.count(">") == len(tree.decision_nodes)
+
+
+def test_nodes_show_their_pictures(page, path):
+    page.one("#unfold").click()
+    tree = path[0].tree_
+    assert len(page.all("g.node image")) == tree.n_nodes
+    for node in tree.decision_nodes:
+        below = tree.path_matrix[:, [node]].toarray().ravel()[tree.leaves] > 0
+        clusters = np.unique(tree.leaf_label[tree.leaves[below]])
+        assert len(page.all(f'[data-node="{node}"] rect.part')) == len(clusters)
+        assert re.search(r"≤ \S+ · \d+ px|x\d+ [≤≥<>] ", page.node(node).text)
+    leaf = page.node(tree.leaves[0]).text
+    assert "rows" in leaf
+    assert "%" in leaf
+
+
+def test_a_picture_has_the_colours_of_the_weights(page, path):
+    """The darkest red pixel is the largest weight, and white exactly 0."""
+    read = """const done = arguments[arguments.length - 1], image = new Image();
+        image.onload = () => { const c = document.createElement('canvas');
+          c.width = 8; c.height = 8;
+          const x = c.getContext('2d'); x.drawImage(image, 0, 0);
+          done([...x.getImageData(0, 0, 8, 8).data]); };
+        image.src = document.querySelector('[data-node="0"] image').getAttribute('href');"""
+    pixels = np.reshape(page.run_later(read), (64, 4))[:, :3]
+    weights = np.zeros(64)
+    indices, values = path[0].tree_.split(0)
+    weights[indices] = values
+    np.testing.assert_array_equal(np.all(pixels == 255, axis=1), weights == 0)
+    most = np.abs(weights).argmax()
+    ends = {True: [103, 0, 31], False: [5, 48, 97]}
+    assert pixels[most].tolist() == ends[bool(weights[most] > 0)]
+
+
+def test_a_choice_shows_all_weights(page, path):
+    page.node(0).click()
+    indices, weights = path[0].tree_.split(0)
+    assert page.one("#details h2").text == "test 0"
+    spreads = path[0].split_spreads_[: len(indices)]
+    largest = indices[np.abs(weights * spreads).argmax()]
+    assert page.all("#details td.name")[0].text == f"x{largest}"
+    text = page.run("return document.getElementById('details').textContent")
+    for j, weight in zip(indices, weights, strict=True):
+        assert f"x{j}" in text
+        if j == largest:
+            assert f"{weight:.4g}".replace("-", "\N{MINUS SIGN}") in text
+    assert "Left where the sum is at most" in text
+
+
+def test_folding_opens_one_level_and_stays_in_place(page, path):
+    tree = path[0].tree_
+    page.one("#unfold").click()
+    page.one("#fold").click()
+    assert page.nodes() == {0, int(tree.children_left[0]), int(tree.children_right[0])}
+    child = max(page.nodes(), key=lambda node: tree.path_matrix[:, node].sum() * (node > 0))
+    before = page.box(f'[data-node="{child}"] .box')
+    page.one(f'[data-toggle="{child}"]').click()
+    after = page.box(f'[data-node="{child}"] .box')
+    assert (after["x"], after["y"]) == pytest.approx((before["x"], before["y"]), abs=1.0)
+    assert len(page.nodes()) == 5
+    page.one(f'[data-toggle="{child}"]').click()
+    assert len(page.nodes()) == 3
+    page.one('[data-toggle="0"]').click()
+    assert page.nodes() == {0}
+
+
+def test_the_first_view_of_a_wide_tree_is_legible(browser, wide):
+    tree, file = wide
+    for size in (DESK, PHONE):
+        page = Page(browser, file, size)
+        assert page.scale() >= 0.7
+        stage, root = page.box("#stage"), page.box('[data-node="0"] .box')
+        assert overlap(stage, root)
+        assert root["y"] >= stage["y"]
+        inside = [box.rect for box in page.all("g.node .box") if overlap(box.rect, stage)]
+        assert len(inside) >= 3
+        assert page.one("#map").is_displayed()
+        page.one("#unfold").click()
+        assert len(page.nodes()) == tree.n_nodes
+        assert not page.one("#map").is_displayed()  # all of it is seen
+    assert page.faults() == []
+
+
+def test_the_map_moves_the_tree(browser, wide):
+    page = Page(browser, wide[1])
+    page.one("#unfold").click()
+    for _ in range(12):
+        page.one("#closer").click()
+    box = page.box("#mapNodes rect")  # the root
+    for kind, buttons in (("mousePressed", 1), ("mouseReleased", 0)):
+        place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        page.devtools(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            button="left",
+            buttons=buttons,
+            clickCount=1,
+            **place,
+        )
+    assert overlap(page.box('[data-node="0"] .box'), page.box("#stage"))
+    assert page.faults() == []
+
+
+def test_the_wheel_zooms_about_the_pointer(page):
+    before, scale = page.box('[data-node="0"] .box'), page.scale()
+    x, y = before["x"] + before["width"] / 2, before["y"] + before["height"] / 2
+    wheel = {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0}
+    page.devtools("Input.dispatchMouseEvent", deltaY=-200, **wheel)
+    after = page.box('[data-node="0"] .box')
+    assert page.scale() == pytest.approx(scale * np.exp(0.3), rel=1e-3)
+    assert after["x"] + after["width"] / 2 == pytest.approx(x, abs=1)
+    assert after["y"] + after["height"] / 2 == pytest.approx(y, abs=1)
+
+
+def test_dragging_moves_and_chooses_nothing(browser, file):
+    page = Page(browser, file)
+    before = page.box('[data-node="0"] .box')
+    x, y = before["x"] + 10, before["y"] + 10
+    for kind, dx in (
+        ("mousePressed", 0),
+        ("mouseMoved", 30),
+        ("mouseMoved", 70),
+        ("mouseReleased", 70),
+    ):
+        mouse = {"button": "left", "buttons": 1, "clickCount": 1}
+        page.devtools("Input.dispatchMouseEvent", type=kind, x=x + dx, y=y + dx, **mouse)
+    after = page.box('[data-node="0"] .box')
+    assert (after["x"] - before["x"], after["y"] - before["y"]) == pytest.approx((70, 70), abs=1)
+    assert page.all("g.selected") == []
+
+
+def test_a_part_alone_and_the_way_back(page, path):
+    tree = path[0].tree_
+    page.one("#unfold").click()
+    node = next(i for i in tree.decision_nodes if i)
+    page.run("document.querySelector(`[data-node='${arguments[0]}']`).focus()", int(node))
+    page.press("\ue007")
+    page.one("#details button.focus").click()
+    page.one("#unfold").click()
+    below = np.flatnonzero(tree.path_matrix[:, [node]].toarray().ravel())
+    assert page.nodes() == set(below.tolist())
+    crumbs = page.all("#crumbs button")
+    assert [crumbs[0].text, crumbs[-1].text] == ["whole tree", f"test {node}"]
+    crumbs[0].click()
+    assert 0 in page.nodes()
+    assert not page.one("#crumbs").is_displayed()
+
+
+def test_search_finds_the_tests_of_a_feature(page, path):
+    tree = path[0].tree_
+    page.one("#unfold").click()
+    feature = int(tree.split(0)[0][0])
+    page.type("#search", f"x{feature}")
+    names = [f"x{j}" for j in range(64)]
+    wanted = {
+        int(node)
+        for node in tree.decision_nodes
+        if any(f"x{feature}" in names[j] for j in tree.split(node)[0])
+    }
+    found = {int(group.get_attribute("data-node")) for group in page.all("g.hit")}
+    assert found == wanted
+    assert page.one("#message").text.startswith(f"{len(wanted)} test")
+    page.one("#fold").click()
+    for number in sorted(wanted):
+        page.one("#search").send_keys("\ue007")  # Enter: the next one, opened
+        assert page.one("#details h2").text == f"test {number}"
+        assert number in page.nodes()
+    page.type("#search", "")
+
+
+def test_the_slider_goes_through_the_models(page, path):
+    for position, model in enumerate(path):
+        page.slide(position)
+        page.one("#unfold").click()
+        assert f"{model.tree_.n_leaves} leaves" in page.one("#summary").text
+        assert f"{model.cost_increase_:.2f} %" in page.one("#summary").text
+        assert len(page.nodes()) == model.tree_.n_nodes
+
+
+KINDS = {
+    "single leaf": lambda X: Tree.single_leaf(3, X.shape[1]),
+    "axis": lambda X: ExKMC(5, random_state=0).fit(X),
+    "histograms": lambda X: TAOClustering(5, penalty="squared", random_state=0).fit(X),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_other_trees(browser, digits, tmp_path, kind, has_rows):
+    X = load_wine().data if kind == "axis" else digits
+    model = KINDS[kind](X)
+    file = tmp_path / "page.html"
+    to_html(model, file, X=X if has_rows else None)
+    page = Page(browser, file)
+    tree = getattr(model, "tree_", model)
+    page.one("#unfold").click()
+    assert len(page.nodes()) == tree.n_nodes
+    leaf = int(tree.leaves[0])
+    page.node(leaf).click()
+    assert page.one("#details h2").text == f"leaf {leaf}: cluster {tree.leaf_label[leaf]}"
+    assert ("Clusters of its rows" in page.one("#details").text) == (kind == "histograms")
+    assert bool(page.all("#details section td.bar")) == (has_rows or kind == "histograms")
+    assert page.faults() == []
+
+
+def test_a_page_opens_at_once(browser, wide):
+    page = Page(browser, wide[1])
+    times = "const t = performance.getEntriesByType('navigation')[0];"
+    assert 0 < page.run(times + "return t.loadEventEnd - t.startTime") < 1000
