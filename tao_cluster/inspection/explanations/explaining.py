@@ -5,7 +5,7 @@ from functools import cache
 from ...core.tree import tree_of
 from ..columns import shown, some_rows
 from ..report import cluster_names, n_clusters_of, spreads_of, terms_at
-from ..ways import ways
+from ..rows import ways
 from .batch import Explanations
 from .path import Contribution, Explanation, PathTest
 

@@ -7,9 +7,8 @@ import numpy as np
 from ....core.tree import tree_of
 from ...columns import numbers_of, one_row, shown
 from ...report import cluster_names, gaps_of, spreads_of, terms_at
-from ...rows import Rows
+from ...rows import Rows, ways
 from ...tolerances import tolerances
-from ...ways import ways
 from ..glyphs import choose_glyph
 from .folding import Upper
 from .leaves import Subtree

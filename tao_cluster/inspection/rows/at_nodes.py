@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array
 
-from ..core.routing import kernel_view
-from ..core.tree.spreads import split_spreads
-from ..problem.objectives.base import cluster_sums
-from .columns import Indicator
+from ...core.routing import kernel_view
+from ...core.tree.spreads import split_spreads
+from ...problem.objectives.base import cluster_sums
+from ..columns import Indicator
 
 _MOST_BARS = 30  # features of a tree that bars are chosen for
 
