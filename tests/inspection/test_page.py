@@ -198,6 +198,17 @@ def test_names_cannot_break_out_of_the_page():
     assert "<script" not in to_frame(tree, feature_names=names)
 
 
+def test_edges_say_what_the_box_asks():
+    signs = {}
+    for weight in (1.0, -1.0):
+        tree = Tree.from_splits(
+            [1, -1, -1], [2, -1, -1], [([0], [weight]), None, None], [2, 0, 0], [-1, 0, 1], 1
+        )
+        test = data_of(to_html(tree, feature_names=["width"]))["models"][0]["nodes"][0]["test"]
+        signs[weight] = test["lines"][1][0], *test["signs"]
+    assert signs == {1.0: ("≤", "≤", ">"), -1.0: ("≥", "≥", "<")}
+
+
 def test_bad_input():
     tree = Tree.single_leaf(0, 6)
     with pytest.raises(ValueError, match="no model"):

@@ -81,6 +81,21 @@ def bound_of(node, is_left=True):
     return Bound.of_test(term["feature"], term["weight"], node["threshold"], is_left)
 
 
+def edge_signs(node):
+    """What the edges to the left and to the right say of the test that a box states: two str.
+
+    Parameters
+    ----------
+    node : dict with the `terms` and `threshold` of a test
+    """
+    if len(node["terms"]) != 1:
+        return "\N{LESS-THAN OR EQUAL TO}", ">"
+    left, right = (bound_of(node, is_left) for is_left in (True, False))
+    if fact_text(node["terms"][0]["name"], left) is not None:
+        return "yes", "no"
+    return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
+
+
 def bounds_text(name, bounds, precision, tolerances):
     """One or both bounds of a feature: "a >= 2", "2 <= a < 5", "plan is gold".
 

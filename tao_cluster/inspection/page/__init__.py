@@ -153,7 +153,7 @@ def _reading(reports, kind, has_rows, scaled):
     phrases = []
     if n_terms:
         phrases.append(
-            "The left branch (≤) is for rows that meet the test, the right one (>) for others; the "
+            "The left branch is for rows that meet the test, the right one for others; the "
             "strip below a test shows the clusters that they end in."
         )
     if n_terms - {1}:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from ...core.matrices import ranges, spaced_rows
 from ..columns import Indicator
-from ..export.names import condition_text, factor_name, threshold_text, typeset
+from ..export.names import condition_text, edge_signs, factor_name, threshold_text, typeset
 from ..palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, hex_color, text_color
 from ..rows import picture_kind
 
@@ -134,7 +134,8 @@ def _test_of_one_feature(node):
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
     name = node["terms"][0]["name"]
     column = getattr(name, "column", name)
-    return {"left": left, "right": right, "lines": [column, left.removeprefix(f"{column} ")]}
+    lines = [column, left.removeprefix(f"{column} ")]
+    return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
 
 
 def _short(value):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..export.names import bound_of, condition_text, fact_text, typeset
+from ..export.names import bound_of, condition_text, edge_signs, fact_text, typeset
 from ..export.numbers import told_apart
 from ..report import effect
 from ..rows import Rows
@@ -71,12 +71,7 @@ class SplitView:
     @property
     def signs(self):
         """What the two edges say: the sign of what the box says, and its contrary."""
-        if len(self.terms) != 1:
-            return "\N{LESS-THAN OR EQUAL TO}", ">"
-        left, right = (bound_of(self._node, is_left) for is_left in (True, False))
-        if fact_text(self.terms[0]["name"], left) is not None:
-            return "yes", "no"
-        return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
+        return edge_signs(self._node)
 
     @property
     def condition(self):

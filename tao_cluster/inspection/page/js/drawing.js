@@ -16,7 +16,7 @@ function edge(node, child, isOn) {
   const [a, b] = [place.boxes.get(node.id), place.boxes.get(child.id)];
   const [top, middle] = [a.y + a.height, b.y - 22];
   const width = 1.2 + 10 * (child.share ?? 0.15);
-  const sign = child.side === 0 ? "≤" : ">";
+  const sign = (node.test ? node.test.signs : ["≤", ">"])[child.side];
   const shift = child.side === 0 ? -1 : 1;
   const bend = (top + b.y) / 2;
   return [
