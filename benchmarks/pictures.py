@@ -60,9 +60,8 @@ def newsgroups():
     X, vocabulary = load_text()
     model = TAOClustering(20, lambda_=0.1, depth=6, objective="spherical", random_state=0).fit(X)
     y, names = _newsgroups()
-    return _draw(
-        "20 newsgroups", model, X, y=y, class_names=names, nodes=Words(vocabulary), dpi=110
-    )
+    words = {"nodes": Words(vocabulary), "feature_names": vocabulary}
+    return _draw("20 newsgroups", model, X, y=y, class_names=names, dpi=110, **words)
 
 
 def wine():
