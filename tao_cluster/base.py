@@ -62,24 +62,29 @@ class TreeClustering(
             that overflow; if the weights are negative or all zero; if the reference does not
             fit.
         """
+        return self._fit(X, y, sample_weight, embedding)
+
+    def _fit(self, X, y, sample_weight, embedding, scaling=None):
+        """Fit; the scaling is that of other rows where X stands for them."""
         method = self._method()
         with one_thread():  # once for all parts: it looks through the libraries that are loaded
-            inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
+            given = (X, y, sample_weight, embedding)
+            inputs, rows, problem = self._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
             # Only now, so that a fit that fails leaves an earlier one as it was.
             self._store(X, inputs, rows, problem, result)
         return self
 
-    def _freeze(self, method, X, y, sample_weight, embedding):
+    def _freeze(self, method, X, y, sample_weight, embedding, scaling=None):
         """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
         objective = method.objective
         inputs = self._inputs(objective, X, y, sample_weight, embedding)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
         reference = self._given(objective, inputs, rows)
-        tested, space, scaling = rows.X, rows.space, None
+        tested, space = rows.X, rows.space
         if self.standardize:
-            scaling = Scaling.of(tested, rows.weight)
+            scaling = Scaling.of(tested, rows.weight) if scaling is None else scaling
             tested = scaling.apply(rows.X)
             if space is rows.X:
                 space, reference = tested, scaling.of_centers(reference)

@@ -121,6 +121,7 @@ class GreedyMethod:
     costs: str = "kmeans"
     sees_centers: bool = True
     validation: ClassVar[None] = None
+    improves: ClassVar[bool] = False  # a method's cuts are its own
 
     @property
     def objective(self):

@@ -58,6 +58,20 @@ class Scaling:
             )
         return cls(offset, scale)
 
+    @classmethod
+    def of_moments(cls, mean, variance, is_constant, is_sparse):
+        """The same change, of moments of columns; what varies by rounding keeps its scale.
+
+        Parameters
+        ----------
+        mean, variance : float64 arrays of shape (d,)
+        is_constant : bool array of shape (d,)
+        is_sparse : bool
+        """
+        rounding = (16 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
+        scale = np.where(is_constant | (variance <= rounding), 1.0, np.sqrt(variance))
+        return cls(np.zeros(len(mean)) if is_sparse else mean, scale)
+
     def apply(self, X):
         """Rows on the common scale, a copy of the same type; a sparse one shares its structure."""
         if sp.issparse(X):

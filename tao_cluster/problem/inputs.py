@@ -13,7 +13,7 @@ from .objectives.labels import encode
 from .reference import nearest_center
 
 # Of all rows together: costs are weights times squares, and must not overflow.
-_LARGEST_WEIGHT = 1e100
+LARGEST_WEIGHT = 1e100
 
 
 def check_embedding(embedding, n_rows=None):
@@ -61,8 +61,8 @@ def fitting_weight(sample_weight, X):
     weight = check_sample_weight(sample_weight, X)
     if not weight.any():
         raise ValueError("sample_weight must have at least one positive entry.")
-    if not weight.sum() < _LARGEST_WEIGHT:
-        raise ValueError(f"sample_weight must sum to less than {_LARGEST_WEIGHT:g}.")
+    if not weight.sum() < LARGEST_WEIGHT:
+        raise ValueError(f"sample_weight must sum to less than {LARGEST_WEIGHT:g}.")
     return weight
 
 

@@ -38,6 +38,16 @@ class Method:
         """Rows to hold out, as a share or by number, or None."""
         return self.settings.validation
 
+    @property
+    def improves(self):
+        """Whether nodes of the tree may be changed where that lowers the cost of further rows."""
+        return self.settings.relax
+
+    @property
+    def midpoints(self):
+        """Whether thresholds lie halfway between rows."""
+        return self.settings.split_kind.midpoints
+
     def check_data(self, X, weight):
         """Fail early if the settings do not go with the data; see Settings."""
         self.settings.check_data(X, weight)

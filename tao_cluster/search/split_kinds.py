@@ -21,7 +21,8 @@ class SplitKind(Protocol):
 
     `name`: the parameter `split` that stands for it. `solver`: what node_solver="auto" is.
     `samples_rows`: whether initial trees may be compared on a sample, and trees of very many rows
-    found on one. `n_passes`: the most at a lambda. `lambda_without_goal`: what lambda_="auto" is,
+    found on one. `midpoints`: whether thresholds lie halfway between rows, not at the lower one.
+    `n_passes`: the most at a lambda. `lambda_without_goal`: what lambda_="auto" is,
     None for the knee of a path. `prices_weights`: whether lambda is a price of weights, not of
     tests. `depth_limits_leaves`: whether default initial trees have at most 2 ** depth leaves.
     """
@@ -29,6 +30,7 @@ class SplitKind(Protocol):
     name: str
     solver: NodeSolver
     samples_rows: bool
+    midpoints: bool
     n_passes: int
     lambda_without_goal: float | None
     prices_weights: bool
@@ -63,6 +65,7 @@ class Oblique:
     name: ClassVar[str] = "oblique"
     solver: ClassVar[NodeSolver] = Newton()
     samples_rows: ClassVar[bool] = True
+    midpoints: ClassVar[bool] = True
     n_passes: ClassVar[int] = 3
     lambda_without_goal: ClassVar[None] = None
     prices_weights: ClassVar[bool] = True

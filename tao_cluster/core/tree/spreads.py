@@ -49,34 +49,96 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     leaf_of_row = np.asarray(leaf_of_row, np.int32)
     weight = np.ones(len(leaf_of_row)) if weight is None else np.asarray(weight, np.float64)
     share = weight / max(weight.sum(), np.finfo(float).tiny)  # sums of such shares do not overflow
-    paths = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
-    origin = np.full(tree.n_nonzero, np.nan)
-    _read_firsts(view, _first_rows(tree, leaf_of_row, share), *paths[2:], origin)
+    origin = first_values(tree, view, leaf_of_row, share)
+    moments = value_moments(tree, view, leaf_of_row, share, origin, n_jobs)
+    mass = tree.node_counts(leaf_of_row, share)
+    spreads = spreads_of(tree, moments, mass)
+    if spreads is None:
+        spreads = _two_passes(tree, view, leaf_of_row, share, origin, moments, mass, n_jobs)
+    spreads[np.isnan(origin)] = np.nan
+    return rounded(spreads), gaps_of(tree, moments[3])
+
+
+def first_values(tree, view, leaf_of_row, share):
+    """Values of the features of tests in the first row of their nodes: float64 array (n_nonzero,).
+
+    NaN at nodes without rows.
+    """
+    origin, first = np.full(tree.n_nonzero, np.nan), _first_rows(tree, leaf_of_row, share)
+    _read_firsts(view, first, tree.split_indptr, tree.split_indices, origin)
+    return origin
+
+
+def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1):
+    """What spreads and gaps are made of; of parts of the rows, they can be added.
+
+    Parameters
+    ----------
+    tree, view, leaf_of_row, n_jobs
+        As for :func:`spreads_and_gaps`.
+    share : float64 array of shape (n,), weights
+    origin : float64 array of shape (n_nonzero,)
+
+    Returns
+    -------
+    sums, squares : float64 arrays of shape (n_nonzero,), of the values over their origins
+    most : float64 array of shape (n_nonzero,), the largest size of these; the most of parts
+    above : float64 array of shape (n_nodes,), the least product above the threshold of a test of
+        one feature, infinite if there is none; the least of parts
+    """
     parts = list(fixed_parts(len(leaf_of_row)))
-
-    def in_parts(kernel, terms, *out):
-        """Run a kernel on each part of the rows, which has entries of its own in what comes out."""
-
-        def run(p):
-            some, own = parts[p], tuple(array[p] for array in out)
-            kernel(view, some.start, leaf_of_row[some], share[some], paths, terms, own)
-
-        map_in_threads(run, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
-
     sums, squares, most = np.zeros((3, len(parts), tree.n_nonzero))
     above = np.full((len(parts), tree.n_nodes), np.inf)
-    in_parts(_add_values, (tree.split_weights, origin), sums, squares, most, above)
-    mass = np.repeat(tree.node_counts(leaf_of_row, share), np.diff(tree.split_indptr))
-    mass = np.where(mass > 0, mass, 1.0)
-    mean, size = sums.sum(axis=0) / mass, most.max(axis=0)
-    spreads = _about_first(squares.sum(axis=0) / mass, mean, size)
-    if spreads is None:
-        exponent = np.maximum(np.frexp(size)[1], _LEAST_EXPONENT)
-        squares[:] = 0.0
-        in_parts(_add_squares, (origin, mean, np.ldexp(1.0, -exponent)), squares)
-        spreads = np.ldexp(np.sqrt(squares.sum(axis=0) / mass), exponent)
-    spreads[np.isnan(origin)] = np.nan
-    return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads]), _gaps(tree, above)
+    given = (tree, view, leaf_of_row, share, parts, n_jobs)
+    _in_parts(_add_values, (tree.split_weights, origin), given, sums, squares, most, above)
+    return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), above.min(axis=0)
+
+
+def _in_parts(kernel, terms, given, *out):
+    """Run a kernel on each part of the rows, which has entries of its own in what comes out."""
+    tree, view, leaf_of_row, share, parts, n_jobs = given
+    paths = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
+
+    def run(p):
+        some, own = parts[p], tuple(array[p] for array in out)
+        kernel(view, some.start, leaf_of_row[some], share[some], paths, terms, own)
+
+    map_in_threads(run, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
+
+
+def spreads_of(tree, moments, mass):
+    """Spreads of the features of tests, from moments of their values; None if digits are lost.
+
+    Parameters
+    ----------
+    tree : Tree
+    moments : result of :func:`value_moments`
+    mass : float64 array of shape (n_nodes,), the shares that reach each node
+    """
+    sums, squares, size, _ = moments
+    mass = _of_values(tree, mass)
+    return _about_first(squares / mass, sums / mass, size)
+
+
+def _of_values(tree, mass):
+    """What reaches the node of each value, 1 for nothing."""
+    mass = np.repeat(mass, np.diff(tree.split_indptr))
+    return np.where(mass > 0, mass, 1.0)
+
+
+def _two_passes(tree, view, leaf_of_row, share, origin, moments, mass, n_jobs):
+    """Spreads about the mean, on a scale on which squares neither overflow nor vanish."""
+    mass, parts = _of_values(tree, mass), list(fixed_parts(len(leaf_of_row)))
+    exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
+    squares, given = np.zeros((len(parts), tree.n_nonzero)), (tree, view, leaf_of_row, share)
+    terms = (origin, moments[0] / mass, np.ldexp(1.0, -exponent))
+    _in_parts(_add_squares, terms, (*given, parts, n_jobs), squares)
+    return np.ldexp(np.sqrt(squares.sum(axis=0) / mass), exponent)
+
+
+def rounded(spreads):
+    """Spreads without their last digits."""
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads])
 
 
 def _about_first(square, mean, size):
@@ -90,10 +152,9 @@ def _about_first(square, mean, size):
     return np.sqrt(np.where(size > 0, variance, 0.0))
 
 
-def _gaps(tree, above):
+def gaps_of(tree, least):
     """Gaps of the tests of one feature, from the least products above their thresholds."""
     gaps, first = np.full(tree.n_nodes, np.nan), tree.split_indptr[:-1]
-    least = above.min(axis=0, initial=np.inf)
     some = np.flatnonzero(np.isfinite(least))
     gaps[some] = (least[some] - tree.threshold[some]) / np.abs(tree.split_weights[first[some]])
     return gaps

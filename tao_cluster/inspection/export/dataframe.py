@@ -1,8 +1,8 @@
 """The nodes of a tree as a pandas DataFrame."""
 
+from ...core.optional import need
 from ..report import report
 from .names import condition_text
-from .optional import need
 
 
 def to_dataframe(

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ...core.optional import need
 from ...core.tree import tree_of
 from ..columns import Filled, Indicator, shown
-from .optional import need
 
 _OPSET = 17
 _IR_VERSION = 8  # of the release that brought this opset: older runtimes read it too

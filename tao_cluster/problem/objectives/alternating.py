@@ -132,7 +132,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         objective, rng = self._objective(), check_random_state(self.random_state)
         data, order = objective.prepare(X), content_order(X)
-        seed = _spread_seeds if self.init == "k-means++" else _random_seeds
+        seed = spread_seeds if self.init == "k-means++" else _random_seeds
         # Swaps of rows do better from seeds than from where alternation is stuck.
         max_iter = 0 if self.swaps == "eager" else self.max_iter
         runs = (
@@ -268,7 +268,7 @@ def _draw(mass, n, order, rng):
     return order[np.minimum(drawn, np.flatnonzero(mass[order])[-1])]
 
 
-def _spread_seeds(objective, X, data, weight, n_clusters, order, rng):
+def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
     """Seeds of k-means++ with trials, for any dissimilarity."""
     n_trials = 2 + int(np.log(n_clusters))
     centers = _centers_at(objective, X, _draw(weight, 1, order, rng))

@@ -20,7 +20,10 @@ class Objective(Protocol):
     with the clusters of the free clustering, where these do not follow from centres.
     `in_threads`: a method (data, n_jobs) -> data, what is prepared for work in as many threads, by
     which no result changes. `nearest`: a method (data, centers) -> int array with the first of the
-    least distances of each row, where that costs less than to have them all.
+    least distances of each row, where that costs less than to have them all. `cluster_sums`: a
+    method (data, labels, weight, n_clusters) -> float64 array of shape (n_clusters, m) of sums over
+    rows, and `centers_of`: a method (sums, total weights, centers) -> what `update_centers` gives,
+    where optimal centres follow from sums; rows in blocks need that.
     """
 
     centers_are_means: bool = False
@@ -30,6 +33,8 @@ class Objective(Protocol):
     free_labels: Any = None
     in_threads: Any = None
     nearest: Any = None
+    cluster_sums: Any = None
+    centers_of: Any = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

@@ -249,6 +249,17 @@ class KMeans(Objective):
         updated[filled] = sums[filled] / total[filled, None] + data.origin
         return updated
 
+    def cluster_sums(self, data, labels, weight, n_clusters):
+        """Weighted sums of the rows of each cluster: float64 array of shape (n_clusters, d)."""
+        total = np.bincount(labels, weights=weight, minlength=n_clusters)
+        return data.sums(labels, weight, n_clusters) + total[:, None] * data.origin
+
+    def centers_of(self, sums, total, centers):
+        """Means from sums of rows and of weights; see :class:`Objective`."""
+        updated, filled = np.array(centers, dtype=np.float64), total > 0
+        updated[filled] = sums[filled] / total[filled, None]
+        return updated
+
     def value(self, data, labels, weight, centers):
         """Weighted sum of squared distances of the rows to the centres of their clusters."""
         total = 0.0

@@ -90,10 +90,18 @@ class SphericalKMeans(ByDistances):
 
     def update_centers(self, data, labels, weight, centers):
         """Directions of the weighted sums of the clusters' directions: float64 array (k, d)."""
-        shape = (len(centers), data.X.shape[1])
-        sums = cluster_sums(data.blocks(), labels, weight * data.inverse_norms, shape)
-        norms = row_norms(sums)
+        sums = self.cluster_sums(data, labels, weight, len(centers))
         total = np.bincount(labels, weights=weight, minlength=len(centers))
+        return self.centers_of(sums, total, centers)
+
+    def cluster_sums(self, data, labels, weight, n_clusters):
+        """Weighted sums of the directions of each cluster: float64 array of shape (k, d)."""
+        shape = (n_clusters, data.X.shape[1])
+        return cluster_sums(data.blocks(), labels, weight * data.inverse_norms, shape)
+
+    def centers_of(self, sums, total, centers):
+        """Directions of such sums; see :class:`Objective`."""
+        norms = row_norms(sums)
         # Directions that cancel leave a sum of rounding errors, which is no direction.
         defined = norms > 8 * np.finfo(np.float64).eps * total
         updated = np.array(centers, dtype=np.float64)

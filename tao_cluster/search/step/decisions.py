@@ -35,6 +35,22 @@ class Decisions:
         self.follow(tree)
         return tree.route(self._view, rows, node, n_jobs, self._sides)
 
+    def gains(self, tree, node, rows, loss, n_jobs=1):
+        """By how much more it costs rows of a node to go left than right: float64 array.
+
+        Parameters
+        ----------
+        tree : Tree
+        node : int
+        rows : int64 array of shape (m,)
+        loss : LeafLoss of that tree
+        n_jobs : int, threads
+        """
+        left, right = tree.children_left[node], tree.children_right[node]
+        gain = loss(rows, self.leaves_of(tree, rows, left, n_jobs))
+        gain -= loss(rows, self.leaves_of(tree, rows, right, n_jobs))
+        return gain
+
     def follow(self, tree):
         """Forget the decisions at nodes whose test is another than in the last tree."""
         if tree is self._tree:

@@ -180,15 +180,14 @@ class TreeStep:
 
         Their weight is the loss of the wrong child minus that of the right one.
         """
-        n_jobs, left, right = self._helpers(node), tree.children_left, tree.children_right
-        gain = loss(rows, self.decisions.leaves_of(tree, rows, left[node], n_jobs))
-        gain -= loss(rows, self.decisions.leaves_of(tree, rows, right[node], n_jobs))
+        gain = self.decisions.gains(tree, node, rows, loss, self._helpers(node))
         care = gain != 0
         rows, gain = rows[care], gain[care]
         freed = None
         if self.prices_parameters:
             below = tree.subtree_parameters
-            freed = (int(below[left[node]]), int(below[right[node]]))
+            children = tree.children_left[node], tree.children_right[node]
+            freed = tuple(int(below[child]) for child in children)
         return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
 
     def _helpers(self, node):

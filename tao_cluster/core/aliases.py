@@ -12,6 +12,7 @@ ALIASES = {
     "cart": "search.starts.cart",
     "columns": "inspection.columns",
     "comparison": "inspection.comparison",
+    "dask": "outofcore.dask",
     "explanations": "inspection.explanations",
     "export": "inspection.export",
     "initial_trees": "search.starts",

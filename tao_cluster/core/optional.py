@@ -1,10 +1,10 @@
-"""Packages that single exports need and the rest does not."""
+"""Packages that single parts need and the rest does not."""
 
 import importlib
 
 
 def need(package, function, command):
-    """Import a package, or say how to get it.
+    """Import a package, or a module of it, or say how to get it.
 
     Raises
     ------

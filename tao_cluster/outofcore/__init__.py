@@ -1,0 +1,15 @@
+"""Fits to more rows than memory holds: a sample finds the tree, passes over all rows are exact."""
+
+from .blocks import Block, Blocks, blocks_of, sum_over_blocks
+from .failures import BlockError, LostRowsError
+from .fit import fit
+
+__all__ = [
+    "Block",
+    "BlockError",
+    "Blocks",
+    "LostRowsError",
+    "blocks_of",
+    "fit",
+    "sum_over_blocks",
+]

@@ -1,0 +1,126 @@
+"""From a block to rows that a fit works on: checked, weighed, where they are clustered."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from ..core.matrices import FLOATS, canonical, stored_by_rows
+from ..core.routing import kernel_view
+from ..problem.inputs import check_sample_weight
+from ..problem.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of positive weight of one block.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (m, d), what trees test
+    space : array or CSR matrix of shape (m, q), where the rows are clustered
+    weight : float64 array of shape (m,), positive
+    numbers : int64 array of shape (m,), of the rows among all
+    objective : Objective
+    """
+
+    X: Any
+    space: Any
+    weight: np.ndarray
+    numbers: np.ndarray
+    objective: Any
+
+    @cached_property
+    def data(self):
+        """What the objective has prepared."""
+        return self.objective.prepare(self.space)
+
+    @cached_property
+    def view(self):
+        """X as the kernels read it."""
+        return kernel_view(self.X)
+
+    def __len__(self):
+        """Number of rows."""
+        return len(self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """What makes rows of blocks, the same every time.
+
+    Parameters
+    ----------
+    space : Space, whose scaling, where there is one, is that of the rows
+    n_features : int
+    first : int64 array, number of the first row of each block; one entry more, the number of rows
+    """
+
+    space: Space
+    n_features: int
+    first: np.ndarray
+
+    def rows(self, block):
+        """The rows of a block whose values were checked before; None without any.
+
+        Raises
+        ------
+        ValueError
+            If the block has other rows than it had.
+        """
+        X = stored_by_rows(_floats(block.X))
+        start, stop = self.first[block.number : block.number + 2]
+        if X.shape != (stop - start, self.n_features):
+            raise ValueError(
+                f"it had {stop - start} rows of {self.n_features} columns when it was first read, "
+                f"and has the shape {X.shape} now; blocks must be the same every time."
+            )
+        weight = check_sample_weight(block.weight, X)
+        numbers = np.arange(start, stop)
+        embedding = None if block.embedding is None else stored_by_rows(_floats(block.embedding))
+        present = weight > 0
+        if not present.all():
+            X, weight, numbers = X[present], weight[present], numbers[present]
+            embedding = None if embedding is None else embedding[present]
+        if not len(weight):
+            return None
+        space = self.space.scaled(X) if embedding is None else embedding
+        return Rows(X, space, weight, numbers, self.space.objective)
+
+    def scaled_by(self, scaling):
+        """The reader of the same rows where distances are between scaled ones."""
+        return replace(self, space=replace(self.space, scaling=scaling))
+
+
+def first_look(block):
+    """X, weight and embedding of a block, all checked.
+
+    Raises
+    ------
+    ValueError
+        If they have NaN or infinite values, or do not go with each other.
+    """
+    X = _floats(block.X, is_finite=True)
+    weight = check_sample_weight(block.weight, X)
+    embedding = block.embedding
+    if embedding is not None:
+        embedding = _floats(embedding, "embedding", is_finite=True)
+        if embedding.shape[0] != X.shape[0]:
+            raise ValueError(f"embedding has {embedding.shape[0]} rows, X has {X.shape[0]}.")
+    return X, weight, embedding
+
+
+def _floats(X, name="X", is_finite=False):
+    """A block as an array or canonical CSR matrix of floats, looked through where that is asked."""
+    return canonical(
+        check_array(
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_all_finite=is_finite,
+            ensure_min_samples=0,
+            input_name=name,
+        )
+    )
