@@ -193,7 +193,7 @@ def _without_useless(frame, notes):
     frame = frame.drop(columns=constant)
     dropped = []
     for name in _texts(frame):
-        _checkis_text(frame[name], name)
+        _check_texts(frame[name], name)
         n_kinds = counts[name]
         if n_kinds > max(2, min(_MOST_CATEGORIES, len(frame) / 2)):
             notes.append(f"column {name!r} has {n_kinds} different texts, no categories: left out.")
@@ -201,7 +201,7 @@ def _without_useless(frame, notes):
     return frame.drop(columns=dropped)
 
 
-def _checkis_text(column, name):
+def _check_texts(column, name):
     """NotANumberError if most values of a column that holds texts are numbers, or look so."""
     filled = column.dropna()
     is_number = pd.to_numeric(filled, errors="coerce").notna()
