@@ -125,7 +125,7 @@ class Page:
         return self._browser.get_log("browser")
 
 
-def page_of_digits(browser, file, request):
+def open_page(browser, file, request):
     """Generator behind a fixture of screens: the page of digits, which must not have complained."""
     page = Page(browser, file, request.param)
     yield page
