@@ -84,11 +84,8 @@ class BoundExact:
         return tests[rows.least(np.array(scores))], Status()
 
     def _loss(self, rows, split):
-        return _loss_at(rows, self._sums(rows, split), split.threshold)
-
-    def _sums(self, rows, split):
-        """The weighted sums of the rows, as routing sees them."""
-        return project(self.view, rows.numbers, split.indices, split.weights)
+        values = project(self.view, rows.numbers, split.indices, split.weights)
+        return rows.steps[values <= split.threshold].sum()
 
     def _descended(self, rows, problem, split):
         """Score and test that descent from a test ends with."""
@@ -100,22 +97,16 @@ class BoundExact:
             found = Candidate.of(many, found).improved(price * share, n_sweeps=1).split
         else:
             found = Candidate.of(rows, found).descended(price, self.n_candidates).split
-        sums = self._sums(rows, found)
         if n_rows > _MANY_ROWS:
-            found = replace(found, threshold=_best_threshold(rows, sums, found.threshold))
-        return _loss_at(rows, sums, found.threshold) + problem.price(found), found
+            found = self._at_best_threshold(rows, found)
+        return self._loss(rows, found) + problem.price(found), found  # as routing sees it
 
-
-def _loss_at(rows, sums, threshold):
-    return rows.steps[sums <= threshold].sum()
-
-
-def _best_threshold(rows, sums, threshold):
-    """Where the loss is least; the given one if that is no better."""
-    least, low, high = least_sum(sums, rows.steps)
-    if not least < _loss_at(rows, sums, threshold) - rows.noise:
-        return threshold
-    return 0.5 * low + 0.5 * high
+    def _at_best_threshold(self, rows, split):
+        values = project(self.view, rows.numbers, split.indices, split.weights)
+        least, low, high = least_sum(values, rows.steps)
+        if not least < rows.steps[values <= split.threshold].sum() - rows.noise:
+            return split
+        return replace(split, threshold=0.5 * low + 0.5 * high)
 
 
 _SIDES = (Split.constant(goes_left=False), Split.constant(goes_left=True))
