@@ -36,6 +36,8 @@ _SETTLED, _LEAST_GAIN = 1e-4, 1e-5
 # Rounds end when one lowers the cost by no more than this share.
 _SMALL = 5e-5
 
+_ROUNDING = 1e-12
+
 _OF_ROWS = ("labels_", "free_labels_")  # attributes with an entry a row
 
 
@@ -141,7 +143,7 @@ class Found:
             if found is None:
                 return
             before, state = state, self._described(found)
-            if not state.cost < before.cost:
+            if state.cost > before.cost * (1 + _ROUNDING):  # equal: thresholds moved between rows
                 return
             yield state
             if before.cost - state.cost <= _SMALL * before.cost:

@@ -90,7 +90,7 @@ def improved(blocks, reader, state, sample, rng, at_midpoints):
     updates = _updates(found)
     if not updates:
         return None
-    trees = [*(tree.with_splits(some) for some in _together(tree, updates)), tree]
+    trees = [tree.with_splits(some) for some in _together(tree, updates)]
     return weigh(blocks, reader, trees, centers)
 
 
@@ -114,8 +114,10 @@ def _brackets(tree, node, drawn):
     own = Split(np.arange(len(old.indices), dtype=np.int32), old.weights, old.threshold)
     splits = [own]
     if len(old.indices) > 1:
-        rows = NodeRows(values, numbers, steps)
-        splits.append(Candidate.of(rows, own).improved(price=0.0).split)
+        test = Candidate.of(NodeRows(values, numbers, steps), own).improved(price=0.0)
+        now = steps[project(view, numbers, own.indices, own.weights) <= own.threshold].sum()
+        if test.loss < now:
+            splits.append(test.split)
     brackets = []
     for split in splits:
         if len(split.indices):

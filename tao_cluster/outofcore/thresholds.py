@@ -24,6 +24,7 @@ from .sums import Least, Most, Tables
 
 MOST_EDGES = 256  # of a test at a time
 _MOST_PASSES = 6
+_CELLS = 1024  # of the grid by which the bin of a value is looked up
 
 _NOISE = 1e-12  # of the summed sizes of steps: what sums may differ by and be the same
 
@@ -58,15 +59,37 @@ class Histogram:
         n_bins = len(edges) + 1
         down, up = np.zeros((2, n_bins))
         least, most = np.full(n_bins, np.inf), np.full(n_bins, -np.inf)
-        _fill(values, steps, edges, down, up, least, most)
+        corners = np.linspace(edges[0], edges[-1], _CELLS + 1)
+        _fill(values, steps, edges, np.searchsorted(edges, corners), down, up, least, most)
         return cls(down, up, Least(least), Most(most))
 
 
 @jit
-def _fill(values, steps, edges, down, up, least, most):
+def _bin_of(value, edges, first, low, inverse):
+    """Number of edges below a value, looked for between those of its cell of an even grid."""
+    cell = int(min(max((value - low) * inverse, 0.0), _CELLS - 1.0))
+    a, b = first[cell], first[cell + 1]
+    while a < b:
+        middle = (a + b) // 2
+        if edges[middle] < value:
+            a = middle + 1
+        else:
+            b = middle
+    # A cell is off by its rounding, and values lie beyond the grid.
+    while a < edges.shape[0] and edges[a] < value:
+        a += 1
+    while a > 0 and edges[a - 1] >= value:
+        a -= 1
+    return a
+
+
+@jit
+def _fill(values, steps, edges, first, down, up, least, most):
+    spread = edges[-1] - edges[0]
+    inverse = _CELLS / spread if 0.0 < spread < np.inf else 0.0
     for r in range(values.shape[0]):
         value, step = values[r], steps[r]
-        b = np.searchsorted(edges, value)  # the first edge that is not below
+        b = _bin_of(value, edges, first, edges[0], inverse)
         if step < 0:
             down[b] += step
         else:
@@ -169,7 +192,7 @@ class _Tests:
     brackets: list
 
 
-def node_gains(rows, tree, centers):
+def node_gains(rows, tree, centers, nodes=None):
     """Yield (node, its rows, by how much more it costs each to go left), from the deepest up.
 
     Parameters
@@ -177,12 +200,13 @@ def node_gains(rows, tree, centers):
     rows : Rows
     tree : Tree
     centers : float64 array of shape (k, m)
+    nodes : set of int, optional, those that are asked for
     """
     distances = rows.objective.distances(rows.data, centers)
     loss, decisions = CostCriterion(distances, rows.weight).loss_at(tree), Decisions(rows.view)
     sets = ReducedSets(tree, decisions.leaves_of(tree))
-    for nodes in sets.levels():
-        for node in nodes:
+    for level in sets.levels():
+        for node in level if nodes is None else [node for node in level if node in nodes]:
             yield node, sets[node], decisions.gains(tree, node, sets[node], loss)
 
 
@@ -192,7 +216,8 @@ def _histograms(block, state):
         return None
     nothing = np.empty(0)
     found = [Histogram.of(nothing, nothing, test.edges) for test in state.brackets]
-    for node, at, gain in node_gains(rows, state.tree, state.centers):
+    nodes = {test.node for test in state.brackets}
+    for node, at, gain in node_gains(rows, state.tree, state.centers, nodes):
         for i, test in enumerate(state.brackets):
             if test.node == node:
                 values = project(rows.view, at, test.split.indices, test.split.weights)

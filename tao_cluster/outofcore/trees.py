@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.tree import Tree
 from ..core.tree.spreads import gaps_of, rounded, spreads_of, value_moments
+from ..problem.objectives.base import cluster_sums
 from ..problem.reference import nearest_center
 from .blocks import sum_over_blocks
 from .rows import Reader
@@ -52,19 +53,14 @@ def _weigh(block, state):
         return None
     objective, weight = rows.objective, rows.weight
     distances = objective.distances(rows.data, state.centers)
-    distances *= weight[:, None]
+    parts = [(slice(None), distances)]
     costs, sums, mass = [], [], []
     for tree in state.trees:
         leaves = tree.route(rows.view)
-        costs.append(_sums_by(leaves, distances, tree.n_nodes))
+        costs.append(cluster_sums(parts, leaves, weight, (tree.n_nodes, distances.shape[1])))
         sums.append(objective.cluster_sums(rows.data, leaves, weight, tree.n_nodes))
         mass.append(np.bincount(leaves, weight, tree.n_nodes))
     return _Weighed(Tables(costs), Tables(sums), Tables(mass))
-
-
-def _sums_by(leaves, values, n_nodes):
-    """Sums of the rows of `values` by leaf: float64 array of shape (n_nodes, k)."""
-    return np.stack([np.bincount(leaves, column, n_nodes) for column in values.T], axis=1)
 
 
 def weigh(blocks, reader, trees, centers, relabels=True):
