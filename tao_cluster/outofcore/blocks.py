@@ -340,10 +340,24 @@ def _of_path(X, sample_weight=None, embedding=None, n_jobs=1):
     if Path(X).suffix.lower() != ".npy":
         return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
     parts = [
-        np.load(part, mmap_mode="r", allow_pickle=False) if isinstance(part, str | Path) else part
+        mapped(part) if isinstance(part, str | Path) else part
         for part in (X, sample_weight, embedding)
     ]
     return _of_table(*parts, n_jobs)
+
+
+def mapped(path):
+    """The array of a file of numpy, which is read where it is looked at.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise ValueError(f"{path}: cannot be read as .npy ({error}).") from error
 
 
 def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):

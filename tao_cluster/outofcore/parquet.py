@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..core.optional import need
 
@@ -141,19 +142,66 @@ class Table:
             If a value is missing or infinite; it names the file, the row and the column.
         """
         parts = (self.X, self.weight, self.embedding)
-        names = [name for part in parts if part is not None for name in part.names]
-        step = max(1, min(most_rows, most_values // len(names)))
-        wanted = list(dict.fromkeys(names))  # the embedding may be of features
+        names = self._names()
+        for place in self._places(list(dict.fromkeys(names)), most_values, most_rows):
+            arrays = [None if part is None else part.array(place.batch) for part in parts]
+            if not all(values is None or _is_finite(values) for values in arrays):
+                place.check_values()
+            X, weight, embedding = arrays
+            yield X, None if weight is None else weight[:, 0], embedding
+
+    def read_beside(self, name, most_values, most_rows):
+        """Yield the values of another column for the rows that :meth:`read` yields: arrays."""
+        for place in self._places([name], most_values, most_rows):
+            yield place.batch.column(0).to_pandas().to_numpy()
+
+    def _names(self):
+        """Names of all columns that become arrays, perhaps of more than one."""
+        parts = (self.X, self.weight, self.embedding)
+        return [name for part in parts if part is not None for name in part.names]
+
+    def _places(self, wanted, most_values, most_rows):
+        """Yield some columns of the rows, in order, as :class:`Place`."""
+        step = max(1, min(most_rows, most_values // len(self._names())))
         for file in self.files:
             start = 0
             with file.opened() as content:
                 for batch in content.iter_batches(step, columns=wanted, use_threads=False):
-                    arrays = [None if part is None else part.array(batch) for part in parts]
-                    if not all(values is None or _is_finite(values) for values in arrays):
-                        _check_values(batch, start, content.metadata)
-                    X, weight, embedding = arrays
-                    yield X, None if weight is None else weight[:, 0], embedding
+                    yield Place(file, batch, start, content.metadata)
                     start += batch.num_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Some rows of a file.
+
+    Parameters
+    ----------
+    file : File
+    batch : RecordBatch of pyarrow
+    start : int, number of the first row in its file
+    metadata : FileMetaData of pyarrow
+    """
+
+    file: File
+    batch: Any
+    start: int
+    metadata: Any
+
+    def check_values(self):
+        """ValueError at a value that is missing or infinite."""
+        for name in self.batch.schema.names:
+            wrong = np.flatnonzero(~np.isfinite(_numbers(self.batch.column(name))))
+            if len(wrong):
+                row, groups = self.start + int(wrong[0]), range(self.metadata.num_row_groups)
+                ends = np.cumsum([self.metadata.row_group(i).num_rows for i in groups])
+                group = int(np.searchsorted(ends, row, side="right"))
+                raise ValueError(
+                    f"{self.file.name}: row {row} (in row group {group}) has no finite number in "
+                    f"column {name!r}; leave out such rows or columns, or fill them, when the file "
+                    "is written."
+                )
+        raise ValueError(f"{self.file.name}: its columns have other types than they had.")
 
 
 def _files(source):
@@ -192,6 +240,20 @@ def schema_of(file):
     index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
     kept = [field for field in schema if field.name not in index]
     return need("pyarrow", "A Parquet file", "pip install pyarrow").schema(kept)
+
+
+def numbers_of(source):
+    """Whether a column holds numbers or truth values: dict of str to bool, for the first file."""
+    schema = schema_of(_files(source)[0])
+    return {field.name: dtype_of(field.type) is not None for field in schema}
+
+
+def first_rows(source, names, n_rows):
+    """Some columns of the first rows of a file, or of the first of several: DataFrame."""
+    with _files(source)[0].opened() as content:
+        for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
+            return batch.to_pandas()
+    return pd.DataFrame(columns=names)
 
 
 def _common_names(files, schemas):
@@ -259,18 +321,3 @@ def _is_finite(values):
     """Whether all values are finite; their sum, which may overflow, says where to look closely."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.isfinite(values.sum()) or np.isfinite(values).all()
-
-
-def _check_values(batch, start, metadata):
-    """ValueError at a value that is missing or infinite."""
-    for name in batch.schema.names:
-        wrong = np.flatnonzero(~np.isfinite(_numbers(batch.column(name))))
-        if len(wrong):
-            row = start + int(wrong[0])
-            sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-            group = int(np.searchsorted(np.cumsum(sizes), row, side="right"))
-            raise ValueError(
-                f"row {row} (in row group {group}) has no finite number in column {name!r}; leave "
-                "out such rows or columns, or fill them, when the file is written."
-            )
-    raise ValueError("its columns have other types than they had.")
