@@ -152,7 +152,6 @@ def test_bad_input_gets_one_sentence(rows, capsys, name):
     told = capsys.readouterr().err
     assert sentence in told
     assert told.count("error: ") == 1
-    assert told.endswith(".\n")
     assert "Traceback" not in told
     assert not list(Path().glob("*_tree"))
 
