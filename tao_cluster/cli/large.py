@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from tqdm import tqdm
 
 from ..inspection.comparison import Comparison
@@ -17,7 +18,12 @@ from .columns import CATEGORIES, MISSING, Choices, without_row_numbers
 from .folder import LABELS, n_features_of, named, read_model, write_labels, write_tree
 from .recipe import Column, Recipe, listed
 
-_MOST_VALUES, _MOST_ROWS = 2**22, 2**18  # of rows in memory at a time
+# Of a block; so many blocks as threads are in memory, which is why these are not more.
+_MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 8
+
+
+def _threads():
+    return min(effective_n_jobs(-1), _MOST_THREADS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +65,8 @@ class Large:
     def blocks(self):
         """The rows for a fit."""
         if self.table is None:
-            return blocks_of(self.path)
-        return LocalBlocks(self._read, self.table.X.names)
+            return blocks_of(self.path, n_jobs=_threads())
+        return LocalBlocks(self._read, self.table.X.names, n_jobs=_threads())
 
     @property
     def n_features(self):
