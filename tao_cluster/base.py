@@ -31,7 +31,8 @@ class TreeClustering(
 
     A subclass has the parameters `n_clusters`, `reference`, `random_state` and `n_jobs`, and
     ``_method()``: an object with the `objective`, ``check_data(X, weight)`` that raises early,
-    and ``fit_tree(problem)`` that returns an object with the tree and further `attributes`.
+    ``fit_tree(problem)`` that returns an object with the tree and further `attributes`, and whether
+    it `improves` its trees for rows that it has not seen, with thresholds at `midpoints`.
     """
 
     @_fit_context(prefer_skip_nested_validation=True)

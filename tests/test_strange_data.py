@@ -209,3 +209,10 @@ def test_an_interrupt_while_storing_changes_nothing(X, monkeypatch):
         model.fit(X[:100])
     assert model.tree_ is tree
     assert model.labels_ is labels
+
+
+def test_next_to_no_price_overflows_nothing():
+    """Rows that any test parts, without a price: bounds of rounding are large, not infinite."""
+    X = np.hstack([np.eye(40), np.zeros((40, 200))])
+    model = TAOClustering(4, lambda_=0, random_state=0).fit(X)
+    assert model.cost_increase_ == 0

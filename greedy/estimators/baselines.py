@@ -95,6 +95,7 @@ class _Method:
     max_leaves: int
     random_state: Any
     validation: ClassVar[None] = None
+    improves: ClassVar[bool] = False  # a method's cuts are its own
 
     def check_data(self, X, weight):
         """Any data will do."""

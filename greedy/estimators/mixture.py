@@ -150,6 +150,7 @@ class _Method:
     has_reference: bool
     objective: ClassVar[KMeans] = KMeans()
     validation: ClassVar[None] = None
+    improves: ClassVar[bool] = False  # a method's cuts are its own
 
     def check_data(self, X, weight):
         """Any data will do."""

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_array
 
 from ..core.matrices import FLOATS, canonical, stored_by_rows
 from ..core.routing import kernel_view
-from ..problem.inputs import check_sample_weight
 from ..problem.space import Space
 
 
@@ -77,8 +76,7 @@ class Reader:
                 f"it had {stop - start} rows of {self.n_features} columns when it was first read, "
                 f"and has the shape {X.shape} now; blocks must be the same every time."
             )
-        weight = check_sample_weight(block.weight, X)
-        numbers = np.arange(start, stop)
+        weight, numbers = _weights(block.weight, X.shape[0]), np.arange(start, stop)
         embedding = None if block.embedding is None else stored_by_rows(_floats(block.embedding))
         present = weight > 0
         if not present.all():
@@ -103,13 +101,30 @@ def first_look(block):
         If they have NaN or infinite values, or do not go with each other.
     """
     X = _floats(block.X, is_finite=True)
-    weight = check_sample_weight(block.weight, X)
-    embedding = block.embedding
+    weight, embedding = _weights(block.weight, X.shape[0]), block.embedding
     if embedding is not None:
         embedding = _floats(embedding, "embedding", is_finite=True)
         if embedding.shape[0] != X.shape[0]:
             raise ValueError(f"embedding has {embedding.shape[0]} rows, X has {X.shape[0]}.")
     return X, weight, embedding
+
+
+def _weights(weight, n_rows):
+    """Weights of rows, at least 0; all of a block may be 0, as of a whole table they may not."""
+    if weight is None:
+        return np.ones(n_rows)
+    weight = check_array(
+        weight,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_min_samples=0,
+        input_name="sample_weight",
+    )
+    if weight.shape != (n_rows,):
+        raise ValueError(f"sample_weight has the shape {weight.shape}, X has {n_rows} rows.")
+    if weight.min(initial=0.0) < 0:
+        raise ValueError("sample_weight must be at least 0.")
+    return weight
 
 
 def _floats(X, name="X", is_finite=False):

@@ -17,6 +17,7 @@ _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
 _MAX_STEPS = 200
+_MOST_SHARE = 1e8  # at which a bound says nothing more
 _FAR = 0.6  # relative gap of a start that knows nothing of the sides
 _MAX_FAILURES = 5  # steps of no length that are tried with more curvature
 _PATIENCE = 10  # steps within which there is progress, if single precision suffices
@@ -219,7 +220,8 @@ class Descent:
         """
         residual = np.abs(self._state[RESIDUAL]).sum()
         margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
-        share = self._slope_error * residual
+        # Next to no price makes any error of a slope too much: the square must not overflow.
+        share = min(self._slope_error * residual, _MOST_SHARE)
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
     def _renew(self, model, gradient):
