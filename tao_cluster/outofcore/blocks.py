@@ -275,11 +275,11 @@ def _opener(part, name):
 def _side_by_side(openers):
     """Yield blocks of X, with those of what is beside it."""
     parts = [itertools.repeat(None) if open_ is None else open_() for open_ in openers]
-    ends = [_END, *(None if open_ is None else _END for open_ in openers[1:])]
+    n_given = len(openers) - openers.count(None)
     while True:
         block = [next(part, _END) for part in parts]
         n_ended = sum(each is _END for each in block)
-        if n_ended == sum(end is _END for end in ends):
+        if n_ended == n_given:
             return
         if n_ended:
             raise ValueError("sample_weight and embedding must have as many blocks as X.")
