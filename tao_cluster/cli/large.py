@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .folder import LABELS, n_features_of, named, read_model, write_labels, writ
 from .recipe import Column, Recipe, listed
 
 # Of a block; so many blocks as threads are in memory, which is why these are not more.
-_MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 8
+_MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
 
 
 def _threads():
@@ -58,8 +58,11 @@ class Large:
                 f"--out-of-core: column {made[0].name!r} has categories or missing values, for "
                 "which the fit had the table in memory; leave out --out-of-core."
             )
-        names = None if recipe is None else recipe.feature_names
-        return cls(path, recipe, Table.of(path, columns=names))
+        if recipe is None:
+            return cls(path, None, Table.of(path))
+        if recipe.id_column not in numbers_of(path):  # new rows need not have names
+            recipe = replace(recipe, id_column=None)
+        return cls(path, recipe, Table.of(path, columns=recipe.feature_names))
 
     @property
     def blocks(self):
@@ -84,7 +87,7 @@ class Large:
             for X in self.blocks.results(lambda block, _: block.X, None):
                 yield named(X, names), None
             return
-        column = self.recipe.id_column
+        column = None if self.recipe is None else self.recipe.id_column
         if column is None:
             yield from ((named(X, names), None) for X, *_ in self._read())
             return

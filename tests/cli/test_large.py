@@ -113,6 +113,21 @@ def test_what_was_fitted_is_used_as_ever(rows, capsys):
     run("export", "birds_tree", "--format", "sql")
 
 
+def test_new_rows_of_another_kind(rows):
+    run("fit", "birds", *OPTIONS, "--id", "tag", "--columns", "bill,mass")
+    nameless = rows[["mass", "ringed", "bill"]]
+    nameless.to_parquet("nameless.parquet")
+    run("predict", "birds_tree", "nameless.parquet", "--out", "a.csv")
+    for file in ("nameless.parquet", "birds.npy"):
+        run("predict", "birds_tree", file, "--out", "b.csv", "--out-of-core", "--force")
+        assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    run("fit", "birds.npy", *OPTIONS, "--out", "array_tree")
+    rows[["bill", "mass"]].to_parquet("narrow.parquet")
+    run("predict", "array_tree", "birds.npy", "--out", "a.csv", "--force")
+    run("predict", "array_tree", "narrow.parquet", "--out", "b.csv", "--out-of-core", "--force")
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+
+
 def test_progress_is_told_where_someone_looks(rows, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     run("fit", "birds.npy", *OPTIONS)
