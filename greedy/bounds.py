@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from tao_cluster.core.tree import labels_of
+
 from .methods.random_cuts import DEFAULT_RULE
 
 
@@ -192,7 +194,7 @@ def bound_of(model: Any, objective=None):
         name,
         len(model.cluster_centers_),
         model.n_features_in_,
-        len(model.labels_),
+        len(labels_of(model)),
         objective=objective,
         depth=model.tree_.max_depth,
     )

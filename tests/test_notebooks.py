@@ -16,8 +16,8 @@ def cells_of(path):
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
-def test_there_are_five():
-    assert len(FILES) == 5
+def test_there_are_six():
+    assert len(FILES) == 6
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

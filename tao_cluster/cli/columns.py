@@ -45,6 +45,13 @@ class Choices:
     categories: str = "one-hot"
     separator: str | None = None
 
+    def check_names(self, names):
+        """ValueError if a column that is named is not among the names of a table."""
+        beside = filter(None, [self.classes, self.id_column])
+        for name in (*(self.columns or ()), *self.drop, *beside):
+            if name not in names:
+                raise ValueError(f"no column {name!r}; there are {listed(names)}.")
+
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
@@ -94,14 +101,12 @@ def features_of(frame, choices):
         numbers nor texts, or has infinite values.
     """
     others = list(filter(None, [choices.classes, choices.id_column]))
-    unknown = [n for n in (*(choices.columns or ()), *choices.drop, *others) if n not in frame]
-    if unknown:
-        raise ValueError(f"no column {unknown[0]!r}; there are {listed(frame.columns)}.")
+    choices.check_names(frame.columns)
     notes = []
     features = frame if choices.columns is None else frame[list(choices.columns)]
     features = features.drop(columns=[*choices.drop, *others], errors="ignore")
     if choices.columns is None:
-        features = _without_row_numbers(features, notes)
+        features = without_row_numbers(features, notes)
     features = _without_texts(features.apply(truth_as_text), choices.categories, notes)
     features = _without_useless(features, notes)
     _check_finite(features)
@@ -136,8 +141,8 @@ def _without_texts(frame, categories, notes):
     return frame.drop(columns=texts)
 
 
-def _without_row_numbers(frame, notes):
-    """Without columns that number or name the rows."""
+def without_row_numbers(frame, notes):
+    """A table without the columns that number or name its rows; `notes` get a sentence of each."""
     dropped = []
     for place, name in enumerate(frame):
         column = frame[name]

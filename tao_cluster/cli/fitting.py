@@ -14,6 +14,7 @@ from ..search.settings import OBJECTIVES
 from ..search.split_kinds import SPLIT_KINDS
 from .columns import CATEGORIES, MISSING, Choices
 from .folder import MODEL, OF_FIT, PAGE, check_folder, check_free, named, write_fit
+from .large import check_options, check_shape, fit_large
 from .loading import load_data
 from .using import separator, shape
 
@@ -48,6 +49,11 @@ def add_parsers(commands, tell):
     )
     _add_tree(fit)
     fit.add_argument("--max-rows", type=int, help="a sample of so many rows finds the tree")
+    fit.add_argument(
+        "--out-of-core",
+        action="store_true",
+        help="DATA is larger than memory: .parquet, a folder of such, or .npy, read in passes",
+    )
     _add_folder(fit, ", ".join(OF_FIT))
 
     path = add("path", "trees from large to small, one after the other", _path)
@@ -174,16 +180,21 @@ def _fit(options, tell):
     if options.classes and options.objective != "labels":
         raise ValueError("--classes of fit are labels to explain: add --objective labels.")
     check_folder(folder, OF_FIT, options.force)
+    goals = {
+        "lambda_": options.lambda_,
+        "max_parameters": options.max_parameters,
+        "max_cost_increase": options.max_cost_increase,
+    }
+    if options.out_of_core:
+        check_options(options)
+        fit_large(options, _estimator(options, **goals), _choices(options), folder, tell)
+        return
     data = _load(options, tell)
-    _check_shape(options.image_shape, data.X.shape[1])
+    check_shape(options.image_shape, data.X.shape[1])
     start = time.perf_counter()
-    model = _estimator(
-        options,
-        lambda_=options.lambda_,
-        max_parameters=options.max_parameters,
-        max_cost_increase=options.max_cost_increase,
-        max_rows="auto" if options.max_rows is None else options.max_rows,
-    ).fit(named(data.X, data.feature_names), data.classes)
+    max_rows = "auto" if options.max_rows is None else options.max_rows
+    model = _estimator(options, **goals, max_rows=max_rows)
+    model.fit(named(data.X, data.feature_names), data.classes)
     name = f"TAO {options.split}"
     seconds = {name: time.perf_counter() - start}
     rows = named(data.X, data.feature_names)
@@ -197,7 +208,7 @@ def _path(options, tell):
     folder = _folder(options)
     check_folder(folder, _OF_PATH, options.force)
     data = _load(options, tell)
-    _check_shape(options.image_shape, data.X.shape[1])
+    check_shape(options.image_shape, data.X.shape[1])
     X = named(data.X, data.feature_names)
     models = _estimator(options).fit_path(X, options.lambdas, y=data.classes)
     table = pd.DataFrame(
@@ -255,7 +266,16 @@ def _load(options, tell):
             raise ValueError(
                 "--n-clusters: --objective labels has a cluster a label; leave it out."
             )
-    choices = Choices(
+    data = load_data(options.data, _choices(options))
+    n_rows, n_columns = data.X.shape
+    print(f"{options.data}: {n_rows} rows, {n_columns} features\n")
+    for note in data.notes:
+        tell(f"{options.data}: {note}")
+    return data
+
+
+def _choices(options):
+    return Choices(
         options.columns,
         options.drop,
         options.missing,
@@ -264,19 +284,6 @@ def _load(options, tell):
         options.categories,
         options.sep,
     )
-    data = load_data(options.data, choices)
-    n_rows, n_columns = data.X.shape
-    print(f"{options.data}: {n_rows} rows, {n_columns} features\n")
-    for note in data.notes:
-        tell(f"{options.data}: {note}")
-    return data
-
-
-def _check_shape(image_shape, n_features):
-    if image_shape is not None and image_shape[0] * image_shape[1] != n_features:
-        raise ValueError(
-            f"--image-shape {image_shape[0]}x{image_shape[1]} does not hold {n_features} features."
-        )
 
 
 def _clusters(options):

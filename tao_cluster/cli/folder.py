@@ -58,28 +58,43 @@ def write_fit(folder, model, data, image_shape=None):
     data : Loaded, that it was fitted to
     image_shape : (height, width), optional
     """
-    folder.mkdir(exist_ok=True)
     if data.feature_names is not None:
         # Names that know the column and the text they stand for: rules are read by them.
         model.feature_names_in_ = np.array([*data.feature_names, None], dtype=object)[:-1]
-    model.save(folder / MODEL)
-    if data.recipe is not None:
-        text = json.dumps(data.recipe.to_dict(), indent=1)
-        (folder / COLUMNS).write_text(text, encoding="utf-8")
+    write_tree(folder, model, data.recipe, named(data.X, data.feature_names), image_shape)
     write_labels(folder / LABELS, model.labels_, data.rows, data.ids, data.recipe)
+
+
+def write_tree(folder, model, recipe, rows=None, image_shape=None):
+    """Write everything of a fit but its labels.
+
+    Parameters
+    ----------
+    folder : Path
+    model : fitted estimator
+    recipe : Recipe, or None
+    rows : array, CSR matrix or DataFrame, optional
+        What picture and page tell about the nodes; without them what the model knows.
+    image_shape : (height, width), optional
+    """
+    folder.mkdir(exist_ok=True)
+    model.save(folder / MODEL)
+    if recipe is not None:
+        text = json.dumps(recipe.to_dict(), indent=1)
+        (folder / COLUMNS).write_text(text, encoding="utf-8")
     (folder / TEXT).write_text(model.to_text() + "\n", encoding="utf-8")
-    rows = named(data.X, data.feature_names)
     if model.tree_.n_leaves <= _MOST_DRAWN:
         save_tree(folder / PICTURE, model, rows, image_shape=image_shape)
     model.to_html(folder / PAGE, X=rows, image_shape=image_shape)
 
 
-def write_labels(path, labels, rows=None, ids=None, recipe=None, **columns):
+def write_labels(file, labels, rows=None, ids=None, recipe=None, *, header=True, **columns):
     """A cluster a line, after the name of the row, or its number from 0 where some are left out."""
     table = {} if rows is None else {"row": rows}
     if ids is not None:
         table[recipe.id_column] = ids
-    pd.DataFrame({**table, "cluster": labels, **columns}).to_csv(path, index=False)
+    frame = pd.DataFrame({**table, "cluster": labels, **columns})
+    frame.to_csv(file, index=False, header=header)
 
 
 def read_model(path):

@@ -9,6 +9,7 @@ import pandas as pd
 from ..inspection.export import to_dot, to_onnx, to_sql
 from ..inspection.plot import save_tree
 from .folder import PAGE, PICTURE, check_free, n_features_of, read_model, read_rows, write_labels
+from .large import predict_large
 
 _PICTURES = {".png", ".pdf", ".svg"}
 
@@ -30,6 +31,11 @@ def add_parsers(commands, tell):
 
     predict = add("predict", "the clusters of a file's rows, by a fitted tree", _predict)
     _add_rows(predict)
+    predict.add_argument(
+        "--out-of-core",
+        action="store_true",
+        help="DATA is larger than memory: .parquet, a folder of such, or .npy",
+    )
     _add_out(predict, "labels to write (default: to the screen)")
 
     explain = add("explain", "why a row is in its cluster", _explain)
@@ -102,6 +108,9 @@ def _rows(options, tell):
 def _predict(options, tell):
     if options.out is not None:
         check_free([options.out], options.force)
+    if options.out_of_core:
+        predict_large(options)
+        return
     model, X, rows, ids, recipe = _rows(options, tell)
     out = sys.stdout if options.out is None else options.out
     write_labels(out, model.predict(X), rows, ids, recipe, leaf=model.apply(X))

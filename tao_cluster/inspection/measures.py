@@ -10,7 +10,7 @@ from greedy.bounds import bound_of, own_objective
 from greedy.estimators.base import OBJECTIVES
 
 from ..core.matrices import check_rows
-from ..core.tree import tree_of
+from ..core.tree import labels_of, tree_of
 from ..core.tree.conditions import explanation_sizes
 from ..problem.objectives import KCenter, Spacing
 from ..problem.reference import cost_increase
@@ -306,7 +306,7 @@ def explainability(model, X, objective=None, sample_weight=None):
     """
     objective = own_objective(model) if objective is None else objective
     found = {"price": price_of_explainability(model, X, objective, sample_weight)}
-    pair = model.labels_, model.free_labels_, sample_weight
+    pair = labels_of(model), model.free_labels_, sample_weight
     if objective in OBJECTIVES:
         terms = (model, *_rows_of(model, X, sample_weight))
         found["surrogate_price"] = _ratio(*_costs(OBJECTIVES[objective], *terms, recentred=False))
@@ -321,11 +321,11 @@ def explainability(model, X, objective=None, sample_weight=None):
 
 def _rows_of(model, X, sample_weight):
     """The rows of a fit, checked, and their weights."""
-    tree_of(model)  # it says where a model is not fitted
-    if model.labels_.dtype.kind not in "iu":
+    labels = labels_of(model)
+    if labels.dtype.kind not in "iu":
         raise ValueError("Labels that are given have no price: they have no free clustering.")
     rows = check_rows(X)
-    expected = len(model.labels_), model.free_centers_.shape[1]
+    expected = len(labels), model.free_centers_.shape[1]
     if rows.shape != expected:
         raise ValueError(
             f"X has the shape {rows.shape}, the rows that the model was fitted to had {expected} "

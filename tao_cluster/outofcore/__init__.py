@@ -1,6 +1,6 @@
 """Fits to more rows than memory holds: a sample finds the tree, passes over all rows are exact."""
 
-from .blocks import Block, Blocks, blocks_of, sum_over_blocks
+from .blocks import Block, Blocks, blocks_of, parquet_blocks, sum_over_blocks
 from .failures import BlockError, LostRowsError
 from .fit import fit
 
@@ -11,5 +11,6 @@ __all__ = [
     "LostRowsError",
     "blocks_of",
     "fit",
+    "parquet_blocks",
     "sum_over_blocks",
 ]

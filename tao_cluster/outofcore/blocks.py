@@ -9,20 +9,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 
 from ..core.matrices import row_size
 from ..core.threads import one_thread
 from .failures import naming
-from .parquet import row_groups
+from .parquet import Table
 
-# Stored values of a block that is cut from an array, and rows at most.
+# Stored values of a block that is cut from an array or a file, and rows at most.
 _BLOCK_VALUES, _MOST_ROWS = 2**22, 2**18
 
 
@@ -101,9 +102,11 @@ class LocalBlocks:
     Parameters
     ----------
     read : callable() -> iterator of tuple (X, weight or None, embedding or None)
-    names : sequence of str, optional
+    names : list of str, optional
+        Those of the columns; frames with others are refused.
     has_embedding : bool
-    n_jobs : int, threads that work on blocks; so many, and one more, are held at a time
+    n_jobs : int or None, threads that work on blocks, as joblib counts them; so many blocks, and
+        two more, are held at a time
     """
 
     read: Callable
@@ -113,15 +116,16 @@ class LocalBlocks:
 
     def results(self, function, state):
         """See :class:`Blocks`."""
+        n_jobs = effective_n_jobs(self.n_jobs)
         with one_thread():
-            if self.n_jobs < 2:
+            if n_jobs < 2:
                 for block in self._blocks():
                     with naming(block.number):
                         result = function(block, state)
                     del block  # before the next one is read
                     yield result
             else:
-                yield from self._in_threads(function, state)
+                yield from self._in_threads(function, state, n_jobs)
 
     def _blocks(self):
         """Yield the blocks."""
@@ -129,28 +133,51 @@ class LocalBlocks:
         for number in itertools.count():
             with naming(number):
                 part = next(parts, None)
-            if part is None:
-                return
+                if part is None:
+                    return
+                _check_columns(part[0], self.names)
             yield Block(number, *part)
+            del part  # before the next one is read
 
-    def _in_threads(self, function, state):
+    def _in_threads(self, function, state, n_jobs):
         def work(block):
             with naming(block.number):
                 return function(block, state)
 
-        with ThreadPoolExecutor(self.n_jobs) as pool:
+        with ThreadPoolExecutor(n_jobs) as pool:
             waiting = deque()
             try:
                 for block in self._blocks():
                     waiting.append(pool.submit(work, block))
                     del block
-                    if len(waiting) > self.n_jobs:
+                    if len(waiting) > n_jobs:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
             finally:
                 for future in waiting:
                     future.cancel()
+
+
+def _check_columns(X, names):
+    """ValueError if a frame has other columns than those before it."""
+    found = _names_of(X)
+    if names is not None and found is not None and found != names:
+        raise ValueError(f"its columns are {_told(found)}; those of the first are {_told(names)}.")
+
+
+def _told(names):
+    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
+
+
+def _names_of(X):
+    """Names of the columns of a frame, if they are strings, as scikit-learn takes them."""
+    names = list(X.columns) if isinstance(X, pd.DataFrame) else []
+    if not any(isinstance(name, str) for name in names):
+        return None
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("Names of columns must all be strings, or none: X.columns.astype(str).")
+    return names
 
 
 @singledispatch
@@ -160,15 +187,20 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
     Parameters
     ----------
     X : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks already
-        Arrays are cut into slices, which are read when they are asked for. A path is a Parquet
-        file or a folder of such; blocks are its row groups. Other iterables give blocks (arrays,
-        CSR matrices, frames) and can be read again: a list, or an object whose ``__iter__`` starts
-        anew, not a generator; or a callable without arguments that returns an iterator.
+        - An array, sparse matrix or frame, or what else has a shape and gives slices of rows (such
+          as a data set of HDF5), is cut into slices, which are read when they are asked for.
+        - A path is that of a file ``.npy``, which is mapped into memory, or of Parquet, a file or a
+          folder. A list of paths, or a Dataset of pyarrow, is Parquet, too. To choose columns see
+          :func:`parquet_blocks`.
+        - Another iterable gives blocks (arrays, CSR matrices, frames) and can be read again: a
+          list, or an object whose ``__iter__`` starts anew, not a generator; or a callable without
+          arguments that returns an iterator. An object with ``reset()`` and ``next(input_data)``,
+          as XGBoost's DataIter, hands over ``data`` and, if it likes, ``weight``.
     sample_weight : array of shape (n,), or iterable of such beside the blocks, or str, optional
-        Weights of the rows, at least 0; of a Parquet file the name of a column.
+        Weights of the rows, at least 0; of Parquet the name of a column.
     embedding : array, or iterable beside the blocks, or list of str, optional
-        Where rows are clustered; of a Parquet file the names of its columns.
-    n_jobs : int, threads that work on blocks
+        Where rows are clustered; of Parquet the names of its columns.
+    n_jobs : int or None, threads that work on blocks
 
     Returns
     -------
@@ -178,49 +210,97 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
     ------
     TypeError
         If X is none of these, or can be read only once.
+    ValueError
+        If parts do not go with each other, or a file cannot be read.
     """
+    beside = (sample_weight, embedding)
+    is_given = any(part is not None for part in beside)
     if isinstance(X, Blocks):
+        _check_none_beside(is_given, "Blocks")
         return X
-    beside = [
+    if hasattr(X, "get_fragments") or _are_paths(X):
+        return parquet_blocks(X, None, *beside, n_jobs)
+    if hasattr(X, "reset") and hasattr(X, "next"):
+        _check_none_beside(is_given, "An object with reset and next")
+        return _of_reader(partial(_handed_over, X), n_jobs)
+    if hasattr(X, "shape") and hasattr(X, "__getitem__"):
+        return _of_table(X, *beside, n_jobs)
+    openers = [
         _opener(part, name)
-        for part, name in zip((X, sample_weight, embedding), _NAMES, strict=True)
+        for part, name in zip((X, *beside), ("X", "sample_weight", "embedding"), strict=True)
     ]
-
-    def read():
-        parts = [itertools.repeat(None) if open_ is None else open_() for open_ in beside]
-        for X_block in parts[0]:
-            others = tuple(next(part, _MISSING) for part in parts[1:])
-            if any(other is _MISSING for other in others):
-                raise ValueError("sample_weight and embedding must have as many blocks as X.")
-            yield X_block, *others
-
-    return LocalBlocks(read, _names_of_first(beside[0]), embedding is not None, n_jobs)
+    return _of_reader(partial(_side_by_side, openers), n_jobs, embedding is not None)
 
 
-_NAMES, _MISSING = ("X", "sample_weight", "embedding"), object()
+def _check_none_beside(is_given, name):
+    if is_given:
+        raise ValueError(
+            f"{name} must have sample_weight and embedding with the rows; none can be given beside."
+        )
+
+
+def _are_paths(X):
+    return isinstance(X, list | tuple) and any(isinstance(part, str | Path) for part in X)
+
+
+def _handed_over(X):
+    """Yield what an object like XGBoost's DataIter hands over."""
+    given = []
+
+    def input_data(data, weight=None, **others):
+        del others  # labels, say
+        given.append((data, weight, None))
+
+    X.reset()
+    while X.next(input_data):
+        yield from given
+        given.clear()
 
 
 def _opener(part, name):
     """What gives a new iterator over blocks; None for None."""
     if part is None:
         return None
-    open_ = part if callable(part) and not hasattr(part, "__iter__") else None
-    if open_ is None and isinstance(part, Iterable) and not isinstance(part, Iterator | str):
-        return lambda: iter(part)
-    if open_ is None:
+    if isinstance(part, Iterable) and not isinstance(part, Iterator | str):
+        return partial(iter, part)
+    if not callable(part) or hasattr(part, "__iter__"):
         raise TypeError(
             f"{name} must be an array, a file or folder of Parquet, or an iterable of blocks that "
             f"can be read again (a list, an object with __iter__, a function that returns an "
             f"iterator); got {type(part).__name__}."
         )
-    return lambda: iter(open_())
+    return lambda: iter(part())
 
 
-def _names_of_first(open_):
-    """Names of the columns of the first block; None if it has none."""
+def _side_by_side(openers):
+    """Yield blocks of X, with those of what is beside it."""
+    parts = [itertools.repeat(None) if open_ is None else open_() for open_ in openers]
+    n_given = len(openers) - openers.count(None)
+    while True:
+        block = [next(part, _END) for part in parts]
+        n_ended = sum(each is _END for each in block)
+        if n_ended == n_given:
+            return
+        if n_ended:
+            raise ValueError("sample_weight and embedding must have as many blocks as X.")
+        yield tuple(block)
+
+
+_END = object()
+
+
+def _of_reader(read, n_jobs, has_embedding=False):
+    """Blocks of what a function reads; a look at the first finds the names of the columns."""
     with naming(0):
-        first = next(open_(), None)
-    return list(first.columns) if isinstance(first, pd.DataFrame) else None
+        first = next(read(), (None,))[0]
+        shape = (0, 0) if first is None else np.shape(first)
+        if len(shape) != 2:
+            raise ValueError(
+                f"expected a block of rows and columns, got the shape {shape}; rows of numbers "
+                "are to be one array, np.asarray(X)."
+            )
+        names = _names_of(first)
+    return LocalBlocks(read, names, has_embedding, n_jobs)
 
 
 @blocks_of.register(np.ndarray)
@@ -229,32 +309,87 @@ def _names_of_first(open_):
 @blocks_of.register(pd.DataFrame)
 def _of_table(X, sample_weight=None, embedding=None, n_jobs=1):
     """Slices of a table."""
-    if X.ndim != 2:
+    if len(X.shape) != 2:
         raise ValueError(f"X must have rows and columns; its shape is {X.shape}.")
-    X = X.tocsr() if sp.issparse(X) else X
-    embedding = embedding.tocsr() if sp.issparse(embedding) else embedding
-    for part, name in ((sample_weight, "sample_weight"), (embedding, "embedding")):
-        if part is not None and np.shape(part)[:1] != X.shape[:1]:
-            raise ValueError(f"{name} has the shape {np.shape(part)}, X has {X.shape[0]} rows.")
-    step = max(1, min(_MOST_ROWS, int(_BLOCK_VALUES / max(row_size(X), 1))))
-
-    def some(part, rows):
-        if part is None:
-            return None
-        return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]
+    parts = [part.tocsr() if sp.issparse(part) else part for part in (X, sample_weight, embedding)]
+    n_rows = X.shape[0]
+    for part, name in zip(parts[1:], ("sample_weight", "embedding"), strict=True):
+        if part is not None and np.shape(part)[:1] != (n_rows,):
+            raise ValueError(f"{name} has the shape {np.shape(part)}, X has {n_rows} rows.")
+    size = sum(row_size(part) for part in (parts[0], parts[2]) if part is not None)
+    step = max(1, min(_MOST_ROWS, int(_BLOCK_VALUES / max(size, 1))))
 
     def read():
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            yield tuple(some(part, rows) for part in (X, sample_weight, embedding))
+        for start in range(0, n_rows, step):
+            yield tuple(_some(part, slice(start, start + step)) for part in parts)
 
-    names = list(X.columns) if isinstance(X, pd.DataFrame) else None
-    return LocalBlocks(read, names, embedding is not None, n_jobs)
+    return LocalBlocks(read, _names_of(X), embedding is not None, n_jobs)
+
+
+def _some(part, rows):
+    """Some rows; None of None."""
+    if part is None:
+        return None
+    return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]
 
 
 @blocks_of.register(str)
 @blocks_of.register(Path)
 def _of_path(X, sample_weight=None, embedding=None, n_jobs=1):
-    """Row groups of a file or folder of Parquet."""
-    names, read = row_groups(X, sample_weight, embedding)
-    return LocalBlocks(read, names, embedding is not None, n_jobs)
+    """A file of numpy, or files of Parquet."""
+    if Path(X).suffix.lower() != ".npy":
+        return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
+    parts = [
+        mapped(part) if isinstance(part, str | Path) else part
+        for part in (X, sample_weight, embedding)
+    ]
+    return _of_table(*parts, n_jobs)
+
+
+def mapped(path):
+    """The array of a file of numpy, which is read where it is looked at.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise ValueError(f"{path}: cannot be read as .npy ({error}).") from error
+
+
+def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):
+    """Blocks of Parquet files, of columns that are chosen.
+
+    Blocks are pieces of large row groups, or several small ones; besides a block, little of a file
+    is in memory. They follow from the files and their order alone.
+
+    Parameters
+    ----------
+    path : path-like of a file or a folder, list of such, or Dataset of pyarrow
+        Of a folder the files ``*.parquet`` are read, and those of folders below it, sorted by path.
+    columns : list of str, optional
+        Features; default all columns that are not named below. They hold numbers or truth values,
+        and become float32 if that holds all of their types, else float64.
+    sample_weight : str, optional
+        Column with the weights of the rows.
+    embedding : list of str, optional
+        Columns in which the rows are clustered.
+    n_jobs : int or None, threads that work on blocks
+
+    Returns
+    -------
+    Blocks
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow.
+    ValueError
+        If there are no files, one is not Parquet, or a column is missing or holds no numbers.
+    """
+    table = Table.of(path, sample_weight, embedding, columns)
+    read = partial(table.read, _BLOCK_VALUES, _MOST_ROWS)
+    return LocalBlocks(read, table.X.names, table.embedding is not None, n_jobs)

@@ -326,6 +326,24 @@ def tree_of(model):
     return tree
 
 
+def labels_of(model, name="labels_"):
+    """Labels of the rows that an estimator was fitted to.
+
+    Raises
+    ------
+    ValueError
+        If it was fitted to rows in blocks, and keeps nothing for each row.
+    """
+    tree_of(model)  # it says where a model is not fitted
+    labels = getattr(model, name, None)
+    if labels is None:
+        raise ValueError(
+            f"The model has no {name}: it was fitted to rows in blocks. Its inertia_, "
+            "cost_increase_ and node_counts_ are of all rows; predict(X) gives clusters."
+        )
+    return labels
+
+
 def same_array(a, b):
     """Whether two arrays, or None, are equal."""
     if a is None or b is None:

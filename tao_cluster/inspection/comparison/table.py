@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.options import resolve
-from ...core.tree import tree_of
+from ...core.tree import labels_of, tree_of
 from ...problem.objectives import Objective, encode
 from ...search.settings import OBJECTIVES
 from ..measures import (
@@ -66,13 +66,17 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, models, X, *, y=None, sample_weight=None, embedding=None, new=None, seconds=None):
+    def of(
+        cls, models, X=None, *, y=None, sample_weight=None, embedding=None, new=None, seconds=None
+    ):
         """Measures of models that are fitted already.
 
         Parameters
         ----------
         models : dict of str to fitted estimator, all with the same free clustering
-        X : array-like or CSR matrix of shape (n, d), the rows of the fits
+        X : array-like or CSR matrix of shape (n, d), optional
+            The rows of the fits; without them (after a fit to rows in blocks, say) the table has
+            only what the models themselves know.
         y : array-like of shape (n,), optional
             Classes to compare the clusters with; default the free clustering. Rows of -1, None or
             NaN have none, and are left out of the comparison.
@@ -216,8 +220,7 @@ def _cost_of_new(model, X, **further):
 
 def measures_of(entry, rows, y, new):
     """A row of the table."""
-    model, X, weight = entry.model, rows["X"], rows["sample_weight"]
-    tree = tree_of(model)
+    model, tree = entry.model, tree_of(entry.model)
     return {
         "name": entry.name,
         "method": entry.method,
@@ -227,10 +230,18 @@ def measures_of(entry, rows, y, new):
         "depth": tree.max_depth,
         "parameters": tree.n_parameters,
         "features_per_test": tree.features_per_split,
+        **({} if rows["X"] is None else _of_rows(model, rows["X"], rows["sample_weight"], y)),
+        "seconds": entry.seconds,
+    }
+
+
+def _of_rows(model, X, weight, y):
+    """What is measured by the rows of the fit."""
+    tree = tree_of(model)
+    return {
         "WAD": weighted_average_depth(tree, X, weight),
         "WAES": weighted_average_explanation_size(tree, X, weight),
-        **_agreement(model.labels_, model.free_labels_ if y is None else y, weight),
-        "seconds": entry.seconds,
+        **_agreement(labels_of(model), model.free_labels_ if y is None else y, weight),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from ....core.tree import labels_of
 from ..boxes import Box
 from ..colors import cluster_color
 from ..curves import STYLE, plot_history
@@ -76,7 +77,7 @@ class Centers:
             raise ValueError("The panel 'centers' needs a fitted estimator, not only its tree.")
         if centers.shape[1] != shape[0] * shape[1]:
             raise ValueError("The panel 'centers' needs centres in the space of the features.")
-        labels = estimator.free_labels_
+        labels = labels_of(estimator, "free_labels_")
         counts = np.bincount(labels[labels >= 0], minlength=len(centers))
         return cls(centers, counts, Image(shape, 0.52), _n_columns(len(centers)))
 

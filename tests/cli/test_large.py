@@ -1,0 +1,184 @@
+"""Files that memory does not hold, from the command line: the same folder, block by block."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tao_cluster import TAOClustering, load, outofcore
+from tao_cluster.__main__ import main
+from tao_cluster.cli import large
+
+pytest.importorskip("pyarrow")
+
+OPTIONS = ["--out-of-core", "-k", "3", "--lambda", "2", "--depth", "3", "--seed", "4"]
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """A table of numbers with names of rows and texts, as a file, a folder, and an array."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(large, "_MOST_ROWS", 130)
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 900)
+    frame = pd.DataFrame(
+        {
+            "number": np.arange(5, 905),
+            "tag": [f"bird {i:03}" for i in range(900)],
+            "bill": (38 + 6 * (kind > 0) + rng.normal(0, 1.5, 900)).astype(np.float32),
+            "mass": (3.7 + 1.3 * (kind == 2) + rng.normal(0, 0.2, 900)).astype(np.float32),
+            "ringed": rng.random(900) < 0.5,
+        }
+    )
+    frame.to_parquet("birds.parquet", row_group_size=200)
+    Path("birds").mkdir()
+    frame[:400].to_parquet("birds/part-0.parquet")
+    frame[400:].to_parquet("birds/part-1.parquet")
+    np.save("birds.npy", frame[["bill", "mass"]].to_numpy())
+    return frame
+
+
+def run(*arguments):
+    assert main(list(arguments)) == 0, arguments
+
+
+def expected_of(frame, columns, **parameters):
+    estimator = TAOClustering(3, lambda_=2, depth=3, random_state=4, **parameters)
+    return outofcore.fit(estimator, frame[columns].astype(np.float32), random_state=4)
+
+
+@pytest.mark.parametrize("data", ["birds.parquet", "birds"])
+def test_a_table(rows, capsys, data):
+    run("fit", data, *OPTIONS, "--id", "tag", "--standardize")
+    shown = capsys.readouterr()
+    model = load("birds_tree/model.json")
+    expected = expected_of(rows, ["bill", "mass", "ringed"], standardize=True)
+    assert model.feature_names_in_.tolist() == ["bill", "mass", "ringed"]
+    assert model.tree_.n_parameters == expected.tree_.n_parameters
+    assert model.cost_increase_ == pytest.approx(expected.cost_increase_, abs=1e-9)
+    assert "900 rows, 3 features" in shown.out
+    assert f"{expected.cost_increase_:.2f}" in shown.out
+    assert "column 'number' numbers or names the rows: left out" in shown.err
+    labels = pd.read_csv("birds_tree/labels.csv")
+    assert list(labels) == ["tag", "cluster"]
+    assert labels["tag"].tolist() == rows["tag"].tolist()
+    assert np.array_equal(labels["cluster"], expected.predict(rows[expected.feature_names_in_]))
+    assert {path.name for path in Path("birds_tree").iterdir()} == {
+        *("columns.json", "labels.csv", "model.json", "page.html", "tree.png", "tree.txt")
+    }
+
+
+def test_an_array(rows, capsys):
+    run("fit", "birds.npy", *OPTIONS)
+    expected = expected_of(rows, ["bill", "mass"])
+    assert load("birds_tree/model.json").tree_ == expected.tree_
+    labels = pd.read_csv("birds_tree/labels.csv")
+    assert list(labels) == ["cluster"]
+    assert np.array_equal(labels["cluster"], expected.predict(rows[["bill", "mass"]]))
+    run("predict", "birds_tree", "birds.npy", "--out", "a.csv")
+    run("predict", "birds_tree", "birds.npy", "--out", "b.csv", "--out-of-core")
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    assert capsys.readouterr().err == ""
+
+
+def test_choices_of_columns_and_rows(rows, capsys):
+    run("fit", "birds", *OPTIONS, "--columns", "mass,bill", "--max-rows", "300", "--split", "axis")
+    model = load("birds_tree/model.json")
+    assert model.feature_names_in_.tolist() == ["mass", "bill"]
+    assert model.tree_.features_per_split == 1
+    assert model.node_counts_[0] == len(rows)
+    run("fit", "birds", *OPTIONS, "--drop", "ringed", "--categories", "drop", "--force")
+    assert load("birds_tree/model.json").feature_names_in_.tolist() == ["bill", "mass"]
+    assert "no numbers, left out: 'tag'" in capsys.readouterr().err
+
+
+def test_what_was_fitted_is_used_as_ever(rows, capsys):
+    run("fit", "birds.parquet", *OPTIONS, "--id", "tag")
+    labels = pd.read_csv("birds_tree/labels.csv")
+    run("predict", "birds_tree", "birds.parquet", "--out", "a.csv")
+    run("predict", "birds_tree", "birds", "--out", "b.csv", "--out-of-core")
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    assert pd.read_csv("b.csv")[["tag", "cluster"]].equals(labels)
+    capsys.readouterr()
+    run("predict", "birds_tree", "birds.parquet", "--out-of-core")
+    assert capsys.readouterr().out == Path("b.csv").read_text()
+    rows.to_csv("birds.csv", index=False)
+    run("predict", "birds_tree", "birds.csv", "--out", "c.csv")
+    assert pd.read_csv("c.csv").equals(pd.read_csv("b.csv"))
+    run("explain", "birds_tree", "birds.parquet", "--id", "bird 007")
+    run("plot", "birds_tree", "--out", "tree.png")
+    run("page", "birds_tree", "birds.parquet", "--out", "page.html")
+    run("export", "birds_tree", "--format", "sql")
+
+
+def test_new_rows_of_another_kind(rows):
+    run("fit", "birds", *OPTIONS, "--id", "tag", "--columns", "bill,mass")
+    nameless = rows[["mass", "ringed", "bill"]]
+    nameless.to_parquet("nameless.parquet")
+    run("predict", "birds_tree", "nameless.parquet", "--out", "a.csv")
+    for file in ("nameless.parquet", "birds.npy"):
+        run("predict", "birds_tree", file, "--out", "b.csv", "--out-of-core", "--force")
+        assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    run("fit", "birds.npy", *OPTIONS, "--out", "array_tree")
+    rows[["bill", "mass"]].to_parquet("narrow.parquet")
+    run("predict", "array_tree", "birds.npy", "--out", "a.csv", "--force")
+    run("predict", "array_tree", "narrow.parquet", "--out", "b.csv", "--out-of-core", "--force")
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+
+
+def test_progress_is_told_where_someone_looks(rows, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    run("fit", "birds.npy", *OPTIONS)
+    assert "pass: look" in capsys.readouterr().err
+
+
+BAD = {
+    "missing": (["birds", "--missing", "median"], "--missing needs the rows in memory"),
+    "separator": (["birds", "--sep", ";"], "--sep needs the rows in memory"),
+    "classes": (
+        ["birds", "--objective", "labels", "--classes", "tag"],
+        "--classes needs the rows in memory",
+    ),
+    "texts": (["birds"], "column 'tag' holds no numbers"),
+    "chosen texts": (["birds", "--columns", "tag,mass"], "column 'tag' holds no numbers"),
+    "no column": (["birds", "--drop", "tail"], "birds: no column 'tail'; there are 'number'"),
+    "no column left": (["birds", "--columns", "tag", "--categories", "drop"], "no column is left"),
+    "columns of an array": (["birds.npy", "--drop", "x0"], "can be chosen of a table only"),
+    "medians": (["birds.npy", "--objective", "kmedians"], "need centres that are sums"),
+    "no file": (["bees"], "bees: no such file or folder"),
+    "another file": (["birds.csv"], "birds.csv: --out-of-core reads .parquet"),
+    "no image": (["birds.npy", "--image-shape", "2x2"], "does not hold 2 features"),
+    "too many clusters": (["birds.npy", "-k", "1000"], "should be >= n_clusters=1000"),
+    "no array": (["damaged.npy"], "damaged.npy: cannot be read as .npy"),
+    "no Parquet": (["damaged.parquet"], "damaged.parquet: "),
+    "gaps": (["gaps.parquet"], r"Block 0: gaps.parquet: row 1 (in row group 0) has no finite"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence(rows, capsys, name):
+    for file in ("birds.csv", "damaged.npy", "damaged.parquet"):
+        Path(file).write_text("1,2\n")
+    pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": 2.0}).to_parquet("gaps.parquet")
+    arguments, sentence = BAD[name]
+    assert main(["fit", "--out-of-core", "-k", "3", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("error: ") == 1
+    assert "Traceback" not in told
+    assert not list(Path().glob("*_tree"))
+
+
+def test_predict_needs_the_same_columns(rows, capsys):
+    run("fit", "birds", *OPTIONS, "--drop", "tag")
+    rows.drop(columns="mass").to_parquet("light.parquet")
+    np.save("wide.npy", np.ones((3, 9)))
+    for file, sentence in (("light.parquet", "no column 'mass'"), ("wide.npy", "9 columns, but")):
+        assert main(["predict", "birds_tree", file, "--out-of-core"]) == 2
+        assert sentence in capsys.readouterr().err
+    rows.to_csv("birds.csv", index=False)
+    run("fit", "birds.csv", "-k", "3", "--force", "--columns", "mass,ringed")
+    assert main(["predict", "birds_tree", "birds.parquet", "--out-of-core"]) == 2
+    assert "column 'ringed' has categories" in capsys.readouterr().err
