@@ -1,0 +1,268 @@
+"""One pass over blocks on a cluster: a window of tasks, results in order, and what goes wrong."""
+
+import contextlib
+import time
+import uuid
+from collections import deque
+
+import dask
+from distributed import CancelledError, KilledWorker, wait
+from distributed.client import ClosedClientError
+from distributed.scheduler import NoValidWorkerError, NoWorkerError
+
+from ...core.threads import one_thread
+from ..blocks import Block
+from ..failures import BlockError, LostRowsError
+
+# Tasks that are handed out and not yet taken, for each thread of the cluster, and at least: enough
+# that no thread waits for this process, few enough that nobody holds many results.
+_TASKS_A_THREAD, _LEAST_TASKS = 3, 8
+
+# Seconds: between two looks at whether there are workers, and at how many; for an answer of the
+# scheduler; for the way of a result to this process.
+_LOOK, _COUNT, _ANSWER, _FETCH = 1.0, 5.0, 30.0, 600.0
+
+# Why the scheduler has dropped a task, in its words and in ours.
+_REASONS = {
+    "scheduler-connection-lost": "the connection to the scheduler is lost",
+    "scheduler-restart": "the cluster was restarted",
+    "lost dependencies": "data that were scattered, so that nobody can make them anew, are lost "
+    "with their worker",
+}
+
+
+class Work:
+    """What is asked of every block; to dask a value without parts."""
+
+    def __init__(self, function, state):
+        self.function, self.state = function, state
+
+    def __call__(self, block):
+        """The result for a block."""
+        return self.function(block, self.state)
+
+
+def _same(work):
+    """The argument: a task that returns it is done anew if its worker dies; a scattered is not."""
+    return work
+
+
+def _run(number, recipe, outer, work):
+    """The task of one block."""
+    with one_thread():
+        return work(Block(number, *recipe.make(outer)))
+
+
+class Pass:
+    """One pass over the blocks of a plan.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    plan : Plan
+    work : Work
+    patience : float
+        Seconds that it waits for a worker when there is none.
+    """
+
+    def __init__(self, client, plan, work, patience):
+        self._client, self._plan, self._work = client, plan, work
+        self._watch = _Watch(client, patience)
+        self._name = f"{getattr(work.function, '__name__', 'work').strip('_')}-{uuid.uuid4().hex}"
+        self._outer = {}
+        self._waiting = deque()
+        self._submitted = 0
+
+    def results(self):
+        """Yield the result of each block, in their order."""
+        try:
+            with _reaching_scheduler():
+                work = self._send_work()
+            first = 0
+            while first < len(self._plan.recipes):
+                self._refill(first, work)
+                future = self._waiting.popleft()
+                try:
+                    result = self._taken(first, future)
+                except KilledWorker:
+                    # Whoever was with the killer is suspected with it: only alone it can be told.
+                    self._release()
+                    result = self._alone(first)
+                del future
+                self._forget_outer(first)
+                yield result
+                del result
+                first += 1
+        finally:
+            self._release()
+
+    def _send_work(self):
+        """The work, on its way to the workers, once for all blocks."""
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self._client.submit(_same, self._work, pure=False)
+
+    def _refill(self, first, work):
+        """Submit blocks up to the end of the window."""
+        stop = min(first + self._watch.window(), len(self._plan.recipes))
+        start = first + len(self._waiting)
+        if start < stop:
+            with _reaching_scheduler():
+                self._waiting.extend(self._submit(range(start, stop), work))
+
+    def _submit(self, numbers, work):
+        """Futures of the results of some blocks."""
+        recipes = [self._plan.recipes[number] for number in numbers]
+        self._submit_outer(recipes)
+        outer = [[self._outer[key] for key in recipe.outer] for recipe in recipes]
+        keys = [(self._name, self._submitted + i) for i in range(len(recipes))]
+        self._submitted += len(recipes)
+        return self._client.map(
+            _run, list(numbers), recipes, outer, work=work, key=keys, pure=False
+        )
+
+    def _submit_outer(self, recipes):
+        """Have the futures of all that some blocks need and others need too."""
+        missing = {key for recipe in recipes for key in recipe.outer} - self._outer.keys()
+        for key in missing & self._plan.futures.keys():
+            self._outer[key] = self._plan.futures[key]
+        shared = sorted(missing - self._plan.futures.keys(), key=str)
+        if shared:
+            made = self._client.get(self._plan.closure(shared), shared, sync=False)
+            self._outer.update(zip(shared, made, strict=True))
+
+    def _forget_outer(self, number):
+        """Let go of what no later block needs."""
+        for key in self._plan.recipes[number].outer:
+            if self._plan.last_use[key] == number:
+                self._outer.pop(key, None)
+
+    def _taken(self, number, future):
+        """The result of a block; KilledWorker if workers died of it, or beside it."""
+        while True:
+            status = _settled(future)
+            if status == "pending":
+                self._watch.look(number)
+            elif status == "finished":
+                with contextlib.suppress(_Unfetched):
+                    return _fetched(number, future)
+            else:
+                _fail(number, future)
+
+    def _alone(self, number):
+        """The result of a block while no other is worked on."""
+        with _reaching_scheduler():
+            (future,) = self._submit([number], self._send_work())
+        try:
+            return self._taken(number, future)
+        except KilledWorker as error:
+            cause = MemoryError(
+                f"{error.allowed_failures + 1} workers died of it, one after the other, while "
+                "they worked on nothing else; it probably needs more memory than they have: make "
+                "the chunks smaller, or give workers more memory or fewer threads."
+            )
+            raise BlockError(number, cause) from error
+
+    def _release(self):
+        """Let go of all tasks: those that wait are not begun, results are dropped."""
+        while self._waiting:
+            with contextlib.suppress(Exception):
+                self._waiting.popleft().release()
+        self._outer.clear()
+
+
+class _Unfetched(Exception):  # noqa: N818
+    """A result was lost with its worker on its way; it is made anew."""
+
+
+def _settled(future):
+    """The status of a future, after a while if it is pending."""
+    with contextlib.suppress(TimeoutError, CancelledError), _reaching_scheduler():
+        wait([future], timeout=_LOOK)
+    return future.status
+
+
+def _fetched(number, future):
+    """The result of a future that is finished."""
+    try:
+        return future.result(timeout=_FETCH)
+    except Exception as error:
+        if future.status != "finished":
+            raise _Unfetched from error
+        raise LostRowsError(
+            f"The result for block {number} did not arrive ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _fail(number, future):
+    """Raise what a future without a result stands for."""
+    try:
+        future.result(timeout=_ANSWER)
+    except KilledWorker:
+        raise
+    except (CancelledError, NoValidWorkerError, NoWorkerError) as error:
+        reason = _REASONS.get(getattr(error, "reason", ""), str(error) or "its task was cancelled")
+        raise LostRowsError(f"Block {number} cannot be read any more: {reason}.") from error
+    except Exception as error:
+        raise BlockError(number, error) from error
+
+
+@contextlib.contextmanager
+def _reaching_scheduler():
+    """Context in which errors of the connection say what is lost."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except (OSError, ClosedClientError) as error:
+        raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
+
+
+class _Watch:
+    """Who is there to work.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    patience : float, seconds without anybody
+    """
+
+    def __init__(self, client, patience):
+        self._client, self._patience = client, patience
+        self._threads, self._counted, self._alone_since = 0, -float("inf"), None
+
+    def window(self):
+        """Tasks that may be handed out."""
+        if time.monotonic() - self._counted > _COUNT:
+            self._count()
+        return max(_TASKS_A_THREAD * self._threads, _LEAST_TASKS)
+
+    def look(self, number):
+        """See that somebody can work on a block, or will soon.
+
+        Raises
+        ------
+        LostRowsError
+            If there was nobody for too long.
+        """
+        why = self._count()
+        if self._threads:
+            self._alone_since = None
+            return
+        now = time.monotonic()
+        self._alone_since = now if self._alone_since is None else self._alone_since
+        if now - self._alone_since >= self._patience:
+            raise LostRowsError(f"Block {number} cannot be read any more: {why}.")
+
+    def _count(self):
+        """Count threads that take work, and say why there are none."""
+        self._counted = time.monotonic()
+        try:
+            ask = self._client.scheduler.ncores_running
+            self._threads = sum(self._client.sync(ask, callback_timeout=_ANSWER).values())
+        except Exception as error:
+            self._threads = 0
+            return f"the scheduler does not answer ({type(error).__name__})"
+        return (
+            f"for {self._patience:g} s no worker could take work, as there is none or as those "
+            "that there are have paused, since their memory is full"
+        )

@@ -1,0 +1,2 @@
+"""t."""
+class DaskTreeClustering: pass
