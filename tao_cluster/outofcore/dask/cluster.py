@@ -68,10 +68,9 @@ class Pass:
     def __init__(self, client, plan, work, patience):
         self._client, self._plan, self._work = client, plan, work
         self._watch = _Watch(client, patience)
-        self._name = f"{getattr(work.function, '__name__', 'work').strip('_')}-{uuid.uuid4().hex}"
+        self._name = _new_name(work)
         self._outer = {}
         self._waiting = deque()
-        self._submitted = 0
 
     def results(self):
         """Yield the result of each block, in their order."""
@@ -85,7 +84,7 @@ class Pass:
                 try:
                     result = self._taken(first, future)
                 except KilledWorker:
-                    # Whoever was with the killer is suspected with it: only alone it can be told.
+                    # Who is suspected was perhaps only beside the killer: alone, it can be told.
                     self._release()
                     result = self._alone(first)
                 del future
@@ -114,8 +113,7 @@ class Pass:
         recipes = [self._plan.recipes[number] for number in numbers]
         self._submit_outer(recipes)
         outer = [[self._outer[key] for key in recipe.outer] for recipe in recipes]
-        keys = [(self._name, self._submitted + i) for i in range(len(recipes))]
-        self._submitted += len(recipes)
+        keys = [(self._name, number) for number in numbers]
         return self._client.map(
             _run, list(numbers), recipes, outer, work=work, key=keys, pure=False
         )
@@ -168,6 +166,13 @@ class Pass:
             with contextlib.suppress(Exception):
                 self._waiting.popleft().release()
         self._outer.clear()
+        self._name = _new_name(self._work)
+
+
+def _new_name(work):
+    """A name for tasks that no others have; the part before the dash is what dask shows."""
+    function = getattr(work.function, "__name__", "work").strip("_")
+    return f"{function}-{uuid.uuid4().hex}"
 
 
 class _Unfetched(Exception):  # noqa: N818
