@@ -162,14 +162,13 @@ def lightweight(blocks, reader, center, size, seed):
     Returns
     -------
     X, space or None, weight
-    cost : float, of all rows at that centre
     """
     draw = _Draw(reader, center[None], seed=seed)
     found = sum_over_blocks(_costs, blocks, draw)
     cost, weight = float(found.cost[0]), float(found.weight[0])
     slope = 0.5 / cost if cost > 0 else 0.0
     draw = replace(draw, slope=slope, base=np.array([0.5 / weight]), threshold=1 / size)
-    return *_calibrated(sum_over_blocks(_drawn, blocks, draw), found), cost
+    return _calibrated(sum_over_blocks(_drawn, blocks, draw), found)
 
 
 def sensitive(blocks, reader, centers, size, seed):
@@ -180,8 +179,7 @@ def sensitive(blocks, reader, centers, size, seed):
     "Practical coreset constructions", algorithm 2), in equal parts. By the last one every cluster
     of that clustering has as many rows as any other, however small it is.
 
-    Parameters and return value as for :func:`lightweight`, with `centers` of shape (b, m); the cost
-    is that at these.
+    Parameters and return value as for :func:`lightweight`, with `centers` of shape (b, m).
     """
     draw = _Draw(reader, centers, seed=seed)
     found = sum_over_blocks(_costs, blocks, draw)
@@ -191,7 +189,7 @@ def sensitive(blocks, reader, centers, size, seed):
     slope = 1 / cost if cost > 0 else 0.0
     base = (base + slope * found.cost / mass) / 3
     draw = replace(draw, slope=slope / 3, base=base, threshold=1 / size)
-    return *_calibrated(sum_over_blocks(_drawn, blocks, draw), found), cost
+    return _calibrated(sum_over_blocks(_drawn, blocks, draw), found)
 
 
 def _calibrated(sample, found):
@@ -217,14 +215,13 @@ def coreset(blocks, reader, center, n_clusters, size, rng):
     Returns
     -------
     X, space or None, weight
-    cost : float, of all rows at `center`
     """
     first, second = (int(seed) for seed in rng.randint(2**31, size=2))
-    X, space, weight, cost = lightweight(blocks, reader, center, min(size, _FIRST_ROWS), first)
+    X, space, weight = lightweight(blocks, reader, center, min(size, _FIRST_ROWS), first)
     objective = reader.space.objective
     space = reader.space.scaled(X) if space is None else space
     data, n_centers = objective.prepare(space), min(_CENTERS_A_CLUSTER * n_clusters, len(weight))
     order = np.arange(len(weight))
     centers = spread_seeds(objective, space, data, weight, n_centers, order, rng)
     used = np.unique(nearest_center(objective, data, centers))
-    return *sensitive(blocks, reader, centers[used], size, second)[:3], cost
+    return sensitive(blocks, reader, centers[used], size, second)

@@ -82,7 +82,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
             f"features; it has centres of shape {centers.shape}."
         )
     labels = nearest_center(objective, data, centers)
-    used = _used(labels, n_clusters)
+    used = used_clusters(np.bincount(labels, minlength=n_clusters))
     if is_ours and not used.all():  # numbers of our own choosing: empty clusters last
         order = np.argsort(~used, kind="stable")
         centers, labels = centers[order], np.argsort(order)[labels]
@@ -94,18 +94,18 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
 def _by_labels(objective, rows, data, n_clusters, sample_weight):
     """The free clustering of an objective that has clusters without centres."""
     labels = objective.free_labels(data, n_clusters, sample_weight)
-    _used(labels, n_clusters)
+    used_clusters(np.bincount(labels, minlength=n_clusters))
     blank = np.zeros((n_clusters, rows.shape[1]))
     centers = objective.update_centers(data, labels, sample_weight, blank)
     return FreeClustering(labels, centers, objective.value(data, labels, sample_weight, centers))
 
 
-def _used(labels, n_clusters):
-    """Which clusters have rows: bool array; a warning if some have none."""
-    used = np.bincount(labels, minlength=n_clusters) > 0
+def used_clusters(counts):
+    """Which clusters have rows, by how many: bool array; a warning if some have none."""
+    used = counts > 0
     if not used.all():
         tell(
-            f"Only {used.sum()} of {n_clusters} clusters have rows; X may have fewer distinct "
+            f"Only {used.sum()} of {len(used)} clusters have rows; X may have fewer distinct "
             "rows than n_clusters.",
             ConvergenceWarning,
         )

@@ -106,7 +106,7 @@ def _in_parts(kernel, terms, given, *out):
     map_in_threads(run, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
 
 
-def spreads_of(tree, moments, mass):
+def spreads_of(tree, moments, mass, keeps_all=False):
     """Spreads of the features of tests, from moments of their values; None if digits are lost.
 
     Parameters
@@ -114,10 +114,11 @@ def spreads_of(tree, moments, mass):
     tree : Tree
     moments : result of :func:`value_moments`
     mass : float64 array of shape (n_nodes,), the shares that reach each node
+    keeps_all : bool, whether those that lose digits are kept: there is no second pass
     """
     sums, squares, size, _ = moments
     mass = _of_values(tree, mass)
-    return _about_first(squares / mass, sums / mass, size)
+    return _about_first(squares / mass, sums / mass, size, keeps_all)
 
 
 def _of_values(tree, mass):
@@ -141,15 +142,15 @@ def rounded(spreads):
     return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads])
 
 
-def _about_first(square, mean, size):
+def _about_first(square, mean, size, keeps_all):
     """Spreads of values over that of the first, from their moments; None if digits are lost."""
     with np.errstate(over="ignore", invalid="ignore"):
         variance = square - mean**2
         is_good = (mean**2 <= _MOST_VARIANCES * variance) & (variance > _LEAST_SQUARE)
     is_good &= np.isfinite(variance)
-    if not np.all(is_good | (size == 0)):
+    if not keeps_all and not np.all(is_good | (size == 0)):
         return None
-    return np.sqrt(np.where(size > 0, variance, 0.0))
+    return np.sqrt(np.where(size > 0, np.maximum(variance, 0.0), 0.0))
 
 
 def gaps_of(tree, least):
