@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
-from .recipe import Column, Recipe, is_text, listed
+from .recipe import Column, NotANumberError, Recipe, is_text, listed
 
 MISSING = ("refuse", "drop", "median", "indicator")
 CATEGORIES = ("one-hot", "drop")
@@ -68,19 +68,6 @@ class Loaded:
     notes: tuple[str, ...] = ()
     ids: np.ndarray | None = None
     recipe: Recipe | None = None
-
-
-class NotANumberError(ValueError):
-    """A cell that is no number in a column of numbers; it knows its `row`."""
-
-    def __init__(self, row, column, cell):
-        hint = "mend it"
-        if _WRITTEN.fullmatch(str(cell).strip()):
-            hint = (
-                "write numbers like 12345.6, without separators of thousands, decimal commas and %"
-            )
-        super().__init__(f"column {column}: {cell!r} is not a number; {hint}, or use --drop.")
-        self.row = row
 
 
 def features_of(frame, choices):
@@ -179,7 +166,7 @@ def _check_finite(frame):
             infinite = np.flatnonzero(np.isinf(frame[name].to_numpy(dtype=float)))
             if len(infinite):
                 row = int(frame.index[infinite[0]])
-                raise NotANumberError(row, name, float(frame[name].iloc[infinite[0]]))
+                raise _not_a_number(row, name, float(frame[name].iloc[infinite[0]]))
 
 
 def _without_useless(frame, notes):
@@ -193,7 +180,7 @@ def _without_useless(frame, notes):
     frame = frame.drop(columns=constant)
     dropped = []
     for name in _texts(frame):
-        _checkis_text(frame[name], name)
+        _check_texts(frame[name], name)
         n_kinds = counts[name]
         if n_kinds > max(2, min(_MOST_CATEGORIES, len(frame) / 2)):
             notes.append(f"column {name!r} has {n_kinds} different texts, no categories: left out.")
@@ -201,14 +188,22 @@ def _without_useless(frame, notes):
     return frame.drop(columns=dropped)
 
 
-def _checkis_text(column, name):
+def _check_texts(column, name):
     """NotANumberError if most values of a column that holds texts are numbers, or look so."""
     filled = column.dropna()
     is_number = pd.to_numeric(filled, errors="coerce").notna()
     looks_so = is_number | filled.map(lambda cell: bool(_WRITTEN.fullmatch(str(cell).strip())))
     if looks_so.mean() >= 0.5 and not is_number.all():
         row = filled.index[~is_number][0]
-        raise NotANumberError(int(row), name, filled[row])
+        raise _not_a_number(int(row), name, filled[row])
+
+
+def _not_a_number(row, name, cell):
+    """The error of a cell, which says what to do about it."""
+    advice = "mend it"
+    if _WRITTEN.fullmatch(str(cell).strip()):
+        advice = "write numbers like 12345.6, without separators of thousands, decimal commas and %"
+    return NotANumberError(row, name, cell, f"; {advice}, or use --drop")
 
 
 def _with_fills(columns, frame, missing, notes):

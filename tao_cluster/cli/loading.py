@@ -14,7 +14,8 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils.fixes import parse_version
 
-from .columns import Choices, Loaded, NotANumberError, features_of
+from .columns import Choices, Loaded, features_of
+from .recipe import NotANumberError
 
 
 def load_data(path, choices=None):
@@ -49,7 +50,8 @@ def load_data(path, choices=None):
     try:
         return features_of(content, choices)
     except NotANumberError as error:
-        raise ValueError(f"{path}: {_place(path, error.row, choices)}, {error}") from error
+        place = _place(path, error.row, choices.separator)
+        raise ValueError(f"{path}: {place}, {error}") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -71,7 +73,7 @@ def read_file(path, separator=None):
     if not path.is_file():
         raise ValueError(f"{path}: no such file.")
     if kind in _SEPARATORS:
-        return _read_csv(path, separator or _SEPARATORS[kind])
+        return _read_csv(path, _separator(path, separator))
     if kind in _TABLES:
         return _read_table(path, _TABLES[kind])
     X = _ARRAYS[kind](path)
@@ -86,6 +88,27 @@ def _kind(path):
     """Ending of a file's name, without that of its compression."""
     suffix = path.suffix.lower()
     return path.with_suffix("").suffix.lower() if suffix == ".gz" else suffix
+
+
+def _separator(path, separator):
+    """What is between the values of a line: the one that was said, or that of the file's name."""
+    return separator or _SEPARATORS[_kind(path)]
+
+
+def _lines(path, separator):
+    """Yield (where it ends, values) of the lines of a text that are not empty.
+
+    A quoted value may have several lines of the file.
+    """
+    with _open(path) as file:
+        reader = csv.reader(file, delimiter=separator)
+        yield from ((reader.line_num, line) for line in reader if line)
+
+
+def _first_lines(path, separator):
+    """Values of the first two lines; None for one that is not there."""
+    found = [line for _, line in itertools.islice(_lines(path, separator), 2)]
+    return (*found, None, None)[:2]
 
 
 def _open(path):
@@ -130,9 +153,8 @@ def _readable(path):
 
 
 def _read_csv(path, separator):
-    with _readable(path), _open(path) as file:
-        lines = (line for line in csv.reader(file, delimiter=separator) if line)
-        first, second = next(lines, None), next(lines, None)
+    with _readable(path):
+        first, second = _first_lines(path, separator)
     if first is None:
         raise ValueError(f"{path}: the file is empty.")
     _check_separator(path, first)
@@ -191,29 +213,21 @@ def _read_frame(path, separator, has_names, width):
 
 def _check_lines(path, separator, width):
     """ValueError at the first line that has another number of values."""
-    with _readable(path), _open(path) as file:
-        reader = csv.reader(file, delimiter=separator)
-        for line in filter(None, reader):
+    with _readable(path):
+        for number, line in _lines(path, separator):
             if len(line) != width:
-                raise ValueError(f"line {reader.line_num} has {len(line)} values, expected {width}")
+                raise ValueError(f"line {number} has {len(line)} values, expected {width}")
 
 
-def _place(path, row, choices):
+def _place(path, row, separator):
     """Where a row of a table is: the line of a text, or the row."""
     if _kind(path) not in _SEPARATORS:
         return f"row {row}"
-    with _open(path) as file:
-        reader = csv.reader(file, delimiter=choices.separator or _SEPARATORS[_kind(path)])
-        lines = [reader.line_num for line in reader if line]  # a row may have several
-    has_names = len(lines) > row + 1 and _has_names(path, choices)
-    return f"line {lines[row + has_names]}"
-
-
-def _has_names(path, choices):
-    with _open(path) as file:
-        lines = csv.reader(file, delimiter=choices.separator or _SEPARATORS[_kind(path)])
-        found = list(itertools.islice(filter(None, lines), 2))
-    return _are_names(found[0], found[1])
+    separator = _separator(path, separator)
+    lines = itertools.islice(_lines(path, separator), row, None)
+    if _are_names(*_first_lines(path, separator)):
+        next(lines)
+    return f"line {next(lines)[0]}"
 
 
 def _is_number(cell):

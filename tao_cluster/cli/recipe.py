@@ -12,6 +12,14 @@ _MOST_NAMED = 5  # columns in one sentence
 _MISSING = "missing"  # what the feature of missing values is called
 
 
+class NotANumberError(ValueError):
+    """A cell that is no number in a column of numbers; it knows its `row`."""
+
+    def __init__(self, row, column, cell, advice=""):
+        super().__init__(f"column {column}: {cell!r} is not a number{advice}.")
+        self.row = row
+
+
 @dataclass(frozen=True)
 class Column:
     """A column and the features that it becomes.
@@ -186,5 +194,5 @@ def _as_numbers(column):
     numbers = pd.to_numeric(column, errors="coerce")
     wrong = column[numbers.isna() & column.notna()]
     if len(wrong):
-        raise ValueError(f"column {column.name}: {wrong.iloc[0]!r} is not a number.")
+        raise NotANumberError(wrong.index[0], column.name, wrong.iloc[0])
     return numbers

@@ -271,10 +271,12 @@ def _number(model, attribute):
 
 
 def _clusters(nodes, labels):
-    parts = []
-    for k, name in enumerate(labels):
-        leaves = [node for node in nodes if node["cluster"] == k]
-        is_counted = nodes[0]["count"] is not None
+    parts, is_counted = [], nodes[0]["count"] is not None
+    leaves_of = [[] for _ in labels]
+    for node in nodes:
+        if node["is_leaf"]:
+            leaves_of[node["cluster"]].append(node)
+    for k, (name, leaves) in enumerate(zip(labels, leaves_of, strict=True)):
         parts.append(
             {
                 "cluster": k,

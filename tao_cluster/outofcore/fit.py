@@ -19,7 +19,7 @@ def fit(
     sample_weight=None,
     embedding=None,
     coreset_size="auto",
-    n_passes=2,
+    n_passes=3,
     random_state=None,
 ):
     """Fit an estimator to more rows than memory holds.
@@ -44,7 +44,7 @@ def fit(
     coreset_size : "auto" or int, default="auto"
         Rows of the sample, about; "auto" is 100 000, or 1000 a cluster if these are more. Where
         there are no more rows than that, the sample is all of them.
-    n_passes : int >= 0, default=2
+    n_passes : int >= 0, default=3
         Most rounds of improvement, each of which reads all rows four to eight times; there are
         none for greedy methods, or with ``relax=False``.
     random_state : int, RandomState instance or None, default=None

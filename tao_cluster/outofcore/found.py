@@ -15,6 +15,7 @@ from ..problem.reference import (
     fit_reference,
     given_centers,
     is_to_be_fitted,
+    nearest_center,
     used_clusters,
 )
 from ..problem.space import Space
@@ -28,11 +29,12 @@ from .trees import Described, describe, weigh
 # Rows of a sample, and rows a cluster: as many as find a tree where all rows are at hand.
 _SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000
 
-# Of the mean variance of columns: when Lloyd's algorithm has settled (scikit-learn's `tol`).
-_SETTLED = 1e-4
+# When Lloyd's algorithm has settled: shifts of centres, as a share of the mean variance of columns
+# (scikit-learn's `tol`), or what a pass gains, as a share of the cost.
+_SETTLED, _LEAST_GAIN = 1e-4, 1e-5
 
 # Rounds end when one lowers the cost by no more than this share.
-_SMALL = 1e-6
+_SMALL = 5e-5
 
 _OF_ROWS = ("labels_", "free_labels_")  # attributes with an entry a row
 
@@ -220,7 +222,10 @@ def _free_centers(estimator, blocks, reader, sample, look):
     spread = moments.squares / moments.weight
     if space.scaling is not None:
         spread = spread / space.scaling.scale**2
-    return free.lloyd(blocks, reader, centers, _SETTLED * float(spread.mean()))[0]
+    labels = nearest_center(objective, sample.data, centers)
+    cost = objective.value(sample.data, labels, sample.weight, centers)
+    ends = _SETTLED * float(spread.mean()), _LEAST_GAIN * cost
+    return free.lloyd(blocks, reader, centers, *ends)[0]
 
 
 def _shown(space, centers):

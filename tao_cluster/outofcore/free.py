@@ -77,7 +77,7 @@ def _farthest(block, state):
     return _Far(own[at], weight, rows.numbers[at], labels[at], sums, state.n_far)
 
 
-def lloyd(blocks, reader, centers, tol, max_iter=100):
+def lloyd(blocks, reader, centers, tol, least_gain=0.0, max_iter=100):
     """Alternate assignments and centres over all rows.
 
     A cluster without rows gets one of those that are farthest from their centres, as in
@@ -90,6 +90,9 @@ def lloyd(blocks, reader, centers, tol, max_iter=100):
     centers : float64 array of shape (k, m), the start
     tol : float
         It ends when the summed squares of the shifts of the centres are no more than this.
+    least_gain : float
+        It ends, too, when these squares, times the weights of the clusters, are no more: by so much
+        the cost of k-means has fallen.
     max_iter : int, passes over the rows at most, but for those that look for far rows
 
     Returns
@@ -105,7 +108,8 @@ def lloyd(blocks, reader, centers, tol, max_iter=100):
         if len(empty):
             _relocate(sums, weight, empty, blocks, reader, centers)
         before, centers = centers, objective.centers_of(sums, weight, centers)
-        if ((centers - before) ** 2).sum() <= tol:
+        shifts = ((centers - before) ** 2).sum(axis=1)
+        if shifts.sum() <= tol or weight @ shifts <= least_gain:
             break
     return centers, n_iter
 

@@ -14,7 +14,7 @@ from ..core.tree import Tree
 from ..problem.criteria import CostCriterion, LabelCriterion
 from ..problem.problem import Problem
 from ..problem.smoothing import smoothed
-from .starts.named import cart_trees, greedy_trees
+from .starts.named import cart_builders, greedy_builders, small_trees
 from .step.tree_step import TreeStep
 
 # Trees of one feature are far from the cost of a state where they cost so many times as much beyond
@@ -159,11 +159,11 @@ class Search:
 
     @cached_property
     def _from_cart(self):
-        return [self.evaluate(tree) for tree in cart_trees(self.problem)]
+        return [self.evaluate(tree) for tree in small_trees(self.problem, cart_builders)]
 
     @cached_property
     def _from_builders(self):
-        return [self.evaluate(tree) for tree in greedy_trees(self.problem)]
+        return [self.evaluate(tree) for tree in small_trees(self.problem, greedy_builders)]
 
     def pilot(self, n_rows, random_state):
         """The search over a sample where there are many rows, made once, and its share.

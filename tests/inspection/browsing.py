@@ -123,3 +123,10 @@ class Page:
 
     def faults(self):
         return self._browser.get_log("browser")
+
+
+def open_page(browser, file, request):
+    """Generator behind a fixture of screens: the page of digits, which must not have complained."""
+    page = Page(browser, file, request.param)
+    yield page
+    assert page.faults() == []

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
+from browsing import DESK, PHONE, Page, file_of_digits, open_page, path_of_digits, started_browser
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
@@ -17,13 +17,7 @@ from tao_cluster.inspection.page import to_html
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)
 file = pytest.fixture(scope="module")(file_of_digits)
-
-
-@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
-def page(browser, file, request):
-    page = Page(browser, file, request.param)
-    yield page
-    assert page.faults() == []
+page = pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])(open_page)
 
 
 def choose(page, row):

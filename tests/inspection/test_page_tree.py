@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
+from browsing import DESK, PHONE, Page, file_of_digits, open_page, path_of_digits, started_browser
 from sklearn.datasets import load_wine
 
 from greedy import ExKMC
@@ -15,13 +15,7 @@ from tao_cluster.inspection.page import to_html
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)
 file = pytest.fixture(scope="module")(file_of_digits)
-
-
-@pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
-def page(browser, file, request):
-    page = Page(browser, file, request.param)
-    yield page
-    assert page.faults() == []
+page = pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])(open_page)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tao_cluster.search.descent.structure.oblique import grown, improvements
 from tao_cluster.search.descent.true_cost import price_of_parameters, taken_back, tuned
 from tao_cluster.search.settings import EFFORTS, Effort
 from tao_cluster.search.starts.initial import Bisecting
-from tao_cluster.search.starts.named import cart_trees
+from tao_cluster.search.starts.named import cart_builders, small_trees
 
 DIGITS = load_digits().data[:600] / 16
 
@@ -61,14 +61,14 @@ def test_passes_never_raise_the_score(share):
 def test_the_price_is_positive_also_where_a_tree_costs_nothing_more():
     X = np.repeat(np.eye(4), 5, axis=0)
     search = make_search(X, 4)
-    state = search.evaluate(cart_trees(search.problem)[0])
+    state = search.evaluate(small_trees(search.problem, cart_builders)[0])
     assert state.inertia == 0
     assert price_of_parameters(search.problem, state) > 0
 
 
 def test_builders_take_part_where_trees_of_one_feature_come_near():
     search, state = start_of()
-    cart = [search.evaluate(tree) for tree in cart_trees(search.problem)]
+    cart = [search.evaluate(tree) for tree in small_trees(search.problem, cart_builders)]
     good = replace(state, inertia=search.problem.free.inertia)
     assert [one.tree for one in search.single_features(good)] == [one.tree for one in cart]
     some = search.single_features(cart[0])

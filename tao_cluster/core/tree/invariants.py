@@ -1,14 +1,25 @@
 """The invariants of a tree: what its arrays must satisfy, with a sentence where they do not."""
 
+from numbers import Integral
+
 import numpy as np
+
+
+def check_n_features(n_features):
+    """ValueError if it is no whole number of at least 1; True and "7" are none."""
+    is_whole = isinstance(n_features, Integral) and not isinstance(n_features, bool)
+    if not is_whole or n_features < 1:
+        raise ValueError(f"n_features must be a whole number of at least 1, got {n_features!r}.")
 
 
 def check_nodes(tree):
     """ValueError if the node arrays are no tree, or leaves have no label."""
-    n = len(tree.children_left)
-    per_node = (tree.children_right, tree.threshold, tree.leaf_label)
+    n = tree.children_left.size
+    per_node = (tree.children_left, tree.children_right, tree.threshold, tree.leaf_label)
     if n == 0 or any(array.shape != (n,) for array in per_node):
         raise ValueError("A tree needs at least one node and node arrays of equal length.")
+    if min(array.min() for array in (*per_node[:2], tree.leaf_label)) < -1:
+        raise ValueError("Children and labels must be at least 0, or -1 for none.")
     parents = np.arange(n)
     leaf = tree.children_left < 0
     inner = parents[~leaf]
@@ -21,17 +32,25 @@ def check_nodes(tree):
         raise ValueError("Every node but the root must be one child of an earlier node.")
     if np.any((tree.leaf_label < 0) == leaf) or np.any(tree.threshold[leaf]):
         raise ValueError("Leaves must have a label of at least 0 and threshold 0, others -1.")
-    if tree.leaf_value is not None and tree.leaf_value.shape[:1] != (n,):
-        raise ValueError("leaf_value must have one row a node.")
+    if tree.leaf_value is not None:
+        _check_histograms(tree.leaf_value, n)
+
+
+def _check_histograms(leaf_value, n_nodes):
+    if leaf_value.ndim != 2 or len(leaf_value) != n_nodes or leaf_value.shape[1] == 0:
+        raise ValueError("leaf_value must have one row a node and one column a cluster.")
+    if not np.all(np.isfinite(leaf_value)):
+        raise ValueError("leaf_value must be finite.")
 
 
 def check_splits(tree):
     """ValueError if the splits are no CSR structure over the nodes, or have weights of 0."""
     leaf = tree.children_left < 0
     counts = np.diff(tree.split_indptr)
-    nnz = len(tree.split_indices)
+    nnz = tree.split_indices.size
     if (
-        tree.split_indptr.shape != (len(leaf) + 1,)
+        tree.split_indices.shape != (nnz,)
+        or tree.split_indptr.shape != (len(leaf) + 1,)
         or tree.split_indptr[0] != 0
         or tree.split_indptr[-1] != nnz
         or np.any(counts < 0)

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import routing
 from ..matrices import check_rows
-from .invariants import check_nodes, check_splits
-from .plain import from_plain, to_plain
+from .invariants import check_n_features, check_nodes, check_splits
+from .plain import from_plain, from_text, to_plain
 from .pruning import pruned
 from .readable import Readable
 from .shape import Shape, frozen
@@ -46,9 +46,9 @@ class Tree(Shape, Readable):
     leaf_label : int array of shape (n_nodes,)
         Cluster of a leaf, -1 at a decision node.
     n_features : int
-        Columns of the data it was built on.
+        Columns of the data it was built on, at least 1.
     leaf_value : float array of shape (n_nodes, n_clusters), optional
-        Histogram over clusters at a leaf.
+        Histogram over clusters at a leaf; finite, at other nodes too.
 
     Raises
     ------
@@ -85,6 +85,7 @@ class Tree(Shape, Readable):
             if dtype == np.int32 and not np.array_equal(array, value):
                 raise ValueError(f"{name} must hold whole numbers of 32 bits.")
             object.__setattr__(self, name, frozen(array))
+        check_n_features(self.n_features)
         object.__setattr__(self, "n_features", int(self.n_features))
         check_nodes(self)
         check_splits(self)
@@ -290,13 +291,16 @@ class Tree(Shape, Readable):
         return from_plain(cls, data)
 
     def to_json(self, **options):
-        """JSON text with every float in full precision; options go to :func:`json.dumps`."""
+        """JSON text with every float in full precision (docs/tree_json.md has the form of it).
+
+        Options go to :func:`json.dumps`.
+        """
         return json.dumps(self.to_dict(), allow_nan=False, **options)
 
     @classmethod
     def from_json(cls, text):
         """Tree from the result of `to_json`; ValueError for anything else."""
-        return cls.from_dict(json.loads(text))
+        return from_text(cls, text)
 
     def _repr_html_(self):
         return self._frame()

@@ -90,7 +90,7 @@ class _CenteredRows:
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
             if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # or they overflow
                 rows.origin[:] = mean
-                rows._measure()
+                rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose those digits
         return rows
 
     def _measure(self):

@@ -38,37 +38,34 @@ def axis_aligned(max_leaves):
     return InTurn(builders)
 
 
-def cart_trees(problem):
-    """CART's trees of about a leaf a cluster: those of one feature that are built at once.
+def small_trees(problem, builders_of):
+    """Axis-aligned trees of about a leaf a cluster, which an oblique one is measured by.
 
     Parameters
     ----------
     problem : Problem
+    builders_of : callable(problem) -> list of InitialTree
+        `cart_builders`, whose trees are built at once, or `greedy_builders`.
 
     Returns
     -------
     list of Tree
     """
+    return list(built(problem, builders_of(problem), np.random.RandomState(0)))
+
+
+def cart_builders(problem):
+    """CART's builders."""
     k = problem.n_clusters
-    return list(built(problem, [Cart(k), Cart(2 * k)], np.random.RandomState(0)))
+    return [Cart(k), Cart(2 * k)]
 
 
-def greedy_trees(problem):
-    """Further axis-aligned trees of about a leaf a cluster, unless it is labels that they explain.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    list of Tree
-    """
+def greedy_builders(problem):
+    """Further builders; none where it is labels that trees explain."""
     k = problem.n_clusters
-    builders = [exkmc(k), GREEDY["exshallow"], exkmc(2 * k)]
     if problem.objective.explains_labels:
-        builders = []
-    return list(built(problem, builders, np.random.RandomState(0)))
+        return []
+    return [exkmc(k), GREEDY["exshallow"], exkmc(2 * k)]
 
 
 def exkmc(max_leaves=None):
