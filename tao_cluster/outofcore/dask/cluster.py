@@ -69,54 +69,48 @@ class Pass:
         self._client, self._plan, self._work = client, plan, work
         self._watch = _Watch(client, patience)
         self._name = _new_name(work)
+        self._sent = None
         self._outer = {}
         self._waiting = deque()
 
     def results(self):
         """Yield the result of each block, in their order."""
         try:
-            with _reaching_scheduler():
-                work = self._send_work()
-            first = 0
-            while first < len(self._plan.recipes):
-                self._refill(first, work)
-                future = self._waiting.popleft()
+            for number in range(len(self._plan.recipes)):
+                self._refill(number)
                 try:
-                    result = self._taken(first, future)
+                    result = self._taken(number)
                 except KilledWorker:
                     # Who is suspected was perhaps only beside the killer: alone, it can be told.
                     self._release()
-                    result = self._alone(first)
-                del future
-                self._forget_outer(first)
+                    result = self._alone(number)
+                self._waiting.popleft()
+                self._forget_outer(number)
                 yield result
                 del result
-                first += 1
         finally:
             self._release()
 
-    def _send_work(self):
-        """The work, on its way to the workers, once for all blocks."""
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return self._client.submit(_same, self._work, pure=False)
-
-    def _refill(self, first, work):
+    def _refill(self, first):
         """Submit blocks up to the end of the window."""
         stop = min(first + self._watch.window(), len(self._plan.recipes))
         start = first + len(self._waiting)
         if start < stop:
-            with _reaching_scheduler():
-                self._waiting.extend(self._submit(range(start, stop), work))
+            self._submit(range(start, stop))
 
-    def _submit(self, numbers, work):
-        """Futures of the results of some blocks."""
+    def _submit(self, numbers):
+        """Submit some blocks, and before them, once, what is asked of all of them."""
         recipes = [self._plan.recipes[number] for number in numbers]
-        self._submit_outer(recipes)
-        outer = [[self._outer[key] for key in recipe.outer] for recipe in recipes]
         keys = [(self._name, number) for number in numbers]
-        return self._client.map(
-            _run, list(numbers), recipes, outer, work=work, key=keys, pure=False
-        )
+        with _reaching_scheduler():
+            if self._sent is None:
+                with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+                    self._sent = self._client.submit(_same, self._work, pure=False)
+            self._submit_outer(recipes)
+            outer = [[self._outer[key] for key in recipe.outer] for recipe in recipes]
+            self._waiting += self._client.map(
+                _run, list(numbers), recipes, outer, work=self._sent, key=keys, pure=False
+            )
 
     def _submit_outer(self, recipes):
         """Have the futures of all that some blocks need and others need too."""
@@ -134,11 +128,12 @@ class Pass:
             if self._plan.last_use[key] == number:
                 self._outer.pop(key, None)
 
-    def _taken(self, number, future):
-        """The result of a block; KilledWorker if workers died of it, or beside it."""
+    def _taken(self, number):
+        """The result of the first block that waits; KilledWorker if workers died with it."""
+        future = self._waiting[0]
         while True:
             status = _settled(future)
-            if status == "pending":
+            if status in {"pending", "lost"}:
                 self._watch.look(number)
             elif status == "finished":
                 with contextlib.suppress(_Unfetched):
@@ -148,25 +143,27 @@ class Pass:
 
     def _alone(self, number):
         """The result of a block while no other is worked on."""
-        with _reaching_scheduler():
-            (future,) = self._submit([number], self._send_work())
+        self._submit([number])
         try:
-            return self._taken(number, future)
+            return self._taken(number)
         except KilledWorker as error:
+            deaths = error.allowed_failures + 1
             cause = MemoryError(
-                f"{error.allowed_failures + 1} workers died of it, one after the other, while "
-                "they worked on nothing else; it probably needs more memory than they have: make "
-                "the chunks smaller, or give workers more memory or fewer threads."
+                f"it was worked on alone, and the worker died, {deaths} of them one after the "
+                "other; it probably needs more memory than they have: make the chunks smaller, "
+                "or give workers more memory or fewer threads."
             )
             raise BlockError(number, cause) from error
 
     def _release(self):
         """Let go of all tasks: those that wait are not begun, results are dropped."""
-        while self._waiting:
-            with contextlib.suppress(Exception):
-                self._waiting.popleft().release()
+        held = [*self._waiting, *([] if self._sent is None else [self._sent])]
+        self._waiting.clear()
         self._outer.clear()
-        self._name = _new_name(self._work)
+        self._sent, self._name = None, _new_name(self._work)
+        for future in held:
+            with contextlib.suppress(Exception):
+                future.release()
 
 
 def _new_name(work):

@@ -109,13 +109,12 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.patience = patience
 
-    def fit(self, X, y=None, sample_weight=None, embedding=None):
+    def fit(self, X, sample_weight=None, embedding=None):
         """Cluster rows by a tree.
 
         Parameters
         ----------
         X : dask array of shape (n, d), of dense or CSR chunks, or dask DataFrame
-        y : ignored
         sample_weight : dask array of shape (n,), or Series, optional
             Weights of the rows, at least 0.
         embedding : dask array of shape (n, m), or DataFrame, optional
@@ -135,7 +134,6 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
             If the scheduler, or for too long all workers, are gone before there is a tree; with a
             tree that is a warning, and the best tree so far is kept.
         """
-        del y
         blocks = self._blocks(X, sample_weight, embedding)
         self.estimator_ = fit(
             self.estimator,
@@ -147,9 +145,9 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         self._rows = X
         return self
 
-    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
+    def fit_predict(self, X, sample_weight=None, embedding=None):
         """Fit, and return the lazy `labels_`. See `fit`."""
-        return self.fit(X, y, sample_weight, embedding).labels_
+        return self.fit(X, sample_weight, embedding).labels_
 
     def predict(self, X):
         """Cluster of each row, by the tree.
@@ -175,12 +173,11 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         """
         return self._lazily(X, "transform")
 
-    def score(self, X, y=None, sample_weight=None, embedding=None):
+    def score(self, X, sample_weight=None, embedding=None):
         """Minus the cost of rows at `cluster_centers_`: a float, summed over blocks at once.
 
         Parameters as for `fit`.
         """
-        del y
         check_is_fitted(self)
         return sum_over_blocks(_score, self._blocks(X, sample_weight, embedding), self.estimator_)
 

@@ -26,7 +26,8 @@ def lazily(X, model, method):
 
 @lazily.register(da.Array)
 def _of_array(X, model, method):
-    X, empty = by_rows(X, "X", 2), _result_without_rows(model, method, np.empty((1, X.shape[1])))
+    X = by_rows(X, "X", 2)
+    empty = _result_without_rows(np.ones((1, X.shape[1])), model, method)
     shape = {"chunks": (X.chunks[0], empty.shape[1:])} if empty.ndim == 2 else {"drop_axis": 1}
     return X.map_blocks(
         _of_rows, dask.delayed(model), method, empty, dtype=empty.dtype, meta=empty, **shape
@@ -35,21 +36,15 @@ def _of_array(X, model, method):
 
 @lazily.register(dd.DataFrame)
 def _of_frame(X, model, method):
-    names = [str(name) for name in X.columns]
-    empty = _result_without_rows(model, method, pd.DataFrame(np.zeros((1, len(names))), None, names))
+    row = pd.DataFrame(np.ones((1, len(X.columns))), columns=X.columns)
+    empty = _result_without_rows(row, model, method)
     meta = _beside_index(empty, X._meta.index[:0], model)
     return X.map_partitions(_of_partition, dask.delayed(model), method, empty, meta=meta)
 
 
-def _result_without_rows(model, method, row):
-    """What the method gives for no rows: array of shape (0,) or (0, k).
-
-    It may be asked of rows in the space of the centres, which an embedding is.
-    """
-    n_columns, is_transform = row.shape[1], method == "transform"
-    if is_transform and n_columns == model.cluster_centers_.shape[1] != model.n_features_in_:
-        row = np.zeros((1, n_columns))
-    return getattr(model, method)(row if hasattr(row, "columns") else np.zeros_like(row))[:0]
+def _result_without_rows(row, model, method):
+    """What the method gives for no rows, by that for one: array of shape (0,) or (0, k)."""
+    return getattr(model, method)(row)[:0]
 
 
 def _of_rows(X, model, method, empty):

@@ -102,7 +102,8 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
         If they have different rows, or blocks of different rows that cannot be aligned.
     """
     collections = aligned(X, sample_weight, embedding)
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    names = list(getattr(X, "columns", []))
+    names = names if names and all(isinstance(name, str) for name in names) else None
     return DaskBlocks(collections, names, client_of(collections, client), patience)
 
 
