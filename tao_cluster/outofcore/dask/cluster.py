@@ -26,8 +26,6 @@ _LOOK, _COUNT, _ANSWER, _FETCH = 1.0, 5.0, 30.0, 600.0
 _REASONS = {
     "scheduler-connection-lost": "the connection to the scheduler is lost",
     "scheduler-restart": "the cluster was restarted",
-    "lost dependencies": "data that were scattered, so that nobody can make them anew, are lost "
-    "with their worker",
 }
 
 
@@ -139,7 +137,7 @@ class Pass:
                 with contextlib.suppress(_Unfetched):
                     return _fetched(number, future)
             else:
-                _fail(number, future)
+                _fail(number, future, bool(self._plan.futures))
 
     def _alone(self, number):
         """The result of a block while no other is worked on."""
@@ -195,15 +193,28 @@ def _fetched(number, future):
         ) from error
 
 
-def _fail(number, future):
-    """Raise what a future without a result stands for."""
+def _fail(number, future, is_held):
+    """Raise what a future without a result stands for.
+
+    Parameters
+    ----------
+    number : int, of the block
+    future : Future
+    is_held : bool
+        Whether rows lay on the workers before: then the loss of a task may be that of its rows.
+    """
     try:
         future.result(timeout=_ANSWER)
     except KilledWorker:
         raise
-    except (CancelledError, NoValidWorkerError, NoWorkerError) as error:
-        reason = _REASONS.get(getattr(error, "reason", ""), str(error) or "its task was cancelled")
+    except CancelledError as error:
+        word = getattr(error, "reason", "unknown")
+        reason = _REASONS.get(word, f"the cluster has dropped its task ({word})")
+        if is_held and word not in _REASONS:
+            reason += "; what was scattered is lost with its worker, as nobody can make it anew"
         raise LostRowsError(f"Block {number} cannot be read any more: {reason}.") from error
+    except (NoValidWorkerError, NoWorkerError) as error:
+        raise LostRowsError(f"Block {number} cannot be read any more: {error}") from error
     except Exception as error:
         raise BlockError(number, error) from error
 
