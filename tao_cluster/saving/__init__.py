@@ -168,7 +168,8 @@ def _model(data):
 
 def _check(model, attributes):
     """ValueError if fitted attributes are not such, or do not fit each other."""
-    expected = {"tree_", "labels_", "cluster_centers_", "n_features_in_", "_space"}
+    # Not labels_: a fit to rows in blocks has none.
+    expected = {"tree_", "cluster_centers_", "n_features_in_", "_space"}
     missing = expected - set(attributes)
     if missing:
         raise ValueError(f"the attribute {min(missing)} is missing.")

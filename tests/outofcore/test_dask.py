@@ -197,8 +197,9 @@ def test_weights_and_embedding_count():
 
 
 def test_sparse_chunks_stay_sparse():
-    rows = sp.random(2000, 30, density=0.1, format="csr", random_state=0)
-    X = da.from_array(rows.toarray(), chunks=(500, 30)).map_blocks(sp.csr_matrix)
+    rows = sp.random(2000, 30, density=0.1, random_state=0)
+    rows = sp.hstack([np.ones((2000, 1)), rows], format="csr")  # cosine: no row without values
+    X = da.from_array(rows.toarray(), chunks=(500, 31)).map_blocks(sp.csr_matrix)
     estimator = unfitted(objective="spherical", split="axis")
     expected = outofcore.fit(estimator, [rows[i : i + 500] for i in range(0, 2000, 500)])
     fitted = DaskTreeClustering(estimator).fit(X)
@@ -226,7 +227,7 @@ def test_it_is_an_estimator_of_scikit_learn(client):
     assert twin.client is client
     assert twin.estimator is not unfitted_model.estimator
     assert twin.get_params()["estimator__depth"] == 3
-    twin.set_params(estimator__depth=1).fit(array())
+    twin.set_params(estimator__depth=1, estimator__n_clusters=2).fit(array())
     assert twin.tree_.n_leaves == 2
     assert not hasattr(twin.estimator, "tree_")
     again = pickle.loads(pickle.dumps(twin))  # noqa: S301
