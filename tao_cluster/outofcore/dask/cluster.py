@@ -7,7 +7,6 @@ from collections import deque
 
 import dask
 from distributed import CancelledError, KilledWorker, wait
-from distributed.client import ClosedClientError
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
 from ...core.threads import one_thread
@@ -100,7 +99,7 @@ class Pass:
         """Submit some blocks, and before them, once, what is asked of all of them."""
         recipes = [self._plan.recipes[number] for number in numbers]
         keys = [(self._name, number) for number in numbers]
-        with _reaching_scheduler():
+        with _reaching_scheduler(self._client):
             if self._sent is None:
                 with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
                     self._sent = self._client.submit(_same, self._work, pure=False)
@@ -176,7 +175,7 @@ class _Unfetched(Exception):  # noqa: N818
 
 def _settled(future):
     """The status of a future, after a while if it is pending."""
-    with contextlib.suppress(TimeoutError, CancelledError), _reaching_scheduler():
+    with contextlib.suppress(TimeoutError, CancelledError), _reaching_scheduler(future.client):
         wait([future], timeout=_LOOK)
     return future.status
 
@@ -220,14 +219,16 @@ def _fail(number, future, is_held):
 
 
 @contextlib.contextmanager
-def _reaching_scheduler():
+def _reaching_scheduler(client):
     """Context in which errors of the connection say what is lost."""
     try:
         yield
     except TimeoutError:
         raise
-    except (OSError, ClosedClientError) as error:
-        raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
+    except Exception as error:
+        if isinstance(error, OSError) or client.status == "closed":
+            raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
+        raise
 
 
 class _Watch:

@@ -63,7 +63,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         none.
     coreset_size : "auto" or int, default="auto"
         Rows of the sample, about; see :func:`tao_cluster.outofcore.fit`.
-    n_passes : int >= 0, default=2
+    n_passes : int >= 0, default=3
         Most rounds of improvement over all rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples; that of the estimator is for its own choices.
@@ -98,7 +98,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         *,
         client=None,
         coreset_size="auto",
-        n_passes=2,
+        n_passes=3,
         random_state=None,
         patience=60.0,
     ):
@@ -189,8 +189,6 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
     @property
     def labels_(self):
         """Cluster of each row that was fitted: lazy dask array or Series."""
-        if "_rows" not in vars(self):
-            raise AttributeError("labels_ are of the rows of a fit in this process: use predict.")
         return self.predict(self._rows)
 
     def _blocks(self, X, sample_weight, embedding):
@@ -206,6 +204,8 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
     def __getattr__(self, name):
         # Only what is not found otherwise: fitted attributes of the plain estimator.
         model = vars(self).get("estimator_")
+        if name in {"labels_", "_rows"} and model is not None:
+            raise AttributeError("labels_ are of the rows of a fit in this process: use predict.")
         if name.startswith("_") or not name.endswith("_") or model is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         return getattr(model, name)
