@@ -8,6 +8,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import dask
 import dask.array as da
@@ -20,6 +21,7 @@ from tao_cluster.dask import DaskTreeClustering, dask_blocks
 
 from tao_cluster import TAOClustering, outofcore
 from tao_cluster.outofcore import BlockError, LostRowsError, sum_over_blocks
+from tao_cluster.outofcore.dask.cluster import _Watch
 
 FOLDER = str(Path(__file__).parent)
 ROWS = make_blobs(2000, 4, centers=4, cluster_std=1.5, random_state=0)[0]
@@ -36,7 +38,8 @@ def expected():
 @pytest.fixture(scope="module", autouse=True)
 def _few_deaths():
     """One death more, and a block is suspected: workers take seconds to come back."""
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+    # A client that has lost its scheduler leaves itself behind as the scheduler of dask.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1, "scheduler": None}):
         yield
 
 
@@ -143,11 +146,12 @@ def dying_twice(block, folder, block_info=None):
 
 
 def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
-    estimator = TAOClustering(4, depth=3, random_state=0)
-    plain = outofcore.fit(estimator, np.split(ROWS, 20), coreset_size=500, random_state=0)
+    estimator = TAOClustering(4, depth=2, n_init=1, random_state=0)
+    options = {"coreset_size": 300, "n_passes": 1, "random_state": 0}
+    plain = outofcore.fit(estimator, np.split(ROWS, 20), **options)
     made = partial(dying_twice, folder=str(tmp_path))
     X = array().map_blocks(made, dtype=float, meta=np.empty((0, 0)))
-    fitted = DaskTreeClustering(estimator, coreset_size=500, random_state=0).fit(X)
+    fitted = DaskTreeClustering(estimator, **options).fit(X)
     assert len(list(tmp_path.iterdir())) == 2
     assert fitted.tree_ == plain.tree_
     assert fitted.inertia_ == plain.inertia_
@@ -222,6 +226,28 @@ def test_workers_may_come_late():
             sum_over_blocks(sums, dask_blocks(array(), patience=0.5), 1.0)
         later(1.5, cluster.scale, 1)
         np.testing.assert_array_equal(sum_over_blocks(sums, dask_blocks(array()), 1.0), expected())
+
+
+class Nobody:
+    """A client of a cluster without workers."""
+
+    scheduler = SimpleNamespace(ncores_running=None)
+
+    def sync(self, ask, callback_timeout):
+        del ask, callback_timeout
+        return {}
+
+
+def test_patience_counts_from_the_last_work():
+    watch = _Watch(Nobody(), 0.1)
+    for _ in range(3):
+        watch.look(0)
+        time.sleep(0.12)
+        watch.saw_work()
+    watch.look(0)
+    time.sleep(0.12)
+    with pytest.raises(LostRowsError, match=r"Block 0 .*no worker"):
+        watch.look(0)
 
 
 def test_an_interruption_lets_go_of_all_tasks(client, tmp_path):

@@ -19,7 +19,7 @@ _TASKS_A_THREAD, _LEAST_TASKS = 3, 8
 
 # Seconds: between two looks at whether there are workers, and at how many; for an answer of the
 # scheduler; for the way of a result to this process.
-_LOOK, _COUNT, _ANSWER, _FETCH = 1.0, 5.0, 30.0, 600.0
+_LOOK, _COUNT, _ANSWER, _FETCH = 1.0, 5.0, 30.0, 120.0
 
 # Why the scheduler has dropped a task, in its words and in ours.
 _REASONS = {
@@ -133,6 +133,7 @@ class Pass:
             if status in {"pending", "lost"}:
                 self._watch.look(number)
             elif status == "finished":
+                self._watch.saw_work()
                 with contextlib.suppress(_Unfetched):
                     return _fetched(number, future)
             else:
@@ -250,6 +251,10 @@ class _Watch:
             self._count()
         return max(_TASKS_A_THREAD * self._threads, _LEAST_TASKS)
 
+    def saw_work(self):
+        """Take note that somebody has worked: the time without anybody begins anew."""
+        self._alone_since = None
+
     def look(self, number):
         """See that somebody can work on a block, or will soon.
 
@@ -260,7 +265,7 @@ class _Watch:
         """
         why = self._count()
         if self._threads:
-            self._alone_since = None
+            self.saw_work()
             return
         now = time.monotonic()
         self._alone_since = now if self._alone_since is None else self._alone_since
