@@ -128,6 +128,12 @@ def test_matplotlib_is_for_pictures(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_dask_is_in_its_room(path):
+    if any(name.split(".")[0] in {"dask", "distributed"} for name, *_ in imports_of(path)):
+        assert ROOT / "tao_cluster" / "outofcore" / "dask" in path.parents
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_say_what_they_own_and_stay_short(path):
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -167,6 +173,18 @@ def test_names_are_loaded_at_first_use():
         "from greedy import build_imm\n"
         "assert 'tao_cluster.estimator' not in sys.modules\n"
         "assert 'tao_cluster.search.fit' not in sys.modules\n"
+    )
+    in_new_process(code)
+
+
+def test_without_dask_a_sentence_says_what_to_install():
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "import tao_cluster.outofcore\n"
+        "assert 'dask' not in sys.modules\n"
+        "try: import tao_cluster.dask\n"
+        "except ImportError as error: assert 'pip install \"tao-cluster[dask]\"' in str(error)\n"
+        "else: raise AssertionError\n"
     )
     in_new_process(code)
 

@@ -1,0 +1,262 @@
+"""What goes wrong on a cluster: workers that die, blocks that fail, nobody left; nothing hangs."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from dask_sums import busy, die_once, dying, dying_once, failing, slow_sums, sums
+from distributed import Client, LocalCluster
+from sklearn.datasets import make_blobs
+from tao_cluster.dask import DaskTreeClustering, dask_blocks
+
+from tao_cluster import TAOClustering, outofcore
+from tao_cluster.outofcore import BlockError, LostRowsError, sum_over_blocks
+from tao_cluster.outofcore.dask.cluster import _Watch
+
+FOLDER = str(Path(__file__).parent)
+ROWS = make_blobs(2000, 4, centers=4, cluster_std=1.5, random_state=0)[0]
+
+
+def array(rows=ROWS):
+    return da.from_array(rows, chunks=(100, 4))
+
+
+def expected():
+    return sum_over_blocks(sums, outofcore.blocks_of(np.split(ROWS, 20)), 1.0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_deaths():
+    """One death more, and a block is suspected: workers take seconds to come back."""
+    # A client that has lost its scheduler leaves itself behind as the scheduler of dask.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1, "scheduler": None}):
+        yield
+
+
+@pytest.fixture(scope="module")
+def nannies():
+    """Two workers that are started again when they die."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", env={"PYTHONPATH": path()}
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(nannies):
+    with Client(nannies) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+def path():
+    """Where workers find this package and the functions that they are asked for."""
+    return os.pathsep.join([FOLDER, *sys.path])
+
+
+class Processes:
+    """A scheduler and workers without nannies, each a process."""
+
+    def __init__(self, folder, n_workers):
+        self._file, self._running = folder / "scheduler.json", []
+        self.scheduler = self._start("dask_scheduler", "--port", "0", "--no-dashboard")
+        self.workers = [self._start("dask_worker", *_ALONE) for _ in range(n_workers)]
+
+    def _start(self, command, *options):
+        module = ["-m", f"distributed.cli.{command}", "--scheduler-file", str(self._file)]
+        env = {**os.environ, "PYTHONPATH": path()}
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen([sys.executable, *module, *options], env=env, **quiet)  # noqa: S603
+        self._running.append(process)
+        return process
+
+    def client(self):
+        deadline = time.monotonic() + 60
+        while not (self._file.exists() and self._file.stat().st_size):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        client = Client(scheduler_file=str(self._file), timeout=60)
+        client.wait_for_workers(len(self.workers), timeout=60)
+        return client
+
+    def end(self):
+        for process in self._running:
+            process.kill()
+            process.wait()
+
+
+_ALONE = ("--no-nanny", "--nthreads", "1", "--no-dashboard")
+
+
+@pytest.fixture
+def processes(tmp_path):
+    """What starts a scheduler and so many workers without nannies."""
+    started = []
+
+    def start(n_workers):
+        started.append(Processes(tmp_path, n_workers))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.end()
+
+
+def later(seconds, function, *args):
+    timer = threading.Timer(seconds, function, args)
+    timer.daemon = True
+    timer.start()
+
+
+# ---------------------------------------------------------------------- workers that die
+
+
+def test_deaths_change_nothing_but_time(client, tmp_path):
+    found = sum_over_blocks(dying_once, dask_blocks(array()), (str(tmp_path), {3, 12}))
+    assert len(list(tmp_path.iterdir())) == 2
+    np.testing.assert_array_equal(found, expected())
+
+
+def test_deaths_without_nannies_change_nothing_and_then_nobody_is_left(processes, tmp_path):
+    with processes(3).client() as client:
+        blocks = dask_blocks(array(), client=client, patience=1.0)
+        found = sum_over_blocks(dying_once, blocks, (str(tmp_path), {3, 12}))
+        np.testing.assert_array_equal(found, expected())
+        assert len(client.nthreads()) == 1
+        with pytest.raises(LostRowsError, match=r"Block \d+ .*for 1 s no worker could take work"):
+            sum_over_blocks(dying, blocks, 10)
+
+
+def dying_twice(block, folder, block_info=None):
+    """The block; a worker dies at two of them, the first time that they are made."""
+    number = block_info[0]["chunk-location"][0]
+    if number in {5, 15}:
+        die_once(Path(folder) / str(number))
+    return block
+
+
+def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
+    estimator = TAOClustering(4, depth=2, n_init=1, random_state=0)
+    options = {"coreset_size": 300, "n_passes": 1, "random_state": 0}
+    plain = outofcore.fit(estimator, np.split(ROWS, 20), **options)
+    made = partial(dying_twice, folder=str(tmp_path))
+    X = array().map_blocks(made, dtype=float, meta=np.empty((0, 0)))
+    fitted = DaskTreeClustering(estimator, **options).fit(X)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert fitted.tree_ == plain.tree_
+    assert fitted.inertia_ == plain.inertia_
+
+
+def test_persisted_blocks_are_made_again(client, tmp_path):
+    X = array().persist()
+    found = sum_over_blocks(dying_once, dask_blocks(X), (str(tmp_path), {4}))
+    np.testing.assert_array_equal(found, expected())
+
+
+def test_scattered_blocks_are_lost_with_their_worker(client):
+    worker = next(iter(client.nthreads()))
+    futures = client.scatter(np.split(ROWS, 20), workers=[worker])
+    X = da.concatenate([da.from_delayed(part, (100, 4), float) for part in futures])
+    np.testing.assert_array_equal(sum_over_blocks(sums, dask_blocks(X), 1.0), expected())
+    with pytest.raises(LostRowsError, match=r"Block 0 .*scattered"):
+        sum_over_blocks(dying, dask_blocks(X), 0)
+
+
+def test_a_block_that_kills_its_workers_is_named(client):
+    with pytest.raises(BlockError, match=r"Block 6: MemoryError: .*2 of them.*more memory") as info:
+        sum_over_blocks(dying, dask_blocks(array()), 6)
+    assert info.value.number == 6
+
+
+# ---------------------------------------------------------------------- blocks that fail
+
+
+def broken(block, block_info=None):
+    if block_info[0]["chunk-location"][0] == 7:
+        raise OSError("no such disk")
+    return block
+
+
+@pytest.mark.parametrize("has_client", [True, False])
+def test_a_block_that_fails_is_named(request, has_client):
+    if has_client:
+        request.getfixturevalue("client")
+    with pytest.raises(BlockError, match="Block 4: KeyError: 'no such row'") as info:
+        sum_over_blocks(failing, dask_blocks(array()), 4)
+    assert isinstance(info.value.__cause__, KeyError)
+    X = array().map_blocks(broken, dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(BlockError, match="Block 7: OSError: no such disk") as info:
+        sum_over_blocks(sums, dask_blocks(X), 1.0)
+    assert isinstance(info.value.__cause__, OSError)
+
+
+# ---------------------------------------------------------------------- nobody left
+
+
+def test_a_lost_scheduler_is_one_sentence(processes):
+    cluster = processes(1)
+    with cluster.client() as client:
+        blocks = dask_blocks(array(), client=client)
+        results = blocks.results(slow_sums, 1.0)
+        next(results)
+        cluster.scheduler.send_signal(signal.SIGKILL)
+        with pytest.raises(LostRowsError, match="connection to the scheduler is lost"):
+            list(results)
+        client.close(timeout=1)
+        with pytest.raises(LostRowsError, match="scheduler cannot be reached"):
+            sum_over_blocks(sums, blocks, 1.0)
+
+
+def test_workers_may_come_late():
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        Client(cluster),
+    ):
+        with pytest.raises(LostRowsError, match="no worker"):
+            sum_over_blocks(sums, dask_blocks(array(), patience=0.5), 1.0)
+        later(1.5, cluster.scale, 1)
+        np.testing.assert_array_equal(sum_over_blocks(sums, dask_blocks(array()), 1.0), expected())
+
+
+class Nobody:
+    """A client of a cluster without workers."""
+
+    scheduler = SimpleNamespace(ncores_running=None)
+
+    def sync(self, ask, callback_timeout):
+        del ask, callback_timeout
+        return {}
+
+
+def test_patience_counts_from_the_last_work():
+    watch = _Watch(Nobody(), 0.1)
+    for _ in range(3):
+        watch.look(0)
+        time.sleep(0.12)
+        watch.saw_work()
+    watch.look(0)
+    time.sleep(0.12)
+    with pytest.raises(LostRowsError, match=r"Block 0 .*no worker"):
+        watch.look(0)
+
+
+def test_an_interruption_lets_go_of_all_tasks(client, tmp_path):
+    later(0.5, signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        sum_over_blocks(busy, dask_blocks(array()), str(tmp_path))
+    time.sleep(0.5)
+    n_begun = len(list(tmp_path.iterdir()))
+    assert 0 < n_begun < 20
+    time.sleep(0.5)
+    assert len(list(tmp_path.iterdir())) == n_begun
+    assert not any(client.processing().values())
