@@ -21,10 +21,10 @@ from ..problem.reference import (
 from ..problem.space import Space
 from . import free
 from .coreset import all_rows, coreset
-from .improve import improved
 from .look import Look
+from .rounds.improve import improved
+from .rounds.trees import Described, describe, weigh
 from .rows import Reader, Rows
-from .trees import Described, describe, weigh
 
 # Rows of a sample, and rows a cluster: as many as find a tree where all rows are at hand.
 _SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000

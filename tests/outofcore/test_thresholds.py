@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tao_cluster.core.tree import Split
-from tao_cluster.outofcore.thresholds import Bracket, Histogram
+from tao_cluster.outofcore.rounds.thresholds import Bracket, Histogram
 
 
 def least(values, steps):

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.routing import kernel_view, project
-from ..core.tree import Split
-from ..solvers.exact.moves import Candidate
-from ..solvers.exact.moves import Rows as NodeRows
-from .blocks import sum_over_blocks
-from .coreset import uniforms
-from .rows import Reader
-from .sums import Sums, Tables
+from ...core.routing import kernel_view, project
+from ...core.tree import Split
+from ...solvers.exact.moves import Candidate
+from ...solvers.exact.moves import Rows as NodeRows
+from ..blocks import sum_over_blocks
+from ..coreset import uniforms
+from ..rows import Reader
+from ..sums import Sums, Tables
 from .thresholds import Bracket, best_thresholds, node_gains
 from .trees import weigh
 

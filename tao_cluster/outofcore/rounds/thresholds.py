@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import jit
-from ..core.routing import project
-from ..core.tree import Split
-from ..core.tree.reduced_sets import ReducedSets
-from ..core.tree.split import halfway
-from ..problem.criteria import CostCriterion
-from ..search.step.decisions import Decisions
-from .blocks import sum_over_blocks
-from .rows import Reader
-from .sums import Least, Most, Tables
+from ...core.jit import jit
+from ...core.routing import project
+from ...core.tree import Split
+from ...core.tree.reduced_sets import ReducedSets
+from ...core.tree.split import halfway
+from ...problem.criteria import CostCriterion
+from ...search.step.decisions import Decisions
+from ..blocks import sum_over_blocks
+from ..rows import Reader
+from ..sums import Least, Most, Tables
 
 MOST_EDGES = 256  # of a test at a time
 _MOST_PASSES = 6

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.tree import Tree
-from ..core.tree.spreads import gaps_of, rounded, spreads_of, value_moments
-from ..problem.objectives.base import cluster_sums
-from ..problem.reference import nearest_center
-from .blocks import sum_over_blocks
-from .rows import Reader
-from .sums import Least, Most, Sums, Tables
+from ...core.tree import Tree
+from ...core.tree.spreads import gaps_of, rounded, spreads_of, value_moments
+from ...problem.objectives.base import cluster_sums
+from ...problem.reference import nearest_center
+from ..blocks import sum_over_blocks
+from ..rows import Reader
+from ..sums import Least, Most, Sums, Tables
 
 
 @dataclass(frozen=True, eq=False)
