@@ -174,9 +174,9 @@ def test_scattered_blocks_are_lost_with_their_worker(client):
 
 
 def test_a_block_that_kills_its_workers_is_named(processes):
-    with processes(3).client() as client:
-        with pytest.raises(BlockError, match=r"Block 6: MemoryError: .*more memory") as info:
-            sum_over_blocks(dying, dask_blocks(array(), client=client), 6)
+    sentence = r"Block 6: MemoryError: .*more memory"
+    with processes(3).client() as client, pytest.raises(BlockError, match=sentence) as info:
+        sum_over_blocks(dying, dask_blocks(array(), client=client), 6)
     assert info.value.number == 6
 
 
