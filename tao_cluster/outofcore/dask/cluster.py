@@ -18,8 +18,9 @@ from ..failures import BlockError, LostRowsError
 _TASKS_A_THREAD, _LEAST_TASKS = 3, 8
 
 # Seconds: between two looks at whether there are workers, and at how many; for an answer of the
-# scheduler; for the way of a result to this process.
-_LOOK, _COUNT, _ANSWER, _FETCH = 1.0, 5.0, 30.0, 120.0
+# scheduler; for the way of a result to this process, at one try after the other: a result whose
+# worker has died on the way is waited for, be there workers or not.
+_LOOK, _COUNT, _ANSWER, _FETCH = 1.0, 5.0, 30.0, (5.0, 30.0, 120.0)
 
 # Why the scheduler has dropped a task, in its words and in ours.
 _REASONS = {
@@ -183,14 +184,17 @@ def _settled(future):
 
 def _fetched(number, future):
     """The result of a future that is finished."""
-    try:
-        return future.result(timeout=_FETCH)
-    except Exception as error:
-        if future.status != "finished":
-            raise _Unfetched from error
-        raise LostRowsError(
-            f"The result for block {number} did not arrive ({type(error).__name__}: {error})."
-        ) from error
+    for seconds in _FETCH:
+        try:
+            return future.result(timeout=seconds)
+        except Exception as error:
+            if future.status != "finished":
+                raise _Unfetched from error
+            cause = error
+            if not isinstance(error, TimeoutError):
+                break
+    why = f"{type(cause).__name__}: {cause}"
+    raise LostRowsError(f"The result for block {number} did not arrive ({why}).") from cause
 
 
 def _fail(number, future, is_held):
