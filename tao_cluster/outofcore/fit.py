@@ -7,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..base import TreeClustering
 from ..core.telling import tell
-from .blocks import blocks_of
 from .failures import LostRowsError
 from .found import Found
+from .sources import blocks_of
 
 
 def fit(

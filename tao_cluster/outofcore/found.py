@@ -34,7 +34,7 @@ _SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000
 _SETTLED, _LEAST_GAIN = 1e-4, 1e-5
 
 # Rounds end when one lowers the cost by no more than this share.
-_SMALL = 5e-5
+_SMALL = 1e-4
 
 _ROUNDING = 1e-12
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from tao_cluster.outofcore import Block, BlockError, Blocks, blocks_of, sum_over_blocks
-from tao_cluster.outofcore import blocks as seam
+from tao_cluster.outofcore.sources import choice as seam
 
 N, D = 1000, 5
 

@@ -9,7 +9,8 @@ import dask.threaded
 from dask.system import CPU_COUNT
 from distributed import Client, futures_of
 
-from ..blocks import Block, LocalBlocks
+from ..blocks import Block
+from ..sources import LocalBlocks
 from .cluster import Pass, Work
 from .graph import Plan
 from .rows import aligned

@@ -20,7 +20,7 @@ from .trees import weigh
 NODE_ROWS = 8000  # rows of a node, expected, by which its weights are refitted
 
 # Other thresholds might cost less by so much of the cost, in all, when one is taken for the least.
-RESOLUTION = 1e-6
+RESOLUTION = 1e-5
 
 
 @dataclass(frozen=True, eq=False)

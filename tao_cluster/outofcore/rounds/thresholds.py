@@ -22,7 +22,7 @@ from ..blocks import sum_over_blocks
 from ..rows import Reader
 from ..sums import Least, Most, Tables
 
-MOST_EDGES = 256  # of a test at a time
+MOST_EDGES = 512  # of a test at a time
 _MOST_PASSES = 6
 _CELLS = 1024  # of the grid by which the bin of a value is looked up
 

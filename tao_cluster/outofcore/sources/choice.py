@@ -1,0 +1,234 @@
+"""What users have rows in, as blocks: arrays, files, frames, what gives block after block."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from functools import partial, singledispatch
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from ...core.matrices import row_size
+from ..blocks import Blocks
+from ..failures import naming
+from .local import LocalBlocks, names_of
+from .parquet import Table
+
+# Stored values of a block that is cut from an array or a file, and rows at most.
+_BLOCK_VALUES, _MOST_ROWS = 2**22, 2**18
+
+
+@singledispatch
+def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
+    """Rows as blocks.
+
+    Parameters
+    ----------
+    X : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks already
+        - An array, sparse matrix or frame, or what else has a shape and gives slices of rows (such
+          as a data set of HDF5), is cut into slices, which are read when they are asked for.
+        - A path is that of a file ``.npy``, which is mapped into memory, or of Parquet, a file or a
+          folder. A list of paths, or a Dataset of pyarrow, is Parquet, too. To choose columns see
+          :func:`parquet_blocks`.
+        - Another iterable gives blocks (arrays, CSR matrices, frames) and can be read again: a
+          list, or an object whose ``__iter__`` starts anew, not a generator; or a callable without
+          arguments that returns an iterator. An object with ``reset()`` and ``next(input_data)``,
+          as XGBoost's DataIter, hands over ``data`` and, if it likes, ``weight``.
+    sample_weight : array of shape (n,), or iterable of such beside the blocks, or str, optional
+        Weights of the rows, at least 0; of Parquet the name of a column.
+    embedding : array, or iterable beside the blocks, or list of str, optional
+        Where rows are clustered; of Parquet the names of its columns.
+    n_jobs : int or None, threads that work on blocks
+
+    Returns
+    -------
+    Blocks
+
+    Raises
+    ------
+    TypeError
+        If X is none of these, or can be read only once.
+    ValueError
+        If parts do not go with each other, or a file cannot be read.
+    """
+    beside = (sample_weight, embedding)
+    is_given = any(part is not None for part in beside)
+    if isinstance(X, Blocks):
+        _check_none_beside(is_given, "Blocks")
+        return X
+    if hasattr(X, "get_fragments") or _are_paths(X):
+        return parquet_blocks(X, None, *beside, n_jobs)
+    if hasattr(X, "reset") and hasattr(X, "next"):
+        _check_none_beside(is_given, "An object with reset and next")
+        return _of_reader(partial(_handed_over, X), n_jobs)
+    if hasattr(X, "shape") and hasattr(X, "__getitem__"):
+        return _of_table(X, *beside, n_jobs)
+    openers = [
+        _opener(part, name)
+        for part, name in zip((X, *beside), ("X", "sample_weight", "embedding"), strict=True)
+    ]
+    return _of_reader(partial(_side_by_side, openers), n_jobs, embedding is not None)
+
+
+def _check_none_beside(is_given, name):
+    if is_given:
+        raise ValueError(
+            f"{name} must have sample_weight and embedding with the rows; none can be given beside."
+        )
+
+
+def _are_paths(X):
+    return isinstance(X, list | tuple) and any(isinstance(part, str | Path) for part in X)
+
+
+def _handed_over(X):
+    """Yield what an object like XGBoost's DataIter hands over."""
+    given = []
+
+    def input_data(data, weight=None, **others):
+        del others  # labels, say
+        given.append((data, weight, None))
+
+    X.reset()
+    while X.next(input_data):
+        yield from given
+        given.clear()
+
+
+def _opener(part, name):
+    """What gives a new iterator over blocks; None for None."""
+    if part is None:
+        return None
+    if isinstance(part, Iterable) and not isinstance(part, Iterator | str):
+        return partial(iter, part)
+    if not callable(part) or hasattr(part, "__iter__"):
+        raise TypeError(
+            f"{name} must be an array, a file or folder of Parquet, or an iterable of blocks that "
+            f"can be read again (a list, an object with __iter__, a function that returns an "
+            f"iterator); got {type(part).__name__}."
+        )
+    return lambda: iter(part())
+
+
+def _side_by_side(openers):
+    """Yield blocks of X, with those of what is beside it."""
+    parts = [itertools.repeat(None) if open_ is None else open_() for open_ in openers]
+    n_given = len(openers) - openers.count(None)
+    while True:
+        block = [next(part, _END) for part in parts]
+        n_ended = sum(each is _END for each in block)
+        if n_ended == n_given:
+            return
+        if n_ended:
+            raise ValueError("sample_weight and embedding must have as many blocks as X.")
+        yield tuple(block)
+
+
+_END = object()
+
+
+def _of_reader(read, n_jobs, has_embedding=False):
+    """Blocks of what a function reads; a look at the first finds the names of the columns."""
+    with naming(0):
+        first = next(read(), (None,))[0]
+        shape = (0, 0) if first is None else np.shape(first)
+        if len(shape) != 2:
+            raise ValueError(
+                f"expected a block of rows and columns, got the shape {shape}; rows of numbers "
+                "are to be one array, np.asarray(X)."
+            )
+        names = names_of(first)
+    return LocalBlocks(read, names, has_embedding, n_jobs)
+
+
+@blocks_of.register(np.ndarray)
+@blocks_of.register(sp.spmatrix)
+@blocks_of.register(sp.sparray)
+@blocks_of.register(pd.DataFrame)
+def _of_table(X, sample_weight=None, embedding=None, n_jobs=1):
+    """Slices of a table."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have rows and columns; its shape is {X.shape}.")
+    parts = [part.tocsr() if sp.issparse(part) else part for part in (X, sample_weight, embedding)]
+    n_rows = X.shape[0]
+    for part, name in zip(parts[1:], ("sample_weight", "embedding"), strict=True):
+        if part is not None and np.shape(part)[:1] != (n_rows,):
+            raise ValueError(f"{name} has the shape {np.shape(part)}, X has {n_rows} rows.")
+    size = sum(row_size(part) for part in (parts[0], parts[2]) if part is not None)
+    step = max(1, min(_MOST_ROWS, int(_BLOCK_VALUES / max(size, 1))))
+
+    def read():
+        for start in range(0, n_rows, step):
+            yield tuple(_some(part, slice(start, start + step)) for part in parts)
+
+    return LocalBlocks(read, names_of(X), embedding is not None, n_jobs)
+
+
+def _some(part, rows):
+    """Some rows; None of None."""
+    if part is None:
+        return None
+    return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]
+
+
+@blocks_of.register(str)
+@blocks_of.register(Path)
+def _of_path(X, sample_weight=None, embedding=None, n_jobs=1):
+    """A file of numpy, or files of Parquet."""
+    if Path(X).suffix.lower() != ".npy":
+        return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
+    parts = [
+        mapped(part) if isinstance(part, str | Path) else part
+        for part in (X, sample_weight, embedding)
+    ]
+    return _of_table(*parts, n_jobs)
+
+
+def mapped(path):
+    """The array of a file of numpy, which is read where it is looked at.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise ValueError(f"{path}: cannot be read as .npy ({error}).") from error
+
+
+def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):
+    """Blocks of Parquet files, of columns that are chosen.
+
+    Blocks are pieces of large row groups, or several small ones; besides a block, little of a file
+    is in memory. They follow from the files and their order alone.
+
+    Parameters
+    ----------
+    path : path-like of a file or a folder, list of such, or Dataset of pyarrow
+        Of a folder the files ``*.parquet`` are read, and those of folders below it, sorted by path.
+    columns : list of str, optional
+        Features; default all columns that are not named below. They hold numbers or truth values,
+        and become float32 if that holds all of their types, else float64.
+    sample_weight : str, optional
+        Column with the weights of the rows.
+    embedding : list of str, optional
+        Columns in which the rows are clustered.
+    n_jobs : int or None, threads that work on blocks
+
+    Returns
+    -------
+    Blocks
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow.
+    ValueError
+        If there are no files, one is not Parquet, or a column is missing or holds no numbers.
+    """
+    table = Table.of(path, sample_weight, embedding, columns)
+    read = partial(table.read, _BLOCK_VALUES, _MOST_ROWS)
+    return LocalBlocks(read, table.X.names, table.embedding is not None, n_jobs)
