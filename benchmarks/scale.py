@@ -142,14 +142,14 @@ def _plain(block, state):
     return np.asarray(block.X).sum(axis=0, dtype=np.float64)
 
 
-def measure(blocks, n_rows):
+def measure(blocks, n_rows, n_passes):
     """Fit, print a line, and return the seconds of the passes."""
     counted = Counted(blocks)
     outofcore.sum_over_blocks(_plain, counted)
     outofcore.sum_over_blocks(_plain, counted)
     start = time.perf_counter()
     estimator = TAOClustering(_CLUSTERS, max_parameters=150, random_state=0)
-    model = outofcore.fit(estimator, counted, random_state=0)
+    model = outofcore.fit(estimator, counted, n_passes=n_passes, random_state=0)
     seconds = time.perf_counter() - start
     plain = counted.seconds.pop("plain") / counted.passes.pop("plain")
     passes, within = sum(counted.passes.values()), sum(counted.seconds.values())
@@ -190,7 +190,9 @@ def growth(options):
                 da.from_delayed(delayed(make_rows)(i, m), (m, _COLUMNS), np.float32)
                 for i, m in enumerate(sizes)
             ]
-            seconds.append(measure(dask_blocks(da.concatenate(parts), client=client), n_rows))
+            seconds.append(
+                measure(dask_blocks(da.concatenate(parts), client=client), n_rows, options.n_passes)
+            )
             workers = max(client.run(peak_of_process).values())
             driver = peak_of_process()
             print(
@@ -217,7 +219,7 @@ def parquet(options):
             writer.write_table(table)
         writer.close()
         print(f"{path.stat().st_size / 1e6:.0f} MB of Parquet, row groups of {_BLOCK_ROWS} rows")
-        measure(outofcore.blocks_of(path, n_jobs=options.n_jobs), n_rows)
+        measure(outofcore.blocks_of(path, n_jobs=options.n_jobs), n_rows, options.n_passes)
         print(f"    peak {peak_of_process() / 1e9:.2f} GB")
 
 
@@ -237,6 +239,7 @@ def main():
         table = commands.add_parser(name)
         table.add_argument("--rows", nargs="+", type=int, default=rows)
         table.add_argument("--n-jobs", type=int, default=1)
+        table.add_argument("--n-passes", type=int, default=3, help="rounds of improvement")
         table.set_defaults(run=run)
     options = parser.parse_args()
     options.run(options)

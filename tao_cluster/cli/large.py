@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from tqdm import tqdm
 
 from ..inspection.comparison import Comparison
 from ..outofcore import blocks_of, fit
@@ -104,31 +103,6 @@ class Large:
             write_labels(file, labels, None, ids, self.recipe, header=part == 0, **leaf)
 
 
-@dataclass(frozen=True, eq=False)
-class Watched:
-    """Blocks with a line of progress for each pass over them."""
-
-    blocks: Any
-    is_shown: bool
-
-    @property
-    def names(self):
-        """See :class:`.outofcore.Blocks`."""
-        return self.blocks.names
-
-    @property
-    def has_embedding(self):
-        """See :class:`.outofcore.Blocks`."""
-        return self.blocks.has_embedding
-
-    def results(self, function, state):
-        """See :class:`.outofcore.Blocks`."""
-        found = self.blocks.results(function, state)
-        name = function.__name__.strip("_")
-        options = {"leave": False, "file": sys.stderr, "unit": " blocks"}
-        return iter(tqdm(found, f"pass: {name}", disable=not self.is_shown, **options))
-
-
 def fit_large(options, estimator, choices, folder, tell):
     """Fit an estimator to a file, and write everything into a folder.
 
@@ -148,8 +122,8 @@ def fit_large(options, estimator, choices, folder, tell):
     start = time.perf_counter()
     check_shape(options.image_shape, large.n_features)
     model = fit(
-        estimator,
-        Watched(large.blocks, sys.stderr.isatty()),
+        estimator.set_params(verbose=int(sys.stderr.isatty())),
+        large.blocks,
         coreset_size="auto" if options.max_rows is None else options.max_rows,
         random_state=options.reference_seed,
     )

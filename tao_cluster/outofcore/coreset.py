@@ -168,7 +168,7 @@ def lightweight(blocks, reader, center, size, seed):
     cost, weight = float(found.cost[0]), float(found.weight[0])
     slope = 0.5 / cost if cost > 0 else 0.0
     draw = replace(draw, slope=slope, base=np.array([0.5 / weight]), threshold=1 / size)
-    return _calibrated(sum_over_blocks(_drawn, blocks, draw), found)
+    return _calibrated(_sample(blocks, draw), found)
 
 
 def sensitive(blocks, reader, centers, size, seed):
@@ -189,7 +189,15 @@ def sensitive(blocks, reader, centers, size, seed):
     slope = 1 / cost if cost > 0 else 0.0
     base = (base + slope * found.cost / mass) / 3
     draw = replace(draw, slope=slope / 3, base=base, threshold=1 / size)
-    return _calibrated(sum_over_blocks(_drawn, blocks, draw), found)
+    return _calibrated(_sample(blocks, draw), found)
+
+
+def _sample(blocks, draw):
+    """The rows that are drawn; ValueError if there is none."""
+    sample = sum_over_blocks(_drawn, blocks, draw)
+    if sample is None:
+        raise ValueError("The sample has no rows; coreset_size must be larger.")
+    return sample
 
 
 def _calibrated(sample, found):

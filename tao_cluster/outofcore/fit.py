@@ -9,7 +9,7 @@ from ..base import TreeClustering
 from ..core.telling import tell
 from .failures import LostRowsError
 from .found import Found
-from .sources import blocks_of
+from .sources import Watched, blocks_of
 
 
 def fit(
@@ -35,13 +35,14 @@ def fit(
     ----------
     estimator : estimator of tao_cluster or greedy, not altered
         Its objective must have centres that follow from sums: k-means, spherical k-means. The
-        tests of a greedy method stay those that it has found in the sample.
+        tests of a greedy method stay those that it has found in the sample. With ``verbose=1`` a
+        bar shows each pass.
     blocks : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks
         The rows; see :func:`blocks_of`. Memory: a block for each thread, the sample, and what is
         summed, about ``n_nodes * (n_clusters + n_features)`` numbers.
     sample_weight, embedding : optional
         Beside the blocks; see :func:`blocks_of`.
-    coreset_size : "auto" or int, default="auto"
+    coreset_size : "auto" or int >= n_clusters, default="auto"
         Rows of the sample, about; "auto" is 100 000, or 1000 a cluster if these are more. Where
         there are no more rows than that, the sample is all of them.
     n_passes : int >= 0, default=3
@@ -87,6 +88,8 @@ def fit(
     """
     _check(estimator, coreset_size, n_passes)
     blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))
+    if estimator.get_params(deep=False).get("verbose"):
+        blocks = Watched(blocks)
     found, best = Found.of(estimator, blocks, coreset_size, random_state), None
     try:
         for state in found.states(n_passes):
@@ -107,7 +110,7 @@ def _check(estimator, coreset_size, n_passes):
             f"{estimator!r}."
         )
     is_whole = isinstance(coreset_size, Integral) and coreset_size > 0
-    if not (is_whole or coreset_size == "auto"):
+    if not (is_whole or (isinstance(coreset_size, str) and coreset_size == "auto")):
         raise ValueError(f"coreset_size={coreset_size!r} must be 'auto' or a number above 0.")
     if not isinstance(n_passes, Integral) or n_passes < 0:
         raise ValueError(f"n_passes={n_passes!r} must be a whole number, 0 or more.")

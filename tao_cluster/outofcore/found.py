@@ -114,6 +114,11 @@ class Found:
             X, embedding, weight = all_rows(blocks, reader)
         else:
             X, embedding, weight = coreset(blocks, reader, mean, k, size, rng)
+        if len(weight) < k:
+            raise ValueError(
+                f"The sample has {len(weight)} rows for {k} clusters; coreset_size={size} must be "
+                "larger."
+            )
         clustered = space.scaled(X) if embedding is None else embedding
         sample = Rows(X, clustered, weight, np.arange(len(weight)), method.objective)
         centers = _free_centers(estimator, blocks, reader, sample, look)

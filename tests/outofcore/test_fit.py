@@ -346,3 +346,16 @@ def test_an_end_before_the_first_tree_is_raised(monkeypatch):
     monkeypatch.setattr(found_module, "describe", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(TAOClustering(3, random_state=0), IRIS, 50)
+
+
+def test_a_sample_must_have_rows_for_all_clusters():
+    for size in (1, 4):
+        with pytest.raises(ValueError, match=r"coreset_size.* must be larger"):
+            outofcore.fit(TAOClustering(20), in_parts(IRIS, 50), coreset_size=size, random_state=0)
+
+
+def test_passes_are_told(capsys):
+    outofcore.fit(TAOClustering(3, verbose=1, random_state=0), in_parts(IRIS, 50), random_state=0)
+    told = capsys.readouterr().err
+    assert "pass: look" in told
+    assert "pass: describe" in told
