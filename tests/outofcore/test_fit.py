@@ -14,8 +14,10 @@ from tao_cluster.split_kinds import AxisAligned
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import TAOClustering, outofcore
 from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.spreads import spreads_and_gaps
 from tao_cluster.outofcore import found as found_module
+from tao_cluster.outofcore.rounds.improve import _of_unit_weight
 
 DIGITS, IRIS, WINE = load_digits().data, load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "n_init": 1, "random_state": 0}
@@ -176,6 +178,13 @@ def test_histograms_of_leaves_are_of_all_rows():
     for leaf in model.tree_.leaves:
         share = np.bincount(free[leaves == leaf], minlength=10) / (leaves == leaf).sum()
         np.testing.assert_allclose(model.tree_.leaf_value[leaf], share)
+
+
+def test_a_test_that_is_left_with_one_feature_has_weight_one():
+    one = _of_unit_weight(Split(np.array([3]), np.array([-2.0]), 3.0))
+    assert (one.indices[0], one.weights[0], one.threshold) == (3, -1.0, 1.5)
+    two = Split(np.array([0, 3]), np.array([-2.0, 1.0]), 3.0)
+    assert _of_unit_weight(two) is two
 
 
 def test_rounds_lower_the_cost_of_all_rows():

@@ -117,7 +117,7 @@ def _brackets(tree, node, drawn):
         test = Candidate.of(NodeRows(values, numbers, steps), own).improved(price=0.0)
         now = steps[project(view, numbers, own.indices, own.weights) <= own.threshold].sum()
         if test.loss < now:
-            splits.append(test.split)
+            splits.append(_of_unit_weight(test.split))
     brackets = []
     for split in splits:
         if len(split.indices):
@@ -125,6 +125,14 @@ def _brackets(tree, node, drawn):
             named = Split(old.indices[split.indices], split.weights, split.threshold)
             brackets.append(Bracket.of(node, named, projected))
     return brackets
+
+
+def _of_unit_weight(split):
+    """The test, with weight 1 or -1 if it is of one feature."""
+    if len(split.indices) != 1:
+        return split
+    size = abs(float(split.weights[0]))
+    return Split(split.indices, np.sign(split.weights), split.threshold / size)
 
 
 def _updates(found):
