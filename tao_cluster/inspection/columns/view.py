@@ -127,7 +127,7 @@ class RawView(Readable):
 
     def decision_path(self, X):
         """CSR indicator of shape (n, n_nodes) of the nodes each raw row visits."""
-        return tree_of(self.model).path_matrix[self.apply(X)]
+        return tree_of(self.model).paths(self.apply(X))
 
     def numbers(self, X):
         """The features of raw rows: raw numbers, and 1 or 0 for categories.

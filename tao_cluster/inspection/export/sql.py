@@ -9,7 +9,7 @@ from numbers import Number, Real
 import numpy as np
 
 from ...core.tree import tree_of
-from ...core.tree.conditions import path_conditions
+from ...core.tree.conditions import conditions_of_leaves
 from ..columns import Filled, Indicator, named
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
@@ -81,11 +81,11 @@ def to_sql(tree, columns=None, *, table=None):
     operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
         return labels(tree.leaf_label[0])
-    lines = []
-    for leaf in tree.leaves:
-        conditions = [_condition(c, operands) for c in path_conditions(tree, leaf)]
-        lines.append(f"  WHEN {' AND '.join(conditions)} THEN {labels(tree.leaf_label[leaf])}")
-    return "\n".join(["CASE", *lines, "END"])
+    lines = {}
+    for leaf, conditions in conditions_of_leaves(tree):
+        when = " AND ".join(_condition(condition, operands) for condition in conditions)
+        lines[leaf] = f"  WHEN {when} THEN {labels(tree.leaf_label[leaf])}"
+    return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
 
 
 def _labels(model):

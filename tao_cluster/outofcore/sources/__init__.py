@@ -1,6 +1,7 @@
 """Where rows in blocks come from."""
 
-from .choice import blocks_of, mapped, parquet_blocks
+from .choice import blocks_of, parquet_blocks
 from .local import LocalBlocks
+from .numpy_files import mapped, read_npy, read_npz
 
-__all__ = ["LocalBlocks", "blocks_of", "mapped", "parquet_blocks"]
+__all__ = ["LocalBlocks", "blocks_of", "mapped", "parquet_blocks", "read_npy", "read_npz"]
