@@ -26,10 +26,12 @@ def chain(n_tests):
     return Tree.from_splits(left, right, splits, threshold, label, 5)
 
 
-@pytest.fixture(params=[0, 1, 2, "chain", "leaf"])
+@pytest.fixture(params=[0, 1, 2, "one_feature", "chain", "leaf"])
 def tree(request):
     if request.param == "chain":
         return chain(40)
+    if request.param == "one_feature":  # many bounds replace others
+        return random_tree(np.random.default_rng(3), n_features=1, n_nodes=61, density=1.0)
     if request.param == "leaf":
         return Tree.single_leaf(0, 5)
     rng = np.random.default_rng(request.param)
