@@ -186,8 +186,7 @@ class TreeClustering(
 
     def decision_path(self, X):
         """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
-        leaf_of_row = self.apply(X)
-        return self.tree_.path_matrix[leaf_of_row]
+        return self.tree_.paths(self.apply(X))
 
     def transform(self, X):
         """Distances to `cluster_centers_`: Euclidean for k-means.

@@ -5,15 +5,13 @@ import csv
 import gzip
 import itertools
 import warnings
-import zipfile
 import zlib
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.utils.fixes import parse_version
 
+from ..outofcore.sources import read_npy, read_npz
 from .columns import Choices, Loaded, features_of
 from .recipe import NotANumberError
 
@@ -140,7 +138,7 @@ def _check_names(path, names):
 # How pandas reads numbers to the last bit; from 3.1 on it does so, and dislikes to be told.
 _IS_EXACT = parse_version(pd.__version__) >= parse_version("3.1")
 _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
-_FAULTS = (OSError, EOFError, ValueError, KeyError, csv.Error, zipfile.BadZipFile, zlib.error)
+_FAULTS = (OSError, EOFError, ValueError, KeyError, csv.Error, zlib.error)
 
 
 @contextlib.contextmanager
@@ -238,34 +236,7 @@ def _is_number(cell):
     return True
 
 
-def _read_npy(path):
-    with _readable(path):
-        X = np.load(path, allow_pickle=False)
-    if not isinstance(X, np.ndarray):
-        raise ValueError(f"{path}: an .npz archive under the name of an .npy file.")
-    return X
-
-
-def _read_npz(path):
-    with _readable(path):
-        archive = np.load(path, allow_pickle=False)
-    if isinstance(archive, np.ndarray):
-        raise ValueError(f"{path}: an .npy array under the name of an .npz file.")
-    with archive:
-        keys = archive.files
-        if {"format", "shape"} <= set(keys):
-            with _readable(path):
-                matrix = sp.csr_matrix(sp.load_npz(path))
-                matrix.check_format(full_check=True)  # kernels trust the indices
-                return matrix
-        key = "X" if "X" in keys else keys[0] if len(keys) == 1 else None
-        if key is None:
-            raise ValueError(f"{path}: expected an array named X, found {', '.join(keys)}.")
-        with _readable(path):
-            return archive[key]
-
-
 # By the ending of a file's name.
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _TABLES = {".parquet": pd.read_parquet, ".feather": pd.read_feather}
-_ARRAYS = {".npy": _read_npy, ".npz": _read_npz}
+_ARRAYS = {".npy": read_npy, ".npz": read_npz}

@@ -185,10 +185,11 @@ def feature_usage(tree, X, sample_weight=None):
         (np.ones(tree.n_nonzero), tree.split_indices, tree.split_indptr),
         shape=(tree.n_nodes, tree.n_features),
     )
-    on_path = (tree.path_matrix @ tests) > 0
     leaves = tree.apply(X)
     share = np.bincount(leaves, check_weight(sample_weight, len(leaves)), tree.n_nodes)
-    return on_path.T @ (share / share.sum())
+    reached = np.flatnonzero(share)
+    on_path = (tree.paths(reached) @ tests) > 0
+    return on_path.T @ (share[reached] / share.sum())
 
 
 # ---------------------------------------------------------------- price of explainability

@@ -8,7 +8,7 @@ from ..core.matrices import check_rows
 from ..core.routing import kernel_view
 from ..core.tree import tree_of
 from ..core.tree.spreads import spreads_and_gaps
-from .columns import numbers_of, shown
+from .columns import numbers_of, printable, shown
 from .tolerances import tolerances
 
 FORMAT = "tao-cluster report"
@@ -115,7 +115,7 @@ def check_weight(sample_weight, n_rows):
 
 
 def cluster_names(model, n_clusters):
-    """Names of the clusters: "cluster 0", ..., or the labels that the model explains.
+    """Names of the clusters: "cluster 0", ..., or the labels that the model explains, printable.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def cluster_names(model, n_clusters):
     classes = getattr(model, "classes_", None)
     if classes is None:
         return [f"cluster {k}" for k in range(n_clusters)]
-    return [label if isinstance(label, str) else f"class {label}" for label in classes]
+    return [printable(label if isinstance(label, str) else f"class {label}") for label in classes]
 
 
 def spreads_of(model):

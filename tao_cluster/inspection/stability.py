@@ -16,7 +16,7 @@ from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
 from ..base import TreeClustering
 from ..core.telling import tell
-from .columns import names_of, numbers_of, shown
+from .columns import names_of, numbers_of, printable_names, shown
 from .comparison import explains_labels
 from .measures import adjusted_rand_index, feature_usage
 from .plot.spread import plot_stability
@@ -228,9 +228,9 @@ def _usage(model, rows):
         numbers = numbers_of(view, X)
     except ValueError:  # steps that cannot be seen through
         view, numbers = _last(model, X)
-        names = names_of(view, _names_behind(model))
+        names = printable_names(names_of(view, _names_behind(model)))
     usage = pd.Series(
-        feature_usage(view.tree_, numbers, weight), index=pd.Index(names, dtype=object)
+        feature_usage(view.tree_, numbers, weight), index=pd.Index(list(names), dtype=object)
     )
     return usage.iloc[view.tree_.used_features]
 

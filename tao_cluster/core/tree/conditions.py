@@ -130,20 +130,59 @@ def path_conditions(tree, leaf):
     list of Condition, in the order in which the sums first appear on the path
     """
     tightest = {}
-    path = tree.path_matrix[[leaf]].indices
-    for node, child in itertools.pairwise(path):
-        condition = Condition.at(tree, node, bool(tree.children_left[node] == child))
-        if len(condition.indices) == 0:
-            continue
-        key = (condition.sum, condition.is_upper)
-        if key not in tightest or not tightest[key].is_within(condition):
-            tightest[key] = condition
+    for node, child in itertools.pairwise(tree.path(leaf)):
+        _tighten(tightest, Condition.at(tree, node, bool(tree.children_left[node] == child)))
     return list(tightest.values())
+
+
+def conditions_of_leaves(tree):
+    """Those of :func:`path_conditions` for all leaves, each test looked at once.
+
+    Depth-first, so that the time is that of reading the tree and of what is yielded, also where
+    paths are long and most of their tests are merged.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Yields
+    ------
+    (leaf, list of Condition)
+    """
+    tightest, todo = {}, [(0, None)]
+    while todo:
+        node, step = todo.pop()
+        if node is None:  # back above a test
+            key, before = step
+            tightest[key] = before
+            if before is None:
+                del tightest[key]
+            continue
+        changed = None if step is None else _tighten(tightest, step)
+        if changed is not None:
+            todo.append((None, changed))
+        if tree.children_left[node] < 0:
+            yield node, list(tightest.values())
+            continue
+        todo.append((int(tree.children_right[node]), Condition.at(tree, node, False)))
+        todo.append((int(tree.children_left[node]), Condition.at(tree, node, True)))
+
+
+def _tighten(tightest, condition):
+    """Keep a condition if it is new or tighter: (its key, what it replaces), else None."""
+    if len(condition.indices) == 0:
+        return None
+    key = (condition.sum, condition.is_upper)
+    before = tightest.get(key)
+    if before is not None and before.is_within(condition):
+        return None
+    tightest[key] = condition
+    return key, before
 
 
 def explanation_sizes(tree):
     """Number of conditions on the path to each leaf: float64 array (n_nodes,), 0 elsewhere."""
     sizes = np.zeros(tree.n_nodes)
-    for leaf in tree.leaves:
-        sizes[leaf] = len(path_conditions(tree, leaf))
+    for leaf, conditions in conditions_of_leaves(tree):
+        sizes[leaf] = len(conditions)
     return sizes

@@ -5,6 +5,8 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from ..jit import jit
+
 
 class Shape:
     """Base of a tree: properties that are worked out of its arrays, once."""
@@ -88,16 +90,71 @@ class Shape:
 
     @cached_property
     def path_matrix(self):
-        """CSR indicator (n_nodes, n_nodes): row i marks the nodes from the root to i."""
-        rows = []
-        for node in range(self.n_nodes):
-            rows.append([*rows[self.parent[node]], node] if node else [0])
-        indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-        ones = np.ones(indptr[-1], dtype=np.int8)
-        return sp.csr_matrix((ones, np.concatenate(rows), indptr), shape=(self.n_nodes,) * 2)
+        """CSR indicator (n_nodes, n_nodes): row i marks the nodes from the root to i.
+
+        Of a chain its size is the square of the tree's: see :meth:`paths` for some nodes.
+        """
+        return self.paths(np.arange(self.n_nodes))
+
+    def path(self, node):
+        """Nodes from the root to a node: int array."""
+        nodes = [int(node)]
+        while nodes[-1]:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return np.array(nodes[::-1])
+
+    def paths(self, nodes):
+        """CSR indicator (m, n_nodes): row i marks the nodes from the root to nodes[i].
+
+        Parameters
+        ----------
+        nodes : int array of shape (m,), maybe with repeats
+        """
+        distinct, place = np.unique(nodes, return_inverse=True)
+        indptr = np.append(0, np.cumsum(self.depth[distinct] + np.int64(1)))
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        _fill_paths(self.parent, distinct, indptr, indices)
+        ones = np.ones(len(indices), dtype=np.int8)
+        found = sp.csr_matrix((ones, indices, indptr), shape=(len(distinct), self.n_nodes))
+        return found if np.array_equal(distinct, nodes) else found[place]
+
+    def sums_below(self, values):
+        """Sum of the values of each node and all below it, in the order of their numbers.
+
+        Parameters
+        ----------
+        values : float64 array of shape (n_nodes,)
+
+        Returns
+        -------
+        float64 array of shape (n_nodes,)
+        """
+        return _sums_below(self.parent, values)
 
 
 def frozen(array):
     """The array, read-only from now on."""
     array.setflags(write=False)
     return array
+
+
+@jit
+def _fill_paths(parent, nodes, indptr, indices):
+    """Write the path to each node, the root first, into its part of `indices`."""
+    for i in range(len(nodes)):
+        node = nodes[i]
+        for place in range(indptr[i + 1] - 1, indptr[i] - 1, -1):
+            indices[place] = node
+            node = parent[node]
+
+
+@jit
+def _sums_below(parent, values):
+    """Every value added to all nodes above it: no memory but the result."""
+    sums = np.zeros(len(values))
+    for start in range(len(values)):
+        node = start if values[start] != 0.0 else -1
+        while node >= 0:
+            sums[node] += values[start]
+            node = parent[node]
+    return sums

@@ -241,7 +241,7 @@ class Tree(Shape, Readable):
 
     def decision_path(self, X):
         """CSR indicator (n, n_nodes) of the nodes each row visits. Input as for `apply`."""
-        return self.path_matrix[self.apply(X)]
+        return self.paths(self.apply(X))
 
     # ------------------------------------------------------------------ pruning
 
@@ -277,7 +277,7 @@ class Tree(Shape, Readable):
         float64 array of shape (n_nodes,)
         """
         counts = np.bincount(leaf_of_row, weights=sample_weight, minlength=self.n_nodes)
-        return self.path_matrix.T @ counts.astype(np.float64)
+        return self.sums_below(counts.astype(np.float64))
 
     # ------------------------------------------------------------------ storage
 

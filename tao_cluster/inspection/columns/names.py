@@ -1,10 +1,17 @@
 """Names of features: those of columns, and of what is more than a column of numbers."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Number
+
 from ...core.tree import tree_of
+from .printable import printable
 
 
 class Indicator(str):
     """The name of a feature that is 1 where a column has a value, and 0 elsewhere.
+
+    Its text is printable; `column` and `value` are what they were.
 
     A test of it alone reads ``plan is gold`` or ``plan is not gold``; in a weighted sum it is
     written ``[plan is gold]``. A column is taken to have one value a row, as after one-hot
@@ -28,7 +35,7 @@ class Indicator(str):
 
     def __new__(cls, column, value, has_missing=False):
         """The text, which remembers what it is made of."""
-        name = super().__new__(cls, f"{column} is {_value_text(value)}")
+        name = super().__new__(cls, f"{printable(str(column))} is {_value_text(value)}")
         name.column, name.value, name.has_missing = str(column), value, has_missing
         return name
 
@@ -38,7 +45,7 @@ class Indicator(str):
     @property
     def contrary(self):
         """What a row with 0 is told."""
-        return f"{self.column} is not {_value_text(self.value)}"
+        return f"{printable(self.column)} is not {_value_text(self.value)}"
 
 
 class Filled(str):
@@ -64,18 +71,38 @@ def _value_text(value):
     """A category as people write it: whole numbers without decimals."""
     if value is None:
         return "missing"
-    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, Number):
+        return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+    return printable(str(value))
+
+
+@dataclass(frozen=True)
+class Numbered(Sequence):
+    """The names x0, x1, ... of features without names, made where they are asked for.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    n_features: int
+
+    def __len__(self):
+        return self.n_features
+
+    def __getitem__(self, j):
+        return f"x{range(self.n_features)[j]}"
 
 
 def names_of(model, feature_names=None):
-    """Feature names as given, else those seen in fit, else x0, x1, ...: list of str."""
+    """Feature names as given, else those seen in fit, else x0, x1, ...: sequence of str."""
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     return check_feature_names(feature_names, tree_of(model).n_features)
 
 
 def check_feature_names(feature_names, n_features):
-    """List of names; x0, x1, ... by default.
+    """Sequence of names; x0, x1, ... by default.
 
     Raises
     ------
@@ -83,8 +110,26 @@ def check_feature_names(feature_names, n_features):
         If the number of names is not `n_features`.
     """
     if feature_names is None:
-        return [f"x{j}" for j in range(n_features)]
+        return Numbered(n_features)
+    if isinstance(feature_names, Numbered) and len(feature_names) == n_features:
+        return feature_names
     names = [name if isinstance(name, Indicator | Filled) else str(name) for name in feature_names]
     if len(names) != n_features:
         raise ValueError(f"Got {len(names)} feature names for {n_features} features.")
     return names
+
+
+def printable_names(names):
+    """Names as people read them, one line each: sequence of str, Indicator and Filled."""
+    return names if isinstance(names, Numbered) else [_printable_name(name) for name in names]
+
+
+def _printable_name(name):
+    if isinstance(name, Indicator):
+        return name  # its text is
+    return Filled(printable(name), name.fill) if isinstance(name, Filled) else printable(name)
+
+
+def has_indicators(names):
+    """Whether some of the features are categories."""
+    return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)

@@ -1,5 +1,6 @@
 """A fitted pipeline as a fitted model of its raw columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from ...core.matrices import FLOATS, check_rows
 from ...core.tree import tree_of
 from ...core.tree.readable import Readable
 from .cells import with_cells
-from .names import Filled, Indicator, check_feature_names, names_of
+from .names import Filled, Indicator, check_feature_names, names_of, printable_names
 from .steps import Column, columns_of, raw_input
 from .trees import raw_spreads, raw_tree
 
@@ -33,14 +34,14 @@ class RawView(Readable):
     model : fitted estimator, the last step
     steps : list of (str, fitted transformer), the steps before
     columns : list of Column that the steps make
-    raw_names : list of str, names of all raw columns, as they are shown
+    raw_names : sequence of str, names of all raw columns, as they were given
     fit_names : list of str, or None: those that the pipeline was fitted to
     """
 
     model: Any
     steps: list
     columns: list[Column]
-    raw_names: list[str]
+    raw_names: Sequence[str]
     fit_names: list[str] | None
 
     def __getattr__(self, name):
@@ -126,7 +127,7 @@ class RawView(Readable):
 
     def decision_path(self, X):
         """CSR indicator of shape (n, n_nodes) of the nodes each raw row visits."""
-        return tree_of(self.model).path_matrix[self.apply(X)]
+        return tree_of(self.model).paths(self.apply(X))
 
     def numbers(self, X):
         """The features of raw rows: raw numbers, and 1 or 0 for categories.
@@ -253,7 +254,7 @@ def _side_by_side(parts):
 def as_frame(X, names):
     """Rows without names as a DataFrame; lists may mix numbers and texts."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=list(names))
 
 
 def raw_view(pipeline, feature_names=None):
@@ -341,9 +342,15 @@ def shown(model, feature_names=None):
 
     Returns
     -------
-    (model, list of str)
-        What has the tree, and the names of the features that the tree tests.
+    (model, sequence of str)
+        What has the tree, and the names of the features that the tree tests, each one printable.
     """
+    model, names = named(model, feature_names)
+    return model, printable_names(names)
+
+
+def named(model, feature_names=None):
+    """The same with names as they were given, for what looks columns up by them."""
     if isinstance(model, Pipeline):
         model, feature_names = raw_view(model, feature_names), None
     return model, names_of(model, feature_names)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from ...core.tree import tree_of
-from ..columns import Indicator, RawView, numbers_of, one_row, shown, with_cells
+from ..columns import Indicator, RawView, named, numbers_of, one_row, printable_names, with_cells
 from ..export.numbers import number_text, told_apart
 from ..report import cluster_names, n_clusters_of, spreads_of
 from .markup import list_html
@@ -143,7 +143,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     >>> tree.predict(change.row)
     array([0], dtype=int32)
     """
-    model, names = shown(model, feature_names)
+    model, names = named(model, feature_names)
     k, tree = position_of(model, k), tree_of(model)
     asked = _Row.of(model, one_row(model, x, feature_names))
     labels = cluster_names(model, n_clusters_of(model))
@@ -157,8 +157,9 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
         limited = " with these features fixed and within these bounds" if fixed or bounds else ""
         raise ValueError(f"No change of the row leads to {labels[k]}{limited}.")
     cost, found, reached = best
+    shown = printable_names(names)
     changes = [
-        FeatureChange(j, names[j], room.values[j], value, room.cost(j, value))
+        FeatureChange(j, shown[j], room.values[j], value, room.cost(j, value))
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))

@@ -1,5 +1,7 @@
 """The tree as text in Graphviz's DOT language."""
 
+import re
+
 from ..report import report
 from .names import condition_text, rows_text
 
@@ -72,7 +74,11 @@ def _node_line(node, precision, max_terms):
 
 
 def _escaped(text):
-    r"""Text inside quotes; DOT reads a lone backslash as the start of an escape such as \N."""
-    for character, escape in (("\\", r"\\"), ('"', r"\""), ("\r", ""), ("\n", r"\n")):
+    r"""Text inside quotes; DOT reads a lone backslash as the start of an escape such as \N.
+
+    And it reads what looks like an entity of HTML as one.
+    """
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    for character, escape in (("\\", r"\\"), ('"', r"\""), ("\n", r"\n")):
         text = text.replace(character, escape)
     return text

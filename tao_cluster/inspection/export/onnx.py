@@ -120,7 +120,7 @@ def _arrays(tree):
     weights = np.zeros((len(features), tree.n_nodes))
     nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.split_indptr))
     weights[np.searchsorted(features, tree.split_indices), nodes] = tree.split_weights
-    on_path = tree.path_matrix[tree.leaves].toarray().T
+    on_path = tree.paths(tree.leaves).toarray().T
     turns = np.zeros(on_path.shape, dtype=np.float32)
     inner = tree.decision_nodes
     turns[inner] += on_path[tree.children_left[inner]]

@@ -1,7 +1,7 @@
 """Rules: one sentence a leaf, of the conditions under which a row reaches it."""
 
 from ...core.tree import tree_of
-from ...core.tree.conditions import path_conditions
+from ...core.tree.conditions import conditions_of_leaves, path_conditions
 from ..columns import shown
 from ..report import report
 from .names import bounds_text, rows_text, sum_text, threshold_text, without_implied
@@ -53,7 +53,11 @@ def to_rules(
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     nodes = report(tree, X, **options)["nodes"]
     tree = tree_of(tree)
-    return [rule_of(tree, nodes, leaf, precision, max_terms) for leaf in tree.leaves]
+    rules = {
+        leaf: _rule(conditions, nodes, leaf, precision, max_terms)
+        for leaf, conditions in conditions_of_leaves(tree)
+    }
+    return [rules[leaf] for leaf in sorted(rules)]
 
 
 def rule_of(tree, nodes, leaf, precision=3, max_terms=None):
@@ -71,7 +75,12 @@ def rule_of(tree, nodes, leaf, precision=3, max_terms=None):
     -------
     str
     """
-    premise = _premise(path_conditions(tree, leaf), nodes, precision, max_terms)
+    return _rule(path_conditions(tree, leaf), nodes, leaf, precision, max_terms)
+
+
+def _rule(conditions, nodes, leaf, precision, max_terms):
+    """The sentence of a leaf that is reached under these conditions."""
+    premise = _premise(conditions, nodes, precision, max_terms)
     leaf = nodes[leaf]
     rows = (
         ""

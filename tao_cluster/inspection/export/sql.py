@@ -1,7 +1,7 @@
 """The tree as an SQL expression."""
 
 import math
-from collections import Counter
+import re
 from dataclasses import dataclass
 from functools import singledispatch
 from numbers import Number, Real
@@ -9,13 +9,14 @@ from numbers import Number, Real
 import numpy as np
 
 from ...core.tree import tree_of
-from ...core.tree.conditions import path_conditions
-from ..columns import Filled, Indicator, shown
+from ...core.tree.conditions import conditions_of_leaves
+from ..columns import Filled, Indicator, named
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
 _DECIMALS = 4
 _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
+_NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")
 # Whether a row goes left, and whether both sides of the comparison have changed their sign.
 _COMPARE = {(True, False): "<=", (False, False): ">", (True, True): ">=", (False, True): "<"}
 
@@ -44,7 +45,9 @@ def to_sql(tree, columns=None, *, table=None):
     Raises
     ------
     ValueError
-        If two columns have the name of one that the tree tests.
+        If two columns have the name of one that the tree tests, or names that differ by case only,
+        which most databases take for one; if such a name is empty, or it, a category or a label
+        has a character that SQL cannot hold (NUL, half of a surrogate pair).
 
     Notes
     -----
@@ -69,7 +72,7 @@ def to_sql(tree, columns=None, *, table=None):
       WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
     END
     """
-    tree, names = shown(tree, columns)
+    tree, names = named(tree, columns)
     labels = _labels(tree)
     # Tests without weights have no condition, so leaves that they shut off must go.
     tree = tree_of(tree).prune()
@@ -78,11 +81,11 @@ def to_sql(tree, columns=None, *, table=None):
     operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
         return labels(tree.leaf_label[0])
-    lines = []
-    for leaf in tree.leaves:
-        conditions = [_condition(c, operands) for c in path_conditions(tree, leaf)]
-        lines.append(f"  WHEN {' AND '.join(conditions)} THEN {labels(tree.leaf_label[leaf])}")
-    return "\n".join(["CASE", *lines, "END"])
+    lines = {}
+    for leaf, conditions in conditions_of_leaves(tree):
+        when = " AND ".join(_condition(condition, operands) for condition in conditions)
+        lines[leaf] = f"  WHEN {when} THEN {labels(tree.leaf_label[leaf])}"
+    return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
 
 
 def _labels(model):
@@ -102,20 +105,48 @@ def _label(label):
 
 
 def _text(value):
-    return "'" + str(value).replace("'", "''") + "'"
+    return "'" + _held(str(value)).replace("'", "''") + "'"
 
 
 def _check_unique(names, used):
-    times = Counter(names)
-    for j in used:
-        if times[names[j]] > 1:
+    """ValueError where a column that the tree tests is not told from another by its name."""
+    tested = [names[j] for j in used]
+    times = dict.fromkeys(tested, 0)
+    alike = {_column(name).lower(): set() for name in tested}
+    for name in names:
+        if name in times:
+            times[name] += 1
+        column = _column(name)
+        if column.lower() in alike:
+            alike[column.lower()].add(column)
+    for name in tested:
+        if times[name] > 1:
+            raise ValueError(f"{times[name]} columns have the name {name!r}; SQL needs one.")
+        same = sorted(alike[_column(name).lower()])
+        if len(same) > 1:
             raise ValueError(
-                f"{times[names[j]]} columns have the name {names[j]!r}; SQL needs one."
+                f"The columns {same[0]!r} and {same[1]!r} differ by case only; SQL needs other "
+                "names."
             )
 
 
+def _column(name):
+    """What a feature is read from."""
+    return name.column if isinstance(name, Indicator) else str(name)
+
+
 def _identifier(name):
-    return '"' + name.replace('"', '""') + '"'
+    if not name:
+        raise ValueError("A column has an empty name; SQL needs one.")
+    return '"' + _held(name).replace('"', '""') + '"'
+
+
+def _held(text):
+    """The text, if SQL can hold it."""
+    found = _NOT_IN_SQL.search(text)
+    if found:
+        raise ValueError(f"{text!r} has the character {found[0]!r}, which SQL cannot hold.")
+    return text
 
 
 @dataclass(frozen=True)

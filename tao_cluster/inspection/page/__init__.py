@@ -9,7 +9,7 @@ from string import Template
 import numpy as np
 
 from ...core.tree import tree_of
-from ..columns import numbers_of, shown
+from ..columns import numbers_of, printable, shown
 from ..report import report
 from ..rows import Rows
 from .packing import packed
@@ -93,7 +93,7 @@ def to_html(
     models = list(models) if isinstance(models, list | tuple) else [models]
     if not models:
         raise ValueError("There is no model to show.")
-    page_title = title or _title(models)
+    page_title = printable(title or _title(models))
     views = [shown(model, feature_names) for model in models]
     models, names = [view for view, _ in views], views[0][1]
     if image_shape is not None and image_shape[0] * image_shape[1] != len(names):

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.matrices import ranges, spaced_rows
-from ..columns import Indicator
+from ..columns import Indicator, printable
 from ..export.names import condition_text, edge_signs, factor_name, threshold_text, typeset
 from ..palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color, hex_color, text_color
 from ..rows import picture_kind
@@ -44,8 +44,7 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     kind = picture_kind(trees[0], first, image_shape, names)
     tops = [_tops(kind, one) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
-    place = np.full(len(names), -1)
-    place[carried] = np.arange(len(carried))
+    place = {feature: here for here, feature in enumerate(carried.tolist())}
     models = [
         _model(facts, place, one, top)
         for facts, one, top in zip(
@@ -60,7 +59,7 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
         "n_features": len(names),
         "features": None if is_all else carried.tolist(),
         "names": [factor_name(names[j]) for j in carried],
-        "indicators": [int(place[j]) for j in carried if isinstance(names[j], Indicator)],
+        "indicators": [here for j, here in place.items() if isinstance(names[j], Indicator)],
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
         "limits": None if first is None or kind != "image" else list(first.limits),
         "colors": {"signed": SIGNED_STOPS, "positive": POSITIVE, "negative": NEGATIVE},
@@ -108,7 +107,7 @@ def _node(node, place, rows, tops):
         known["classes"] = _shorts(rows.class_shares(node["id"]))
     top = tops.get(node["id"])
     if top is not None:
-        known["top"] = top | {"of": place[top["of"]].tolist()} if "of" in top else top
+        known["top"] = top | {"of": [place[j] for j in top["of"].tolist()]} if "of" in top else top
     return known
 
 
@@ -120,7 +119,7 @@ def _test(node, place):
         "children": node["children"],
         "threshold": node["threshold"],
         "limit": typeset(threshold_text(node, 3)),
-        "features": [int(place[term["feature"]]) for term in terms],
+        "features": [place[term["feature"]] for term in terms],
         "weights": bytes_text(np.array([term["weight"] for term in terms], "<f8")),
         "spreads": None if None in spreads else _shorts(spreads),
         "test": _test_of_one_feature(node),
@@ -133,7 +132,7 @@ def _test_of_one_feature(node):
         return None
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
     name = node["terms"][0]["name"]
-    column = getattr(name, "column", name)
+    column = printable(getattr(name, "column", name))
     lines = [column, left.removeprefix(f"{column} ")]
     return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
 

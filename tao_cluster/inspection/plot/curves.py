@@ -7,6 +7,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ...core.tree import tree_of
 from ...search.goals import knee
+from ..columns import brief, printable
 from ..measures import weighted_average_explanation_size
 from .colors import cluster_color
 
@@ -164,9 +165,10 @@ def plot_series(points, size_name, *, curves=None, new=False, ax=None, title=Non
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
                 x, y = [], []  # for the legend: line and marker
-            ax.plot(x, y, line, label=label, **look, **marker)
+            ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
-        ax.legend(frameon=False, **beside)
+        for text in ax.legend(frameon=False, **beside).get_texts():
+            text.set_parse_math(False)
         _finish(ax, _NAMES.get(size_name, size_name), title)
         _scale_costs(ax)
         if new:

@@ -4,11 +4,13 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..columns import brief
 from ..export.names import typeset
 from .colors import NEGATIVE, POSITIVE
 from .curves import STYLE
 
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100  # inches; of a bar, and of what is about them
+_LONGEST_TITLE = 100  # characters: the layout makes room for all of a title
 _PALE = "0.87"
 
 
@@ -45,7 +47,9 @@ def plot_ways(tests, title):
             ax.set_axisbelow(True)
         if not tests:
             axes[0].set_axis_off()
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", parse_math=False)
+        figure.suptitle(
+            brief(title, _LONGEST_TITLE), x=0.01, ha="left", fontweight="bold", parse_math=False
+        )
     return axes
 
 
@@ -76,7 +80,7 @@ def _draw_value(ax, test):
 def _draw_limit(ax, test, value):
     """The line that decides, and what it decided."""
     ax.axvline(value, color="black", linewidth=1.2, linestyle="--")
-    text = f"{typeset(test.outcome)}: {test.side}"
+    text = brief(f"{typeset(test.outcome)}: {test.side}", _LONGEST_TITLE)
     ax.set_title(text, loc="left", fontsize=8, parse_math=False)
 
 
@@ -89,7 +93,7 @@ def _make_room(ax, values):
 
 def _name_lines(ax, names):
     """One name a line, from the top."""
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), [brief(name) for name in names])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.set_ylim(len(names) - 0.4, -0.6)
@@ -123,5 +127,5 @@ def plot_roles(roles, *, ax=None, title=""):
         ax.grid(visible=False, axis="y")
         ax.set_axisbelow(True)
         ax.set_xlabel("small values lead here  \N{LEFTWARDS ARROW} 0 \N{RIGHTWARDS ARROW}  large")
-        ax.set_title(title, loc="left", parse_math=False)
+        ax.set_title(brief(title, _LONGEST_TITLE), loc="left", parse_math=False)
     return ax

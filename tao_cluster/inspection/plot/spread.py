@@ -4,6 +4,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
+from ..columns import brief
 from .colors import cluster_color
 from .curves import STYLE
 
@@ -66,7 +67,9 @@ def _bars(ax, features):
         color = cluster_color(i)
         ax.barh(places + 0.4 * i - 0.2, features[name], 0.38, color=color, label=name)
     ax.plot(features["rows"], places, "|", color="0.1", markersize=12, label="share of the rows")
-    ax.set_yticks(places, [str(name) for name in features.index])
+    ax.set_yticks(places, [brief(str(name)) for name in features.index])
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0, 1.02)

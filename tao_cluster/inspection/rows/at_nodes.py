@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from ...core.routing import kernel_view
 from ...core.tree.spreads import split_spreads
 from ...problem.objectives.base import cluster_sums
-from ..columns import Indicator
+from ..columns import has_indicators, printable
 
 _MOST_BARS = 30  # features of a tree that bars are chosen for
 
@@ -29,7 +29,7 @@ def picture_kind(tree, rows, image_shape, feature_names):
     """
     if image_shape is not None:
         return "image"
-    is_table = any(isinstance(name, Indicator) for name in feature_names)  # one-hot is no text
+    is_table = has_indicators(feature_names)  # one-hot is no text
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
     return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
 
@@ -72,7 +72,7 @@ class Rows:
         if y.shape != (X.shape[0],):
             raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows.")
         values, classes = np.unique(y, return_inverse=True)
-        names = [str(name) for name in (values if class_names is None else class_names)]
+        names = [printable(str(name)) for name in (values if class_names is None else class_names)]
         if len(names) != len(values):
             raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")
         return cls(tree, X, leaf_of_row, classes, names, weight)

@@ -50,5 +50,5 @@ def ways(model, table):
 
 def _way(tree, values, leaf):
     view, first = kernel_view(values), np.zeros(1, dtype=np.int64)
-    nodes = [int(node) for node, _ in itertools.pairwise(tree.path_matrix[[leaf]].indices)]
+    nodes = [node for node, _ in itertools.pairwise(tree.path(leaf).tolist())]
     return Way(values, leaf, {i: float(project(view, first, *tree.split(i))[0]) for i in nodes})

@@ -13,6 +13,7 @@ from ...core.matrices import row_size
 from ..blocks import Blocks
 from ..failures import naming
 from .local import LocalBlocks, names_of
+from .numpy_files import mapped
 from .parquet import Table
 
 # Stored values of a block that is cut from an array or a file, and rows at most.
@@ -183,20 +184,6 @@ def _of_path(X, sample_weight=None, embedding=None, n_jobs=1):
         for part in (X, sample_weight, embedding)
     ]
     return _of_table(*parts, n_jobs)
-
-
-def mapped(path):
-    """The array of a file of numpy, which is read where it is looked at.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read.
-    """
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, EOFError, ValueError) as error:
-        raise ValueError(f"{path}: cannot be read as .npy ({error}).") from error
 
 
 def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):

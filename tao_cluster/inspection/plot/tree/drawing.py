@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ....core.tree import tree_of
-from ...columns import numbers_of, one_row, shown
+from ...columns import numbers_of, one_row, printable_lines, shown
 from ...report import cluster_names, gaps_of, spreads_of, terms_at
 from ...rows import Rows, ways
 from ...tolerances import tolerances
@@ -128,7 +128,7 @@ def plot_tree(
         rows=None if rows is None else rows.through(upper.tree, upper.stands_for),
         glyph=glyph,
         panels=panels,
-        title=title,
+        title=title and printable_lines(title),
         terms=[terms[i] for i in upper.origin],
         labels=labels,
         tolerances=[allowed.get(int(i)) for i in upper.origin],

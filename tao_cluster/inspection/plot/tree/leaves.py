@@ -123,6 +123,7 @@ class Name:
             color=text_color(leaf.color),
             bbox={"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"},
             zorder=5,
+            parse_math=False,
         )
 
 

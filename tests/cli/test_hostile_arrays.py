@@ -1,0 +1,166 @@
+"""Files .npy and .npz that claim too much, are cut or packed to burst: a sentence each, at once."""
+
+import io
+import struct
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tao_cluster.__main__ import main
+from tao_cluster.outofcore import blocks_of
+
+ROWS = np.arange(12.0).reshape(6, 2)
+
+
+def header(text, version=b"\x01\x00"):
+    """The begin of a file .npy with this description."""
+    size = struct.pack("<H" if version[0] == 1 else "<I", len(text))
+    return b"\x93NUMPY" + version + size + text.encode("latin1")
+
+
+def claims(shape, descr="<f8"):
+    return header(f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}\n")
+
+
+def bytes_of(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+ARRAYS = {
+    "many_rows": claims("(1000000000000, 2)") + bytes(96),
+    "many_columns": claims("(2, 1000000000000)") + bytes(96),
+    "no_bytes_a_value": claims("(1000000000000, 2)", "|V0") + bytes(96),
+    "long_values": claims("(6, 2)", "|S2000000000") + bytes(96),
+    "no_columns": claims("(1000000000000, 0)"),
+    "beyond_64_bits": claims(f"({10**30}, {10**30})") + bytes(96),
+    "below_0": claims("(-6, -2)") + bytes(96),
+    "no_shape": claims("None") + bytes(96),
+    "no_type": claims("(6, 2)", "nothing") + bytes(96),
+    "cut": bytes_of(ROWS)[:-8],
+    "cut_in_header": bytes_of(ROWS)[:40],
+    "cut_in_magic": bytes_of(ROWS)[:7],
+    "empty": b"",
+    "no_python": header("{'descr': '<f8', ((((\n") + bytes(96),
+    "deep": header("(" * 5000 + ")" * 5000) + bytes(96),
+    "long_header": header("{" + " " * 60_000 + "}") + bytes(96),
+    "unknown_version": header("{}", b"\x09\x00") + bytes(96),
+    "objects": b"".join([claims("(6, 2)", "|O"), bytes(96)]),
+}
+
+
+def packed(how=zipfile.ZIP_DEFLATED, **entries):
+    """An archive of these entries, dots written as __."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", how) as archive:
+        for name, content in entries.items():
+            archive.writestr(name.replace("__", "."), content)
+    return file.getvalue()
+
+
+def encrypted():
+    content = bytearray(packed(zipfile.ZIP_STORED, X__npy=bytes_of(ROWS)))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(mark) + place] |= 1
+    return bytes(content)
+
+
+def unknown_method():
+    content = bytearray(packed(zipfile.ZIP_STORED, X__npy=bytes_of(ROWS)))
+    for mark, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        content[content.index(mark) + place] = 77
+    return bytes(content)
+
+
+def sparse(**changes):
+    file = io.BytesIO()
+    sp.save_npz(file, sp.csc_matrix(ROWS))
+    with np.load(io.BytesIO(file.getvalue())) as archive:
+        parts = dict(archive) | changes
+    file = io.BytesIO()
+    np.savez(file, **{name: part for name, part in parts.items() if part is not None})
+    return file.getvalue()
+
+
+BOMB = claims("(500000, 100)") + bytes(4 * 10**8)
+
+
+def bomb(how):
+    """400 MB of zeros, packed."""
+    return lambda: packed(how, X__npy=BOMB)
+
+
+ARCHIVES = {
+    **{f"array_{name}": (lambda part=part: packed(X__npy=part)) for name, part in ARRAYS.items()},
+    "bomb": bomb(zipfile.ZIP_DEFLATED),
+    "bomb_bz2": bomb(zipfile.ZIP_BZIP2),
+    "no_array": lambda: packed(readme__txt="nothing"),
+    "named_as_array": lambda: packed(X="nothing"),
+    "nothing": packed,
+    "cut": lambda: packed(X__npy=bytes_of(ROWS))[:-30],
+    "encrypted": encrypted,
+    "unknown_method": unknown_method,
+    "many_rows_sparse": lambda: sparse(shape=np.array([10**12, 2])),
+    "below_0_sparse": lambda: sparse(shape=np.array([-6, 2])),
+    "shape_of_texts": lambda: sparse(shape=np.array(["a", "b"])),
+    "shape_of_one": lambda: sparse(shape=np.array(6)),
+    "shape_of_none": lambda: sparse(shape=np.array([])),
+    "format_of_numbers": lambda: sparse(format=np.array([1, 2])),
+    "format_of_none": lambda: sparse(format=np.array(b"none")),
+    "without_data": lambda: sparse(data=None),
+    "indices_far": lambda: sparse(indices=np.full(11, 10**6)),
+    "indptr_falls": lambda: sparse(indptr=np.array([0, 11, 5])),
+}
+CASES = [(".npy", name) for name in ARRAYS] + [(".npz", name) for name in ARCHIVES]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=lambda part: part)
+def test_a_sentence_at_once(kind, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = Path(f"{name}{kind}")
+    path.write_bytes(ARRAYS[name] if kind == ".npy" else ARCHIVES[name]())
+    tracemalloc.start()
+    assert main(["fit", path.name, "--n-clusters", "2", "--out", "run"]) == 2
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    said = capsys.readouterr()
+    assert len(said.err.splitlines()) == 1
+    assert f"{path.name}: " in said.err
+    assert len(said.err) < 400
+    assert most < 20 * 2**20  # of a bomb 400 MB
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_files_that_are_mapped(name, tmp_path):
+    path = tmp_path / "rows.npy"
+    path.write_bytes(ARRAYS[name])
+    with pytest.raises(ValueError, match=r"rows\.npy: cannot be read as \.npy"):
+        blocks_of(path)
+    path.write_bytes(packed(X__npy=bytes_of(ROWS)))
+    with pytest.raises(ValueError, match=r"an \.npz archive under the name of an \.npy file"):
+        blocks_of(path)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_files_of_every_version_and_order_are_read(version, order, tmp_path):
+    path = tmp_path / "rows.npy"
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, np.asarray(ROWS, order=order), version)
+    (block,) = blocks_of(path).results(lambda block, _: np.array(block.X), None)
+    np.testing.assert_array_equal(block, ROWS)
+
+
+def test_rows_that_pack_well_are_read(tmp_path, monkeypatch):
+    """Zeros but for two columns: 500 times shorter, and no bomb."""
+    monkeypatch.chdir(tmp_path)
+    X = np.zeros((2000, 1000))
+    X[::2, 0], X[1::2, 1] = 1.0, 2.0
+    np.savez_compressed("rows.npz", X=X)
+    assert Path("rows.npz").stat().st_size < X.nbytes / 200
+    assert main(["fit", "rows.npz", "--n-clusters", "2", "--out", "run", "--seed", "0"]) == 0
