@@ -303,7 +303,7 @@ def test_seeds_are_spread():
     """Drawn by distance, not by number: a far pair of rows among many is found."""
     X = np.concatenate([np.zeros((500, 1)), [[100.0], [100.5]]]) + 1e-3 * np.arange(502)[:, None]
     found = [
-        alternating._spread_seeds(
+        alternating.spread_seeds(
             KMeans(),
             X,
             KMeans().prepare(X),
