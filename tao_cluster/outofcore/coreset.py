@@ -100,18 +100,11 @@ class _Draw:
     seed: int = 0
 
 
-def _nearest(rows, centers):
-    """Distance to the nearest of some centres, and which it is."""
-    distances = rows.objective.distances(rows.data, centers)
-    nearest = distances.argmin(axis=1)
-    return distances[np.arange(len(nearest)), nearest], nearest
-
-
 def _costs(block, state):
     rows = state.reader.rows(block)
     if rows is None:
         return None
-    distance, nearest = _nearest(rows, state.centers)
+    distance, nearest = rows.nearest(state.centers)
     sums = (
         np.bincount(nearest, w, len(state.centers)) for w in (rows.weight * distance, rows.weight)
     )
@@ -122,7 +115,7 @@ def _drawn(block, state):
     rows = state.reader.rows(block)
     if rows is None:
         return None
-    distance, nearest = _nearest(rows, state.centers)
+    distance, nearest = rows.nearest(state.centers)
     size = rows.weight * (state.slope * distance + state.base[nearest])
     is_drawn = uniforms(rows.numbers, state.seed) * state.threshold < size
     if not is_drawn.any():

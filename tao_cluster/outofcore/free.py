@@ -68,9 +68,7 @@ def _farthest(block, state):
     if rows is None:
         return None
     objective = rows.objective
-    distances = objective.distances(rows.data, state.centers)
-    labels = distances.argmin(axis=1)
-    own = distances[np.arange(len(labels)), labels]
+    own, labels = rows.nearest(state.centers)
     at = np.lexsort([rows.numbers, -own])[: state.n_far]
     data, weight = objective.prepare(rows.space[at]), rows.weight[at]
     sums = objective.cluster_sums(data, np.arange(len(at)), weight, len(at))

@@ -1,6 +1,6 @@
 """From a block to rows that a fit works on: checked, weighed, where they are clustered."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,12 @@ class Rows:
     def view(self):
         """X as the kernels read it."""
         return kernel_view(self.X)
+
+    def nearest(self, centers):
+        """Distance to the nearest of some centres, and which it is, ties to the lowest."""
+        distances = self.objective.distances(self.data, centers)
+        nearest = distances.argmin(axis=1)
+        return distances[np.arange(len(nearest)), nearest], nearest
 
     def __len__(self):
         """Number of rows."""
@@ -86,10 +92,6 @@ class Reader:
             return None
         space = self.space.scaled(X) if embedding is None else embedding
         return Rows(X, space, weight, numbers, self.space.objective)
-
-    def scaled_by(self, scaling):
-        """The reader of the same rows where distances are between scaled ones."""
-        return replace(self, space=replace(self.space, scaling=scaling))
 
 
 def first_look(block):

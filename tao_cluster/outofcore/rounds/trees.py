@@ -92,7 +92,7 @@ def weigh(blocks, reader, trees, centers, relabels=True):
     sums, total = np.zeros(centers.shape), np.bincount(label[has_rows], mass[has_rows], k)
     np.add.at(sums, label[has_rows], found.sums.arrays[best][has_rows])
     centers = reader.space.objective.centers_of(sums, total, centers)
-    tree = tree.with_leaves(label, tree.leaf_value).prune(tree.path_matrix.T @ mass)
+    tree = tree.with_leaves(label, tree.leaf_value).prune(tree.sums_below(mass))
     return Weighed(tree, centers, float(totals[best]))
 
 
@@ -141,7 +141,7 @@ class Described(Sums):
 
     def counts(self, tree):
         """Weight that reaches each node: float64 array of shape (n_nodes,)."""
-        return tree.path_matrix.T @ self.mass
+        return tree.sums_below(self.mass)
 
     def spreads(self, tree):
         """Spread of each feature of each test over the rows of its node."""
