@@ -45,7 +45,7 @@ class Bound:
 class _Size:
     k: int
     d: int
-    n: int | None
+    n: int  # 0 if unknown
     depth: int
 
 
@@ -150,7 +150,7 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
         raise ValueError("The bound of ExSingleLink needs n, the number of rows.")
     if known.value is None:
         return Bound(None, known.formula, known.source, known.is_mean)
-    size = _Size(k, d, n, max(k - 1, 0) if depth is None else depth)
+    size = _Size(k, d, n or 0, max(k - 1, 0) if depth is None else depth)
     return Bound(known.value(size), known.formula, known.source, known.is_mean)
 
 

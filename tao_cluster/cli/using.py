@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ..core.tree import tree_of
 from ..inspection.export import to_dot, to_onnx, to_sql
 from ..inspection.plot import save_tree
 from .folder import PAGE, PICTURE, check_free, n_features_of, read_model, read_rows, write_labels
@@ -176,6 +177,6 @@ _WRITERS = {
     "rules": lambda model: "\n".join(model.to_rules()),
     "sql": to_sql,
     "dot": to_dot,
-    "json": lambda model: getattr(model, "tree_", model).to_json(indent=1),
+    "json": lambda model: tree_of(model).to_json(indent=1),
     "onnx": lambda model: to_onnx(model).SerializeToString(),
 }

@@ -25,7 +25,7 @@ _ROUNDS = 3
 class SplitCut(Cut):
     """A cut by a weighted sum of several features."""
 
-    test: Split = None
+    test: Split | None = None
 
     @property
     def split(self):

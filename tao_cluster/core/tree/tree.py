@@ -171,7 +171,7 @@ class Tree(Shape, Readable):
             same_array(getattr(self, name), getattr(other, name)) for name in _DTYPES
         )
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self):
         return Tree, tuple(getattr(self, field.name) for field in fields(self))

@@ -24,7 +24,7 @@ from ...estimator import TAOClustering
 
 _KMEANS = frozenset({"kmeans"})
 _BOTH = frozenset({"kmeans", "kmedians"})
-_ANY = frozenset()
+_ANY: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Explanations(Sequence):
             return NotImplemented
         return (self._explanations, self.index) == (other._explanations, other.index)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def to_frame(self):
         """A row a test: pandas DataFrame.

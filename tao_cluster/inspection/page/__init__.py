@@ -15,8 +15,8 @@ from ..rows import Rows
 from .packing import packed
 
 # In the order in which they run, all in one scope: a file owns one thing.
-_SCRIPTS = ("data", "arithmetic", "state", "layout", "elements", "glyphs", "drawing")
-_SCRIPTS += ("viewport", "details", "trace", "table", "keys", "main")
+_SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
+_SCRIPTS += ("drawing", "viewport", "details", "trace", "table", "keys", "main")
 _MEANS = {
     "image": "Leaves show the mean of their rows.",
     "words": "Leaves show the words of largest mean.",

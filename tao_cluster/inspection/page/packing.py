@@ -16,8 +16,8 @@ _MOST_ROWS, _LEAST_ROWS = 1000, 20  # offered for tracing
 _ROOM_OF_ROWS = 130_000  # characters
 _NARROW = 200  # so many features are carried in any case
 _LEVELS = 256  # so many distinct values are told by a byte
-_SUMMARY = ("n_leaves", "depth", "n_parameters", "features_per_split", "cost_increase")
-_SUMMARY += ("explains_labels", "lambda")
+_SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
+_SUMMARY += ("cost_increase", "explains_labels", "lambda")
 
 
 def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 
 # What numpy, zipfile and scipy raise at files that are not what they claim.
+_FAULTS: tuple[type[Exception], ...]
 _FAULTS = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError)
 _FAULTS += (RuntimeError, OverflowError, struct.error, tokenize.TokenError)
 _FAULTS += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)

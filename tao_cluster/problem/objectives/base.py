@@ -1,6 +1,6 @@
 """What a clustering objective promises, and what several of them need."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,15 +26,15 @@ class Objective(Protocol):
     where optimal centres follow from sums; rows in blocks need that.
     """
 
-    centers_are_means: bool = False
-    explains_labels: bool = False
-    geometry: Any = None
-    is_sum: bool = True
-    free_labels: Any = None
-    in_threads: Any = None
-    nearest: Any = None
-    cluster_sums: Any = None
-    centers_of: Any = None
+    centers_are_means: ClassVar[bool] = False
+    explains_labels: ClassVar[bool] = False
+    geometry: ClassVar[Any] = None
+    is_sum: ClassVar[bool] = True
+    free_labels: ClassVar[Any] = None
+    in_threads: ClassVar[Any] = None
+    nearest: ClassVar[Any] = None
+    cluster_sums: ClassVar[Any] = None
+    centers_of: ClassVar[Any] = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

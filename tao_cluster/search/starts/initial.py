@@ -25,10 +25,10 @@ class InitialTree(Protocol):
     where the fit standardises them.
     """
 
-    deterministic: bool = False
+    deterministic: ClassVar[bool] = False
     n_different: int = 1
-    uses_distances: bool = False
-    in_raw_units: bool = False
+    uses_distances: ClassVar[bool] = False
+    in_raw_units: ClassVar[bool] = False
 
     def build(
         self,
