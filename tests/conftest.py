@@ -17,6 +17,13 @@ from tao_cluster.solvers import NodeProblem
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
+def pytest_collection_modifyitems(items):
+    """Sweeps and notebooks are slow, too: ``-m "not slow"`` alone leaves them out."""
+    for item in items:
+        if item.get_closest_marker("sweep") or item.get_closest_marker("notebooks"):
+            item.add_marker(pytest.mark.slow)
+
+
 def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
     """A random tree of random shape; weights and thresholds are small whole numbers: many ties."""
     left, right = [-1], [-1]

@@ -63,7 +63,7 @@ def test_first_answer_on_bundled_data(name):
     first_answer(name, load(), k)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", OTHERS)
 def test_first_answer_on_benchmark_data(name):
     path = DATA_DIR / f"{name}.npz"

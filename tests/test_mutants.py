@@ -18,7 +18,7 @@ def test_a_list_without_a_meaning_is_refused():
         mutants.read("file: a.py\n* b")
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_mutants_die(capsys):
     n_alive = mutants.main([])
     assert n_alive == 0, capsys.readouterr().out

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.datasets import DATA_DIR
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.sweep
 
 
 def output_of(module, name, *arguments):

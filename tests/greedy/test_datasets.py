@@ -161,14 +161,14 @@ def test_exkmc_falls_linearly_on_synthetic_two():
     check_linear_fall(12, 120)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_exkmc_falls_linearly_on_the_paper_s_synthetic_two():
     """30 clusters of 1000 rows in 1000 features."""
     surrogate = check_linear_fall(30, 1000)
     assert len(surrogate) < 3 * 30 * np.log2(30)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_cart_is_bad_on_the_paper_s_synthetic_one():
     X, _, centers = synthetic_one(random_state=0, return_centers=True)
     reference = {"reference": centers}

@@ -86,7 +86,7 @@ def test_same_clusters_as_the_published_programs(name):
     check(name)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(LARGE))
 def test_same_clusters_on_large_data(name):
     check(name)

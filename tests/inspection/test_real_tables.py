@@ -45,7 +45,7 @@ def test_penguins():
     assert "sex is " in text
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_adult():
     """The table before its one-hot encoding, from the columns of the encoded one."""
     if not (DATA_DIR / "adult.npz").is_file():

@@ -151,7 +151,7 @@ def test_digits(digits, digits_reference, n_leaves, most):
     assert "search" in {record["stage"] for record in model.history_}
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_digits_with_a_leaf_a_cluster(digits, digits_reference):
     """On average: single seeds end between 15.9 and 17.6 %."""
     options = {"split": "axis", "max_leaves": 10, "reference": digits_reference}
