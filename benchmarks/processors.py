@@ -67,9 +67,17 @@ def _hash(data):
 def by_kernels(kernels, seeds):
     """`fits` of a process for each kernel."""
     for kernel in kernels:
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.processors", "--here"]
-            + ["--seeds", *map(str, seeds)],
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-m",
+            "benchmarks.processors",
+            "--here",
+            "--seeds",
+        ]
+        done = subprocess.run(  # noqa: S603
+            [*command, *map(str, seeds)],
             env={**os.environ, "OPENBLAS_CORETYPE": kernel},
             stdout=subprocess.PIPE,
             check=True,

@@ -81,7 +81,7 @@ def _bytes(text, rng):
         text[:at] + chr(rng.integers(1, 256)) + text[at + 1 :],
         text[:at] + text[to:],
         text[:to] + text[at:],
-        text[:at] + "0123456789[]{},:\"-.e"[rng.integers(20)] + text[at:],
+        text[:at] + '0123456789[]{},:"-.e'[rng.integers(20)] + text[at:],
     ]
     return changes[rng.integers(len(changes))]
 
