@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 from sklearn.utils.metaestimators import available_if
 
 from .base import TreeClustering
+from .core.threads import one_thread
 from .core.tree import Tree
 from .search.fit import until_interrupted
 from .search.method import Method
@@ -314,6 +315,7 @@ class TAOClustering(TreeClustering):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @one_thread()
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
         method = self._method()
@@ -325,8 +327,9 @@ class TAOClustering(TreeClustering):
             )
             if not lambdas[0] > 0:
                 raise ValueError("lambdas must be positive.")
-        arguments = (X, y, sample_weight, embedding)
-        return list(until_interrupted(self._models(method, lambdas, *arguments)))
+        return list(
+            until_interrupted(self._models(method, lambdas, X, y, sample_weight, embedding))
+        )
 
     def _models(self, method, lambdas, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""
