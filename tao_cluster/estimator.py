@@ -327,11 +327,9 @@ class TAOClustering(TreeClustering):
             )
             if not lambdas[0] > 0:
                 raise ValueError("lambdas must be positive.")
-        return list(
-            until_interrupted(self._models(method, lambdas, X, y, sample_weight, embedding))
-        )
+        return list(until_interrupted(self._path(method, lambdas, X, y, sample_weight, embedding)))
 
-    def _models(self, method, lambdas, X, y, sample_weight, embedding):
+    def _path(self, method, lambdas, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""
         inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
         for lambda_, result in method.fit_path(problem, lambdas):
