@@ -165,8 +165,8 @@ class TAOClustering(TreeClustering):
         of a path, only the knee has that pass. "auto": 100 000, or 1000 a cluster if these are
         more, and all rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
-        Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR,
-        which draws from the generator of the process, and BLAS are called from one thread.
+        Threads that route rows and fit nodes; the result is the same for any number, and for fits
+        in several threads. While one runs, start processes by spawning: a forked one can hang.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering, of initial trees and of samples of the rows. The same int
         gives the same tree.

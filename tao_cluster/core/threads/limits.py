@@ -26,6 +26,12 @@ def one_thread():
     In the main thread, unless Ctrl-C has a handler of its own, a KeyboardInterrupt inside is raised
     where nothing is torn: after a kernel is compiled, a training of LIBLINEAR, a context entered or
     left, a function marked as :func:`uninterrupted`.
+
+    Notes
+    -----
+    A process that is forked while another thread computes may hang at its first fit: OpenMP, whose
+    threads a fork does not copy, knows no fork; k-means of scikit-learn alone hangs so. Processes
+    are to be spawned (``multiprocessing.set_start_method("spawn")``) or to be joblib's own (loky).
     """
     return _CONTEXT
 
