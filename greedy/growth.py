@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tao_cluster.core.routing import kernel_view, project
 from tao_cluster.core.telling import tell
+from tao_cluster.core.threads import uninterrupted
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.split import halfway
 
@@ -93,13 +94,20 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
             if cut is not None:
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
-        gains[node] = cut.gain
         parts = rule.divide(leaves[node], cut)  # may be interrupted: the leaf is there until then
-        children = growth.split(node, cut.split, [part.label for part in parts])
-        del leaves[node]
-        for child, part in zip(children, parts, strict=True):
-            leaves[child] = part
+        labels = [part.label for part in parts]
+        for child in _replace(growth, leaves, gains, node, cut, parts, labels):
             enqueue(child)
+
+
+@uninterrupted
+def _replace(growth, leaves, gains, node, cut, parts, labels):
+    """Put its parts in the place of a leaf; returns their nodes."""
+    children = growth.split(node, cut.split, labels)
+    gains[node] = cut.gain
+    del leaves[node]
+    leaves.update(zip(children, parts, strict=True))
+    return children
 
 
 def tell_interrupted(growth, max_leaves):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.matrices import FLOATS, canonical
 from .core.routing import kernel_view
 from .core.scaling import Scaling
-from .core.threads import one_thread
+from .core.threads import one_thread, uninterrupted
 from .core.tree.readable import Readable
 from .core.tree.spreads import spreads_and_gaps
 from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
@@ -68,7 +68,7 @@ class TreeClustering(
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
         """Fit; the scaling is that of other rows where X stands for them."""
         method = self._method()
-        with one_thread():  # once for all parts: it looks through the libraries that are loaded
+        with one_thread():  # once for all parts, and where Ctrl-C leaves what was or a whole fit
             given = (X, y, sample_weight, embedding)
             inputs, rows, problem = self._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
@@ -120,6 +120,17 @@ class TreeClustering(
 
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes, all or none."""
+        self._set(given, self._attributes(inputs, rows, problem, result))
+
+    @uninterrupted
+    def _set(self, given, fitted):
+        validate_data(self, given, skip_check_array=True)
+        for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
+            vars(self).pop(name, None)
+        vars(self).update(fitted)
+
+    def _attributes(self, inputs, rows, problem, result):
+        """The fitted attributes of a result: a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view = kernel_view(rows.X)
         if problem.scaling is None:
@@ -143,7 +154,7 @@ class TreeClustering(
         free_labels = rows.expand(
             free.labels, absent, lambda absent: free_labels_of(problem, inputs.space[absent])
         )
-        fitted = {
+        return {
             "tree_": tree,
             "labels_": space.named(labels_),
             "node_counts_": counts,
@@ -159,10 +170,6 @@ class TreeClustering(
             **({} if space.classes is None else {"classes_": space.classes}),
             **result.attributes,
         }
-        validate_data(self, given, skip_check_array=True)
-        for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
-            vars(self).pop(name, None)
-        vars(self).update(fitted)
 
     # ------------------------------------------------------------------ after fit
 

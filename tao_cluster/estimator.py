@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 from sklearn.utils.metaestimators import available_if
 
 from .base import TreeClustering
+from .core.threads import one_thread
 from .core.tree import Tree
 from .search.fit import until_interrupted
 from .search.method import Method
@@ -164,8 +165,8 @@ class TAOClustering(TreeClustering):
         of a path, only the knee has that pass. "auto": 100 000, or 1000 a cluster if these are
         more, and all rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
-        Threads that route rows and fit nodes; the result is the same for any number. LIBLINEAR,
-        which draws from the generator of the process, and BLAS are called from one thread.
+        Threads that route rows and fit nodes; the result is the same for any number, and for fits
+        in several threads. While one runs, start processes by spawning: a forked one can hang.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering, of initial trees and of samples of the rows. The same int
         gives the same tree.
@@ -314,6 +315,7 @@ class TAOClustering(TreeClustering):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @one_thread()
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
         method = self._method()
@@ -325,10 +327,9 @@ class TAOClustering(TreeClustering):
             )
             if not lambdas[0] > 0:
                 raise ValueError("lambdas must be positive.")
-        arguments = (X, y, sample_weight, embedding)
-        return list(until_interrupted(self._models(method, lambdas, *arguments)))
+        return list(until_interrupted(self._path(method, lambdas, X, y, sample_weight, embedding)))
 
-    def _models(self, method, lambdas, X, y, sample_weight, embedding):
+    def _path(self, method, lambdas, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""
         inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
         for lambda_, result in method.fit_path(problem, lambdas):

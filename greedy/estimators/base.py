@@ -86,11 +86,12 @@ class GreedyTree(TreeClustering):
         grow = partial(self._grow, random_state=random_state)
         return grow, self.midpoints, self.n_jobs, self.objective, self.sees_centers
 
-    def _store(self, given, inputs, rows, problem, result):
-        super()._store(given, inputs, rows, problem, result)
-        for record in self.history_:  # found on standardised columns, perhaps
+    def _attributes(self, inputs, rows, problem, result):
+        fitted = super()._attributes(inputs, rows, problem, result)
+        for record in fitted["history_"]:  # found on standardised columns, perhaps
             if "threshold" in record:
-                record["threshold"] = float(self.tree_.threshold[record["node"]])
+                record["threshold"] = float(fitted["tree_"].threshold[record["node"]])
+        return fitted
 
 
 class CostTree(GreedyTree):

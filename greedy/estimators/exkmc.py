@@ -102,9 +102,10 @@ class ExKMC(GreedyTree):
             raise ValueError(f"n_leaves={n_leaves} must lie in {first}..{most}.")
         return self._growth.to_tree(self.n_features_in_, 2 * min(n_leaves, last) - 1)
 
-    def _store(self, given, inputs, rows, problem, result):
-        super()._store(given, inputs, rows, problem, result)
-        self._growth.splits = Growth.of(self.tree_).splits
+    def _attributes(self, inputs, rows, problem, result):
+        fitted = super()._attributes(inputs, rows, problem, result)
+        fitted["_growth"].splits = Growth.of(fitted["tree_"]).splits
+        return fitted
 
     def _grow(self, points, random_state):
         return expand(points, self.max_leaves, self.base)

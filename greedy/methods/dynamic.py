@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 from tao_cluster.core.tree.split import halfway
 
@@ -23,6 +24,7 @@ POWERS = {"kmeans": 2, "kmedians": 1}
 @validate_params(
     {**SHARED, "objective": [StrOptions(set(POWERS))]}, prefer_skip_nested_validation=True
 )
+@one_thread()
 def build_dptree(
     X,
     centers,

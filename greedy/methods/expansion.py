@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from tao_cluster.core.matrices import spaced_rows
 from tao_cluster.core.routing import kernel_view
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ..cuts import N_EDGES, purest_cut, surrogate_cut
@@ -26,6 +27,7 @@ from .start import SHARED, finish
     },
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_exkmc(
     X,
     centers,

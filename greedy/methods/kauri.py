@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, validate_params
 
 from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.threads import one_thread
+from tao_cluster.core.threads import one_thread, uninterrupted
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import Growth
 
@@ -24,6 +24,7 @@ from .start import SHARED, finish
     {**SHARED, "max_leaves": [None, Interval(Integral, 1, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_kauri(
     X,
     centers,
@@ -115,7 +116,12 @@ def _cut_leaves(partition, growth, max_leaves):
         node, cut = found
         halves = partition.halves(node, cut)  # takes long; growth and partition stay together
         split = Split.of_feature(cut.feature, cut.threshold)
-        partition.replace(node, growth.split(node, split, (cut.left, cut.right)), halves)
+        _replace(partition, growth, node, split, cut, halves)
+
+
+@uninterrupted
+def _replace(partition, growth, node, split, cut, halves):
+    partition.replace(node, growth.split(node, split, (cut.left, cut.right)), halves)
 
 
 @dataclass(frozen=True)

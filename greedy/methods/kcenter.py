@@ -7,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from tao_cluster.core.matrices import ranges
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 from tao_cluster.core.tree.split import halfway
 
@@ -19,6 +20,7 @@ REST = ("grid", "halves")
 
 
 @validate_params({**SHARED, "rest": [StrOptions(set(REST))]}, prefer_skip_nested_validation=True)
+@one_thread()
 def build_exkcenter(
     X,
     centers,

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_array, column_or_1d
 
 from tao_cluster.core.jit import jit
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import grow_by_levels
 
@@ -29,6 +30,7 @@ _TIE = 1e-9  # relative difference below which two values are equal
     },
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_mixture_tree(weights, means, covariances, *, covariance_type="full", criterion="error"):
     """Tree with a leaf a component of a Gaussian mixture, from its parameters alone.
 

@@ -6,6 +6,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ..cuts import parting_cut
@@ -18,6 +19,7 @@ _SHARED = {**SHARED, "objective": [StrOptions(set(DISTANCES))]}
 
 
 @validate_params(_SHARED, prefer_skip_nested_validation=True)
+@one_thread()
 def build_imm(
     X,
     centers,
@@ -84,6 +86,7 @@ def build_imm(
 
 
 @validate_params(_SHARED, prefer_skip_nested_validation=True)
+@one_thread()
 def build_exgreedy(
     X,
     centers,
@@ -109,6 +112,7 @@ def build_exgreedy(
     {**_SHARED, "depth_factor": [Interval(Real, 0, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_exshallow(
     X,
     centers,
@@ -138,6 +142,7 @@ def build_exshallow(
 
 
 @validate_params(_SHARED, prefer_skip_nested_validation=True)
+@one_thread()
 def build_emn(
     X,
     centers,

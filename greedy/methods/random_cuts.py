@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from tao_cluster.core.threads import map_in_threads, one_thread
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import Growth
 
@@ -62,6 +62,7 @@ _AT_ONCE = 2**22  # random numbers held at a time, 32 MB
     {**SHARED, **PARAMETERS, "objective": [StrOptions(set(DISTANCES))]},
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_random_cuts(
     X,
     centers,
@@ -209,10 +210,11 @@ def _costs(points, space, numbers):
     terms = (points.distances, points.nearest, weight, scale, cap)
     n_places = len(points.slot(rows))
     parts = np.array_split(numbers, min(points.n_jobs, len(numbers)))
-    costs = Parallel(n_jobs=len(parts), backend="threading")(
-        delayed(tree_costs)(points.columns, space, part, rows, n_places, terms) for part in parts
-    )
-    return np.concatenate(costs)
+
+    def costs(part):
+        return tree_costs(points.columns, space, part, rows, n_places, terms)
+
+    return np.concatenate(map_in_threads(costs, parts, len(parts)))
 
 
 def _growth(space, numbers):

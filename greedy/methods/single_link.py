@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, validate_params
 
 from tao_cluster.core.matrices import check_rows, rows_of
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.inputs import check_embedding, fitting_weight
 from tao_cluster.problem.objectives import Edges, Spacing, SpannedRows
@@ -23,6 +24,7 @@ from .start import SHARED, finish
     {**SHARED, "n_clusters": [Interval(Integral, 1, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_exsinglelink(
     X, n_clusters, *, sample_weight=None, embedding=None, midpoints=True, n_jobs=None
 ):

@@ -3,7 +3,8 @@
 import sys
 import warnings
 
-_INSIDE = {"greedy", "sklearn", "tao_cluster"}
+# contextlib calls what a context decorates.
+_INSIDE = {"contextlib", "greedy", "sklearn", "tao_cluster"}
 
 
 def tell(sentence, category=UserWarning):

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..base import TreeClustering
 from ..core.telling import tell
+from ..core.threads import one_thread
 from .failures import LostRowsError
 from .found import Found
 from .sources import Watched, blocks_of
@@ -87,19 +88,26 @@ def fit(
     ((500,), 3)
     """
     _check(estimator, coreset_size, n_passes)
-    blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))
-    if estimator.get_params(deep=False).get("verbose"):
-        blocks = Watched(blocks)
-    found, best = Found.of(estimator, blocks, coreset_size, random_state), None
+    with one_thread():
+        blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))
+        if estimator.get_params(deep=False).get("verbose"):
+            blocks = Watched(blocks)
+        found = Found.of(estimator, blocks, coreset_size, random_state)
+        return found.stored(_best(found.states(n_passes)))
+
+
+def _best(states):
+    """The last of better and better states, or the last before an interruption."""
+    best = None
     try:
-        for state in found.states(n_passes):
+        for state in states:
             best = state
     except (KeyboardInterrupt, LostRowsError) as error:
         if best is None:
             raise
         reason = str(error) if isinstance(error, LostRowsError) else "Interrupted."
         tell(f"{reason} The best tree so far is kept.", ConvergenceWarning)
-    return found.stored(best)
+    return best
 
 
 def _check(estimator, coreset_size, n_passes):

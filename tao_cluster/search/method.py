@@ -1,12 +1,10 @@
-"""The method of TAOClustering: settings, and what surrounds a fit: one thread, a progress bar."""
+"""The method of TAOClustering: settings, and the progress bar of a fit."""
 
-import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 from tqdm.auto import tqdm
 
-from ..core.threads import one_thread
 from .fit import fit_path, fit_tree
 from .settings import Settings, check_path
 
@@ -54,8 +52,8 @@ class Method:
 
     def fit_tree(self, problem):
         """See :func:`.fit.fit_tree`."""
-        with self._surroundings() as on_record:
-            return fit_tree(problem, self.settings, self.random_state, on_record)
+        with self._bar() as bar:
+            return fit_tree(problem, self.settings, self.random_state, _shown_in(bar))
 
     def check_path(self):
         """ValueError if the settings ask for what a path along lambda does not do."""
@@ -63,15 +61,19 @@ class Method:
 
     def fit_path(self, problem, lambdas):
         """See :func:`.fit.fit_path`."""
-        with self._surroundings() as on_record:
+        with self._bar() as bar:
+            on_record = _shown_in(bar)
             yield from fit_path(problem, self.settings, lambdas, self.random_state, on_record)
 
-    @contextlib.contextmanager
-    def _surroundings(self):
-        with one_thread(), tqdm(desc="trees", disable=not self.verbose) as bar:
+    def _bar(self):
+        return tqdm(desc="trees", disable=not self.verbose)
 
-            def show(record):
-                bar.set_postfix({name: record[name] for name in _SHOWN})
-                bar.update()
 
-            yield show
+def _shown_in(bar):
+    """What a progress bar does with a record."""
+
+    def show(record):
+        bar.set_postfix({name: record[name] for name in _SHOWN})
+        bar.update()
+
+    return show

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from liblinear import liblinear as _library
 
 from ..core.matrices import power_of_two, variances
+from ..core.threads import uninterrupted
 from ..core.tree import Split
 from .base import NodeSolver, Status, repeats_of
 
@@ -115,12 +116,18 @@ class _BoundLiblinear:
         )
         with _ONE_AT_A_TIME:
             parameter = _library.parameter(f"-s 6 -B 1 -R -q -e {float(self._tol)!r} -c {cost!r}")
-            _C_RUNTIME.srand(1)
-            model = _library.toPyModel(_library.liblinear.train(problem, parameter))
+            model = _trained(problem, parameter)
         w = np.ctypeslib.as_array(model.w, shape=(self._bias_index + 1,)).copy()
         # +1 is the library's positive class for labels -1/+1: right iff w.(x - origin) + b > 0.
         weights = w[:-1] / self._unit
         return Split.from_dense(weights, weights @ self._origin - w[-1])
+
+
+@uninterrupted
+def _trained(problem, parameter):
+    """The library's model, which is freed with this object."""
+    _C_RUNTIME.srand(1)
+    return _library.toPyModel(_library.liblinear.train(problem, parameter))
 
 
 def _origin_and_spread(X):

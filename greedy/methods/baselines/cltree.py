@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, validate_params
 
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ...cuts import prices
@@ -27,6 +28,7 @@ PARAMETERS = {
 
 
 @validate_params({**SHARED, **PARAMETERS}, prefer_skip_nested_validation=True)
+@one_thread()
 def build_cltree(
     X,
     centers,

@@ -27,6 +27,7 @@ PARAMETERS = {
 
 
 @validate_params({**SHARED, **PARAMETERS}, prefer_skip_nested_validation=True)
+@one_thread()
 def build_cubt(
     X,
     centers,

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ...growth import Cut, grow
@@ -26,6 +27,7 @@ _DIGITS = 9  # by which variances are told apart
     {**SHARED, **PARAMETERS, "objective": [StrOptions(set(DISTANCES))]},
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_kdtree(
     X,
     centers,

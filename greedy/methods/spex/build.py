@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ...growth import grow, tell_interrupted
@@ -29,6 +30,7 @@ GRAPHS = {"clique", "unit-clique", "knn"}
     },
     prefer_skip_nested_validation=True,
 )
+@one_thread()
 def build_spex(
     X,
     centers,

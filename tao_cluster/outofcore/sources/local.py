@@ -37,21 +37,20 @@ class LocalBlocks:
     def results(self, function, state):
         """See :class:`Blocks`."""
         n_jobs = effective_n_jobs(self.n_jobs)
-        with one_thread():
-            if n_jobs < 2:
-                for block in self._blocks():
-                    with naming(block.number):
-                        result = function(block, state)
-                    del block  # before the next one is read
-                    yield result
-            else:
-                yield from self._in_threads(function, state, n_jobs)
+        if n_jobs < 2:
+            for block in self._blocks():
+                with naming(block.number), one_thread():
+                    result = function(block, state)
+                del block  # before the next one is read
+                yield result
+        else:
+            yield from self._in_threads(function, state, n_jobs)
 
     def _blocks(self):
         """Yield the blocks."""
         parts = self.read()
         for number in itertools.count():
-            with naming(number):
+            with naming(number), one_thread():
                 part = next(parts, None)
                 if part is None:
                     return
@@ -61,7 +60,7 @@ class LocalBlocks:
 
     def _in_threads(self, function, state, n_jobs):
         def work(block):
-            with naming(block.number):
+            with naming(block.number), one_thread():
                 return function(block, state)
 
         with ThreadPoolExecutor(n_jobs) as pool:
