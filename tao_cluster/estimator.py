@@ -79,8 +79,8 @@ class TAOClustering(TreeClustering):
         rows and with the scale of the data. With ``split="axis"`` it is the price of a test, and
         "auto" is none; in the penalty method "auto" is where knees mostly are.
     depth : int >= 0, default=5
-        Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it. Trees of single
-        features may be deeper, with as many leaves.
+        Depth of the initial tree, at most 2 ** depth leaves, or as many as rows; pruning
+        shortens it. Trees of single features may be deeper, with as many leaves.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Cost of a clustering: squared Euclidean, cosine or L1 distance to the centre, or Euclidean

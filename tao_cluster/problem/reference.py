@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
+from ..core.matrices import check_centers, check_kind
 from ..core.repeats import as_repeats
 from ..core.telling import tell
 from ..core.threads import one_thread
@@ -176,7 +177,16 @@ def free_labels(objective, data, weight, centers):
 
 
 def is_to_be_fitted(reference):
-    """Whether the centres, and with them their numbers, are left to us."""
+    """Whether the centres, and with them their numbers, are left to us.
+
+    Raises
+    ------
+    ValueError
+        If it is a class.
+    """
+    if isinstance(reference, type):
+        name = reference.__name__
+        raise ValueError(f"{name} is a class; give an object as reference, {name}().")
     return reference is None or (
         hasattr(reference, "fit")
         and not any(hasattr(reference, name) for name in (*_CENTERS, "labels_"))
@@ -192,7 +202,7 @@ def given_centers(reference, rows, sample_weight, objective):
         return reference
     if hasattr(reference, "fit"):
         return centers_of(reference, rows, sample_weight, objective)
-    return check_array(reference, dtype=np.float64, input_name="reference")
+    return check_centers(reference)
 
 
 def centers_of(estimator, rows, sample_weight, objective):
@@ -214,17 +224,20 @@ def centers_of(estimator, rows, sample_weight, objective):
     Raises
     ------
     ValueError
-        If it has none of these, or labels of other rows.
+        If it has none of these, labels of other rows, or centres that
+        :func:`tao_cluster.core.matrices.check_centers` refuses.
     """
     for name in _CENTERS:
         if hasattr(estimator, name):
-            return np.asarray(getattr(estimator, name), dtype=np.float64)
+            own = f"{name} of {type(estimator).__name__}"
+            return check_centers(getattr(estimator, name), own)
     name = type(estimator).__name__
     if not hasattr(estimator, "labels_"):
         raise ValueError(
             f"{name} has no cluster_centers_, means_ or labels_ after fit; give a reference with "
             "centres or labels, or an array of centres."
         )
+    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers")
     labels, classes = encode(estimator.labels_)
     if len(labels) != rows.shape[0]:
         raise ValueError(

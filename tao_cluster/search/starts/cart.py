@@ -21,6 +21,7 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     X : array-like or CSR matrix of shape (n, d)
     labels : int array of shape (n,)
     max_leaf_nodes : int >= 2
+        More than there are rows are as many as rows, as is `max_depth`.
     sample_weight : array of shape (n,), optional
     random_state : int
         Breaks ties between equally good splits.
@@ -30,6 +31,9 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     -------
     Tree
     """
+    n_rows = X.shape[0]
+    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # it makes room for as many
+    max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
         max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
     )
