@@ -176,14 +176,14 @@ class TAOClustering(TreeClustering):
     ----------
     tree_ : Tree
     labels_ : int32 array of shape (n,)
-        The tree's clusters, numbered as the free clustering's. A cluster may have lost all
-        its rows.
+        The tree's clusters, numbered as the free clustering's; some may have lost all rows.
     cluster_centers_ : array of shape (n_clusters, m)
         Optimal for `labels_`; a cluster without rows keeps its free centre.
     inertia_ : float
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
-        Percent by which `inertia_` exceeds `free_inertia_`.
+        Percent by which `inertia_` exceeds `free_inertia_`; below 0 where the tree has found
+        better clusters than the free clustering, which is a local optimum, or a `reference`.
     node_counts_ : float64 array of shape (n_nodes,)
         Rows, or their weight, that reach each node of `tree_`.
     split_spreads_ : float64 array of shape (n_nonzero,)

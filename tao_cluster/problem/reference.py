@@ -16,6 +16,7 @@ from ..core.threads import one_thread
 from .objectives.labels import encode
 
 _ROUNDING = 1e-12
+_MOST_ITERATIONS = 300
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
 
 
@@ -83,6 +84,8 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
             f"features; it has centres of shape {centers.shape}."
         )
     labels = nearest_center(objective, data, centers)
+    if reference is None and objective.stops_early:
+        centers, labels = _finished(objective, data, sample_weight, centers, labels)
     used = used_clusters(np.bincount(labels, minlength=n_clusters))
     if is_ours and not used.all():  # numbers of our own choosing: empty clusters last
         order = np.argsort(~used, kind="stable")
@@ -90,6 +93,27 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     with one_thread():
         inertia = objective.value(data, labels, sample_weight, centers)
     return FreeClustering(labels, centers, inertia)
+
+
+def _finished(objective, data, weight, centers, labels):
+    """Lloyd's iterations from where a library has stopped, as long as labels change and it pays.
+
+    Else a tree of the free labels would cost less than the free clustering, whose centres are not
+    the best ones of its clusters. Centres that only rounding parts from these stay.
+    """
+    with one_thread():
+        cost = objective.value(data, labels, weight, centers)
+        for _ in range(_MOST_ITERATIONS):
+            moved = objective.update_centers(data, labels, weight, centers)
+            nearest = nearest_center(objective, data, moved)
+            before, cost = cost, objective.value(data, nearest, weight, moved)
+            if not cost < before * (1 - _ROUNDING):
+                break
+            is_settled = np.array_equal(nearest, labels)
+            centers, labels = moved, nearest
+            if is_settled:
+                break
+    return centers, labels
 
 
 def _by_labels(objective, rows, data, n_clusters, sample_weight):
