@@ -11,7 +11,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from tao_cluster.base import TreeClustering
-from tao_cluster.core.matrices import check_sizes
+from tao_cluster.core.matrices import check_sizes, ranges
 from tao_cluster.problem.objectives import KMeans
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import fit_reference
@@ -196,7 +196,9 @@ class _Method:
         if self.has_reference:
             mixture = self.fitted(problem.space, problem.weight)
         is_of_X = problem.space is problem.X
-        components = _components(mixture) if is_of_X else _moments(mixture, problem)
+        components = list(_components(mixture) if is_of_X else _moments(mixture, problem))
+        if not (is_of_X and hasattr(self.mixture, "means_")):
+            components[1] = np.clip(components[1], *ranges(problem.X))  # but for rounding they are
         tree, error = grow_mixture(*components, self.criterion)
         found = tree.predict(problem.X)
         agrees = found == mixture.predict(problem.space)
