@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numba import types
 from numba.extending import overload
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from tao_cluster.core.jit import jit
-from tao_cluster.core.matrices import check_rows
+from tao_cluster.core.matrices import check_centers, check_kind, check_rows
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.threads import map_in_threads
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
@@ -106,7 +106,7 @@ class Points:
         """
         X = check_rows(X)
         space = X if embedding is None else check_embedding(embedding, X.shape[0])
-        centers = check_array(centers, dtype=np.float64, input_name="centers")
+        centers = check_centers(centers, "centers")
         if centers.shape[1] != space.shape[1]:
             raise ValueError(
                 f"The centres have {centers.shape[1]} features, the rows {space.shape[1]}."
@@ -216,6 +216,7 @@ class Points:
 
 
 def _check_labels(labels, n_rows, n_clusters):
+    check_kind(labels, "labels")
     labels = column_or_1d(labels)
     is_whole = labels.dtype.kind in "iu" and len(labels) == n_rows
     if not is_whole or labels.min() < 0 or labels.max() >= n_clusters:

@@ -9,9 +9,9 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
-from .core.matrices import FLOATS, canonical
+from .core.matrices import FLOATS, canonical, check_kind
 from .core.routing import kernel_view
 from .core.scaling import Scaling
 from .core.threads import one_thread, uninterrupted
@@ -79,6 +79,7 @@ class TreeClustering(
     def _freeze(self, method, X, y, sample_weight, embedding, scaling=None):
         """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
         objective = method.objective
+        _get_feature_names(X)  # TypeError for names of several types, which are read after the fit
         inputs = self._inputs(objective, X, y, sample_weight, embedding)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
@@ -294,6 +295,7 @@ class TreeClustering(
 
     def _check_new(self, X):
         check_is_fitted(self)
+        check_kind(X)
         return canonical(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False))
 
     # ------------------------------------------------------------------ scikit-learn

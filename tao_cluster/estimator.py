@@ -80,8 +80,8 @@ class TAOClustering(TreeClustering):
         rows and with the scale of the data. With ``split="axis"`` it is the price of a test, and
         "auto" is none; in the penalty method "auto" is where knees mostly are.
     depth : int >= 0, default=5
-        Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it. Trees of single
-        features may be deeper, with as many leaves.
+        Depth of the initial tree, at most 2 ** depth leaves, or as many as rows; pruning
+        shortens it. Trees of single features may be deeper, with as many leaves.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Cost of a clustering: squared Euclidean, cosine or L1 distance to the centre, or Euclidean
@@ -177,14 +177,14 @@ class TAOClustering(TreeClustering):
     ----------
     tree_ : Tree
     labels_ : int32 array of shape (n,)
-        The tree's clusters, numbered as the free clustering's. A cluster may have lost all
-        its rows.
+        The tree's clusters, numbered as the free clustering's; some may have lost all rows.
     cluster_centers_ : array of shape (n_clusters, m)
         Optimal for `labels_`; a cluster without rows keeps its free centre.
     inertia_ : float
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
-        Percent by which `inertia_` exceeds `free_inertia_`.
+        Percent by which `inertia_` exceeds `free_inertia_`; below 0 where the tree has found
+        better clusters than the free clustering, which is a local optimum, or a `reference`.
     node_counts_ : float64 array of shape (n_nodes,)
         Rows, or their weight, that reach each node of `tree_`.
     split_spreads_ : float64 array of shape (n_nonzero,)

@@ -11,12 +11,13 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from tao_cluster.base import TreeClustering
+from tao_cluster.core.matrices import check_sizes, ranges
 from tao_cluster.problem.objectives import KMeans
 from tao_cluster.problem.problem import Result
 from tao_cluster.problem.reference import fit_reference
 
 from ..methods.matching import matched_numbers, renumbered
-from ..methods.mixture import COVARIANCE_TYPES, CRITERIA, deviations, grow_mixture
+from ..methods.mixture import COVARIANCE_TYPES, CRITERIA, checked, grow_mixture
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
 
@@ -169,6 +170,7 @@ class _Method:
                 "MixtureTree takes no sparse X by itself, as mixtures do not; give a dense "
                 "embedding of its rows, say of TruncatedSVD."
             )
+        check_sizes(space, weight)
         mixture, name = self.mixture, type(self.mixture).__name__
         if not hasattr(mixture, "means_"):
             # Mixtures ask for two rows at least, and as many as components.
@@ -180,11 +182,11 @@ class _Method:
             raise ValueError(
                 f"{name} has no weights_, means_ and covariances_: no Gaussian mixture."
             )
-        expected = (self.n_clusters, space.shape[1])
-        if mixture.means_.shape != expected:
+        expected, (_, means, _) = (self.n_clusters, space.shape[1]), _components(mixture)
+        if means.shape != expected:
             raise ValueError(
                 f"The mixture must have n_clusters={expected[0]} components with {expected[1]} "
-                f"features; it has means of shape {mixture.means_.shape}."
+                f"features; it has means of shape {means.shape}."
             )
         return mixture
 
@@ -194,7 +196,9 @@ class _Method:
         if self.has_reference:
             mixture = self.fitted(problem.space, problem.weight)
         is_of_X = problem.space is problem.X
-        components = _components(mixture) if is_of_X else _moments(mixture, problem)
+        components = list(_components(mixture) if is_of_X else _moments(mixture, problem))
+        if not (is_of_X and hasattr(self.mixture, "means_")):
+            components[1] = np.clip(components[1], *ranges(problem.X))  # but for rounding they are
         tree, error = grow_mixture(*components, self.criterion)
         found = tree.predict(problem.X)
         agrees = found == mixture.predict(problem.space)
@@ -215,10 +219,7 @@ class _Method:
 
 def _components(mixture):
     """Weights, means and standard deviations of the components of a mixture."""
-    weights, means, covariances = (
-        np.asarray(getattr(mixture, name), np.float64) for name in _PARAMETERS
-    )
-    return weights, means, deviations(covariances, mixture.covariance_type, means.shape)
+    return checked(*(getattr(mixture, name) for name in _PARAMETERS), mixture.covariance_type)
 
 
 def _moments(mixture, problem):

@@ -48,7 +48,8 @@ class IMM(CostTree):
     inertia_ : float
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
-        Percent by which `inertia_` exceeds `free_inertia_`.
+        Percent by which `inertia_` exceeds `free_inertia_`; below 0 where the tree has found
+        better clusters than the free clustering.
     node_counts_ : float64 array of shape (n_nodes,)
         Rows, or their weight, that reach each node of `tree_`.
     split_spreads_ : float64 array of shape (n_nonzero,)

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_array, column_or_1d
 
 from tao_cluster.core.jit import jit
+from tao_cluster.core.matrices import check_centers, check_kind
 from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree import Split
 from tao_cluster.core.tree.growth import grow_by_levels
@@ -74,7 +75,7 @@ def build_mixture_tree(weights, means, covariances, *, covariance_type="full", c
     >>> tree.to_rules()
     ['if x0 <= 2 then cluster 0', 'if x0 > 2 then cluster 1']
     """
-    weights, means, spreads = _checked(weights, means, covariances, covariance_type)
+    weights, means, spreads = checked(weights, means, covariances, covariance_type)
     return grow_mixture(weights, means, spreads, criterion)[0]
 
 
@@ -136,8 +137,11 @@ def deviations(covariances, covariance_type, shape):
     return np.sqrt(np.broadcast_to(covariances, shape))
 
 
-def _checked(weights, means, covariances, covariance_type):
-    means = check_array(means, dtype=np.float64, input_name="means")
+def checked(weights, means, covariances, covariance_type):
+    """Weights, means and standard deviations of the components of a mixture, or a ValueError."""
+    means = check_centers(means, "means")
+    for values, name in ((weights, "weights"), (covariances, "covariances")):
+        check_kind(values, name)
     weights = column_or_1d(weights, dtype=np.float64)
     terms = {"ensure_2d": False, "allow_nd": True, "dtype": np.float64}
     covariances = check_array(covariances, input_name="covariances", **terms)

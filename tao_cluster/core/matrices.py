@@ -1,4 +1,6 @@
-"""Rows of numbers, dense or CSR: their canonical form, blocks of rows, moments of columns."""
+"""Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
+
+import datetime
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +14,14 @@ _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
 _MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
 
+# Between values of these sizes differences can be squared, and the squares be summed.
+LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
+_LARGEST_COST = 1e300
+
+# What a conversion to floats would take for a number, or fail at without a sentence.
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_TIME_KINDS = "mM"
+
 
 def check_rows(X, name="X", estimator=None):
     """X as an array or canonical CSR matrix of floats; no copy where it is that already.
@@ -19,11 +29,129 @@ def check_rows(X, name="X", estimator=None):
     Raises
     ------
     ValueError
-        If X has NaN or infinite values or is no matrix.
+        If X has NaN or infinite values, dates, durations or masked entries, or is no matrix.
     """
+    check_kind(X, name)
     return canonical(
         check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=estimator, input_name=name)
     )
+
+
+def check_kind(values, name="X", instead="days since a date"):
+    """Refuse what a conversion to numbers takes silently: dates, durations, masked entries.
+
+    A masked array of which nothing is masked is taken as the numbers that it holds.
+
+    Parameters
+    ----------
+    values : array-like, sparse matrix, DataFrame or None
+    name : str, what sentences call it
+    instead : str, what dates may be converted to
+
+    Raises
+    ------
+    ValueError
+        If it has such values.
+    """
+    if values is None or sp.issparse(values):
+        return
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked entries, whose values are not to be read; fill them "
+            "(numpy.ma.filled) or leave out their rows."
+        )
+    if _has_times(values):
+        raise ValueError(
+            f"{name} has dates, times or durations, which are not taken; convert them, for "
+            f"instance to {instead}."
+        )
+
+
+def _has_times(values):
+    """Whether array-like values, or columns of a table, are dates, times or durations."""
+    kinds = {getattr(dtype, "kind", "O") for dtype in _dtypes(values)}
+    if "O" not in kinds:
+        return not kinds.isdisjoint(_TIME_KINDS)
+    try:
+        plain = np.asarray(values)
+    except (TypeError, ValueError):  # ragged: a conversion to numbers has its own sentence
+        return False
+    if plain.dtype.kind != "O":
+        return plain.dtype.kind in _TIME_KINDS
+    return any(issubclass(kind, _TIMES) for kind in set(map(type, plain.ravel())))
+
+
+def _dtypes(values):
+    """The types of an array or of the columns of a table; a list's are not known."""
+    if hasattr(values, "dtype"):
+        return [values.dtype]
+    dtypes = getattr(values, "dtypes", [np.dtype(object)])
+    return dtypes if hasattr(dtypes, "__iter__") else [dtypes]
+
+
+def check_centers(centers, name="reference"):
+    """Centres of clusters as an array, whoever gives them.
+
+    Parameters
+    ----------
+    centers : array-like of shape (k, m)
+    name : str, what sentences call them
+
+    Returns
+    -------
+    float64 array of shape (k, m)
+
+    Raises
+    ------
+    ValueError
+        If they are no dense matrix of finite numbers whose distances can be squared.
+    """
+    if sp.issparse(centers):
+        raise ValueError(f"{name} is sparse; centres must be a dense array, as of toarray().")
+    check_kind(centers, name)
+    try:
+        centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
+    except TypeError as error:
+        raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
+    if not np.abs(centers).max() <= LARGEST_VALUE:
+        raise ValueError(
+            f"{name} has centres with values beyond {LARGEST_VALUE:g}, to which squared distances "
+            "overflow; rescale the data."
+        )
+    _check_spread(*ranges(centers), f"{name} has centres that differ")
+    return centers
+
+
+def check_sizes(rows, weight):
+    """Refuse rows whose squared distances, times their weights, overflow or underflow.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n, m), what is clustered
+    weight : float64 array of shape (n,)
+
+    Raises
+    ------
+    ValueError
+    """
+    low, high = ranges(rows)
+    largest = float(max(high.max(), -low.min()))
+    if not largest <= LARGEST_VALUE:
+        raise ValueError(
+            f"The squared norms of the rows of X overflow {rows.dtype}; rescale the data."
+        )
+    if not float(weight.sum()) * largest**2 * rows.shape[1] < _LARGEST_COST:
+        raise ValueError("Weights times squared norms of rows overflow; rescale one of the two.")
+    _check_spread(low, high, "The rows of X differ")
+
+
+def _check_spread(low, high, what):
+    spread = float((high - low).max())
+    if 0 < spread < LEAST_SPREAD:
+        raise ValueError(
+            f"{what} by less than {LEAST_SPREAD:g}, so that squared distances underflow; rescale "
+            "the data."
+        )
 
 
 def canonical(X):

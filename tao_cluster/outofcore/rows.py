@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ..core.matrices import FLOATS, canonical, stored_by_rows
+from ..core.matrices import FLOATS, canonical, check_kind, stored_by_rows
 from ..core.routing import kernel_view
+from ..problem.inputs import check_least_weight
 from ..problem.space import Space
 
 
@@ -115,6 +116,7 @@ def _weights(weight, n_rows):
     """Weights of rows, at least 0; all of a block may be 0, as of a whole table they may not."""
     if weight is None:
         return np.ones(n_rows)
+    check_kind(weight, "sample_weight")
     weight = check_array(
         weight,
         ensure_2d=False,
@@ -126,11 +128,13 @@ def _weights(weight, n_rows):
         raise ValueError(f"sample_weight has the shape {weight.shape}, X has {n_rows} rows.")
     if weight.min(initial=0.0) < 0:
         raise ValueError("sample_weight must be at least 0.")
+    check_least_weight(weight)
     return weight
 
 
 def _floats(X, name="X", is_finite=False):
     """A block as an array or canonical CSR matrix of floats, looked through where that is asked."""
+    check_kind(X, name)
     return canonical(
         check_array(
             X,

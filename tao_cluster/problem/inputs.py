@@ -7,13 +7,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from ..core.matrices import check_rows, rows_of, stored_by_rows
+from ..core.matrices import check_kind, check_rows, rows_of, stored_by_rows
 from ..core.repeats import distinct_rows
 from .objectives.labels import encode
 from .reference import nearest_center
 
 # Of all rows together: costs are weights times squares, and must not overflow.
 LARGEST_WEIGHT = 1e100
+
+# Of a row that counts: sums of what is smaller lose their digits, or are 0.
+LEAST_WEIGHT = 1e-200
 
 
 def check_embedding(embedding, n_rows=None):
@@ -31,8 +34,26 @@ def check_embedding(embedding, n_rows=None):
 
 
 def check_sample_weight(sample_weight, X):
-    """Weights of some rows: float64 array of shape (n,), at least 0; ones by default."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    """Weights of some rows: float64 array of shape (n,), at least 0; ones by default.
+
+    Raises
+    ------
+    ValueError
+        If some are negative, not finite, or positive but next to nothing.
+    """
+    check_kind(sample_weight, "sample_weight")
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    check_least_weight(weight)
+    return weight
+
+
+def check_least_weight(weight):
+    """ValueError if sums of some positive weights would lose their digits."""
+    if weight.min(initial=1.0, where=weight > 0) < LEAST_WEIGHT:
+        raise ValueError(
+            f"sample_weight has positive entries below {LEAST_WEIGHT:g}, whose sums underflow; "
+            "rescale the weights, or set these to 0."
+        )
 
 
 def label_column(y, n_rows, classes=None):
@@ -48,6 +69,7 @@ def label_column(y, n_rows, classes=None):
     ValueError
         If y is missing or has another number of rows.
     """
+    check_kind(y, "y", "texts")
     if y is None:
         raise ValueError('objective="labels" explains labels: give them as y, one a row.')
     codes, classes = encode(y, classes)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.matrices import row_blocks, rows_of
+from ..core.matrices import check_sizes, row_blocks, rows_of
 from ..core.routing import kernel_view
 from ..core.tree import Tree
 from .objectives import Objective, cluster_means
@@ -57,6 +57,7 @@ class Problem:
     @classmethod
     def of(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
         """The problem of some rows and a reference; see :func:`.reference.free_clustering`."""
+        check_sizes(space, weight)
         data = objective.prepare(space)
         free = free_clustering(reference, objective, space, data, n_clusters, weight, random_state)
         return cls(X, space, objective, data, weight, free, reference, random_state, **further)

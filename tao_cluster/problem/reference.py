@@ -7,14 +7,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
+from ..core.matrices import check_centers, check_kind
 from ..core.repeats import as_repeats
 from ..core.telling import tell
 from ..core.threads import one_thread
 from .objectives.labels import encode
 
 _ROUNDING = 1e-12
+_MOST_ITERATIONS = 300
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
 
 
@@ -82,6 +84,8 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
             f"features; it has centres of shape {centers.shape}."
         )
     labels = nearest_center(objective, data, centers)
+    if reference is None and objective.stops_early:
+        centers, labels = _finished(objective, data, sample_weight, centers, labels)
     used = used_clusters(np.bincount(labels, minlength=n_clusters))
     if is_ours and not used.all():  # numbers of our own choosing: empty clusters last
         order = np.argsort(~used, kind="stable")
@@ -89,6 +93,27 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     with one_thread():
         inertia = objective.value(data, labels, sample_weight, centers)
     return FreeClustering(labels, centers, inertia)
+
+
+def _finished(objective, data, weight, centers, labels):
+    """Lloyd's iterations from where a library has stopped, as long as labels change and it pays.
+
+    Else a tree of the free labels would cost less than the free clustering, whose centres are not
+    the best ones of its clusters. Centres that only rounding parts from these stay.
+    """
+    with one_thread():
+        cost = objective.value(data, labels, weight, centers)
+        for _ in range(_MOST_ITERATIONS):
+            moved = objective.update_centers(data, labels, weight, centers)
+            nearest = nearest_center(objective, data, moved)
+            before, cost = cost, objective.value(data, nearest, weight, moved)
+            if not cost < before * (1 - _ROUNDING):
+                break
+            is_settled = np.array_equal(nearest, labels)
+            centers, labels = moved, nearest
+            if is_settled:
+                break
+    return centers, labels
 
 
 def _by_labels(objective, rows, data, n_clusters, sample_weight):
@@ -176,7 +201,16 @@ def free_labels(objective, data, weight, centers):
 
 
 def is_to_be_fitted(reference):
-    """Whether the centres, and with them their numbers, are left to us."""
+    """Whether the centres, and with them their numbers, are left to us.
+
+    Raises
+    ------
+    ValueError
+        If it is a class.
+    """
+    if isinstance(reference, type):
+        name = reference.__name__
+        raise ValueError(f"{name} is a class; give an object as reference, {name}().")
     return reference is None or (
         hasattr(reference, "fit")
         and not any(hasattr(reference, name) for name in (*_CENTERS, "labels_"))
@@ -192,7 +226,7 @@ def given_centers(reference, rows, sample_weight, objective):
         return reference
     if hasattr(reference, "fit"):
         return centers_of(reference, rows, sample_weight, objective)
-    return check_array(reference, dtype=np.float64, input_name="reference")
+    return check_centers(reference)
 
 
 def centers_of(estimator, rows, sample_weight, objective):
@@ -214,17 +248,20 @@ def centers_of(estimator, rows, sample_weight, objective):
     Raises
     ------
     ValueError
-        If it has none of these, or labels of other rows.
+        If it has none of these, labels of other rows, or centres that
+        :func:`tao_cluster.core.matrices.check_centers` refuses.
     """
     for name in _CENTERS:
         if hasattr(estimator, name):
-            return np.asarray(getattr(estimator, name), dtype=np.float64)
+            own = f"{name} of {type(estimator).__name__}"
+            return check_centers(getattr(estimator, name), own)
     name = type(estimator).__name__
     if not hasattr(estimator, "labels_"):
         raise ValueError(
             f"{name} has no cluster_centers_, means_ or labels_ after fit; give a reference with "
             "centres or labels, or an array of centres."
         )
+    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers")
     labels, classes = encode(estimator.labels_)
     if len(labels) != rows.shape[0]:
         raise ValueError(

@@ -13,7 +13,7 @@ from .descent.direct_form import DirectForm
 from .descent.penalty_method import PenaltyMethod
 from .goals import Knee, MaxCostIncrease, MaxParameters, goal_of
 from .split_kinds import SPLIT_KINDS, SplitKind
-from .starts.initial import InitialTree
+from .starts.initial import InitialTree, leaves_at
 from .starts.named import WITH_DEPTH, builder_of
 
 
@@ -214,7 +214,7 @@ def _most_leaves(parameters, kind, objective):
     # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
-    limits = [] if depth is None else [2**depth]
+    limits = [] if depth is None else [leaves_at(depth)]
     return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
 
 

@@ -12,6 +12,7 @@ from .descent.structure.local import better_start
 from .descent.structure.oblique import improvements, is_better
 from .descent.true_cost import price_of_parameters, tuned
 from .starts.cart import Cart
+from .starts.initial import leaves_at
 from .starts.named import axis_aligned, in_turn
 from .step.trimming import at_midpoints, at_values, trim
 
@@ -74,7 +75,7 @@ class Oblique:
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Trees of the centres and of the rows in turn, and of given labels."""
         del n_clusters
-        cart = [Cart(max_leaves or 2**depth, depth)] if objective.explains_labels else []
+        cart = [Cart(max_leaves or leaves_at(depth), depth)] if objective.explains_labels else []
         return in_turn(depth, cart)
 
     def check_start(self, tree):
@@ -159,8 +160,8 @@ class AxisAligned:
         They have `max_leaves`, by default 2 ** depth leaves.
         """
         if objective.explains_labels:
-            return Cart(max_leaves or 2**depth)
-        return axis_aligned(max_leaves or max(n_clusters, 2**depth))
+            return Cart(max_leaves or leaves_at(depth))
+        return axis_aligned(max_leaves or max(n_clusters, leaves_at(depth)))
 
     def check_start(self, tree):
         """Only an axis-aligned tree will do."""

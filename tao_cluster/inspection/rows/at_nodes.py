@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
-from sklearn.utils.validation import check_array
 
+from ...core.matrices import check_rows
 from ...core.routing import kernel_view
 from ...core.tree.spreads import split_spreads
 from ...problem.objectives.base import cluster_sums
@@ -64,7 +64,7 @@ class Rows:
         ValueError
             If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
         """
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = check_rows(X)
         leaf_of_row = tree.apply(X)
         if y is None:
             return cls(tree, X, leaf_of_row, None, [], weight)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ...core.matrices import FLOATS
+from ...core.matrices import FLOATS, check_kind
 from ...core.repeats import content_order
 from .base import Objective
 from .kmeans import KMeans
@@ -126,7 +126,9 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         ValueError
             If there are fewer rows than clusters, or the objective refuses X.
         """
+        check_kind(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        check_kind(sample_weight, "sample_weight")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
@@ -161,6 +163,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
     def predict(self, X):
         """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
         check_is_fitted(self)
+        check_kind(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         objective = self._objective()
         distances = objective.distances(objective.prepare(X), self.cluster_centers_)

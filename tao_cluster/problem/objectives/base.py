@@ -23,7 +23,9 @@ class Objective(Protocol):
     least distances of each row, where that costs less than to have them all. `cluster_sums`: a
     method (data, labels, weight, n_clusters) -> float64 array of shape (n_clusters, m) of sums over
     rows, and `centers_of`: a method (sums, total weights, centers) -> what `update_centers` gives,
-    where optimal centres follow from sums; rows in blocks need that.
+    where optimal centres follow from sums; rows in blocks need that. `stops_early`: whether the
+    estimator of the free clustering may end before its centres are optimal for its clusters, so
+    that its iterations are to be finished.
     """
 
     centers_are_means: ClassVar[bool] = False
@@ -35,6 +37,7 @@ class Objective(Protocol):
     nearest: ClassVar[Any] = None
     cluster_sums: ClassVar[Any] = None
     centers_of: ClassVar[Any] = None
+    stops_early: ClassVar[bool] = False
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ...core.matrices import FLOATS
+from ...core.matrices import FLOATS, check_kind
 from ...core.repeats import content_order
 from .balls import as_dense, check_norms, euclidean, smallest_ball
 from .base import Objective, members_of
@@ -136,7 +136,9 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
         ValueError
             If there are fewer rows than clusters, or squared norms overflow.
         """
+        check_kind(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        check_kind(sample_weight, "sample_weight")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         present = np.flatnonzero(weight > 0)
         if len(present) < self.n_clusters:
@@ -155,6 +157,7 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
     def predict(self, X):
         """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
         check_is_fitted(self)
+        check_kind(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return euclidean(X, self.cluster_centers_).argmin(axis=1).astype(np.int32)
 

@@ -196,6 +196,7 @@ class KMeans(Objective):
 
     n_init: int = 10
     centers_are_means: ClassVar[bool] = True
+    stops_early: ClassVar[bool] = True  # by a tolerance of all columns: wide ones hide the others
 
     def reference(self, n_clusters, random_state):
         """scikit-learn's KMeans (k-means++, `n_init` restarts)."""

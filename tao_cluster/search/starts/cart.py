@@ -10,7 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 from ...core.tree import Tree
 from .initial import InitialTree
 
-_LARGEST = np.finfo(np.float32).max
+# scikit-learn's trees take values for equal that differ by 1e-7, whatever their unit.
+_LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
 def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
@@ -21,6 +22,7 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     X : array-like or CSR matrix of shape (n, d)
     labels : int array of shape (n,)
     max_leaf_nodes : int >= 2
+        More than there are rows are as many as rows, as is `max_depth`.
     sample_weight : array of shape (n,), optional
     random_state : int
         Breaks ties between equally good splits.
@@ -30,6 +32,9 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     -------
     Tree
     """
+    n_rows = X.shape[0]
+    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # it makes room for as many
+    max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
         max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
     )
@@ -47,7 +52,8 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
 def _in_float32(X):
     """X with columns that scikit-learn's trees can read, and the powers of two taken from them."""
     most = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
-    power = np.where(most > _LARGEST, np.frexp(most)[1], 0)
+    is_odd = (most > _LARGEST) | ((most < _SMALL) & (most > 0))
+    power = np.where(is_odd, np.frexp(most)[1], 0)
     if not power.any():
         return X, power
     scale = np.ldexp(1.0, -power)

@@ -7,8 +7,9 @@ from numbers import Integral
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.utils.validation import check_array, check_scalar
+from sklearn.utils.validation import check_scalar
 
+from ...core.matrices import check_centers
 from ...core.routing import kernel_view, project
 from ...core.tree import Split
 from ...core.tree.growth import grow_by_levels
@@ -160,7 +161,7 @@ def bisector_tree(centers):
 
 
 def _checked(centers):
-    return check_array(centers, dtype=np.float64, order="C", input_name="centers")
+    return check_centers(centers, "centers")
 
 
 def _distinct(centers):
@@ -180,7 +181,10 @@ def exact_bisector(a, b):
     # Margins at the points are about -1 and +1, the scale of a logistic model, as the L1 norm
     # of a node of an initial tree must compare with what the solver offers. Only about: a
     # power of two as factor leaves the digits, hence ties of whole numbers, as they are.
-    weights = np.ldexp(direction, round(1 - 2 * math.log2(math.hypot(*direction))))
+    with np.errstate(over="ignore"):
+        weights = np.ldexp(direction, round(1 - 2 * math.log2(math.hypot(*direction))))
+    if not np.isfinite(weights).all():
+        raise ValueError("Two centres differ by so little that no test parts them; rescale them.")
     return Split.from_dense(weights, math.fsum(weights * ((a + b) / 2)))
 
 

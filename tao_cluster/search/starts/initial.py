@@ -46,6 +46,14 @@ class InitialTree(Protocol):
 
 _N_DRAWS = 20
 
+# No tree has more leaves than 2 to this power; a larger depth would make numbers of many digits.
+_MOST_DOUBLINGS = 62
+
+
+def leaves_at(depth):
+    """Most leaves of a tree of so many levels of tests that are of use: 2 ** depth, or 2 ** 62."""
+    return 2 ** min(depth, _MOST_DOUBLINGS)
+
 
 @dataclass(frozen=True)
 class Bisecting(InitialTree):
@@ -152,7 +160,7 @@ class Centroids(InitialTree):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 kmeans.fit(centers[clusters], sample_weight=size[clusters])
             split = bisector(*kmeans.cluster_centers_)
-            return split and _balanced(split, centers[clusters], 2 ** (remaining - 1))
+            return split and _balanced(split, centers[clusters], leaves_at(remaining - 1))
 
         def label(clusters):
             return clusters[size[clusters].argmax()]

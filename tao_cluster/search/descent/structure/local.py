@@ -85,6 +85,7 @@ def search_structure(search, trees, lambda_, random_state):
         Of at most `max_leaves` leaves, by default those of the largest of the trees.
     """
     most_leaves = search.settings.max_leaves or max(tree.n_leaves for tree in trees)
+    most_leaves = min(most_leaves, search.problem.n_rows)
     rng = check_random_state(random_state)
     sketch = Sketch.of(search.problem, trees, lambda_, most_leaves, rng)
     most_passes = search.settings.effort.n_times * sketch.most_passes

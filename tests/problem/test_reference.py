@@ -1,0 +1,65 @@
+"""The free clustering: k-means is finished where the library has stopped early."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, load_wine
+
+from greedy import CART
+from tao_cluster.core.threads import one_thread
+
+
+def badly_scaled(seed):
+    """One column of a thousand times the others' size, with far rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 4))
+    X[:, :2] += 3 * rng.integers(0, 3, (400, 2))
+    X[:, 3] = 1e3 * rng.standard_t(1.5, 400)
+    return X
+
+
+def means(X, labels):
+    return np.array([X[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
+
+
+def cost(X, labels):
+    return ((X - means(X, labels)[labels]) ** 2).sum()
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_the_free_clustering_is_settled(seed):
+    X = badly_scaled(seed)
+    theirs = KMeans(8, n_init=10, random_state=0).fit(X)
+    assert cost(X, theirs.labels_) < theirs.inertia_ * (1 - 1e-6)  # or there is nothing to see
+    model = CART(8, random_state=0).fit(X)
+    labels = model.free_labels_
+    assert model.free_inertia_ == pytest.approx(cost(X, labels), rel=1e-10)
+    assert model.free_inertia_ < theirs.inertia_ * (1 - 1e-6)
+    distances = ((X[:, None] - model.free_centers_) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(distances.argmin(axis=1), labels)
+    np.testing.assert_allclose(model.free_centers_, means(X, labels), rtol=1e-9, atol=1e-9)
+
+
+def test_the_trees_of_the_free_labels_do_not_cost_less():
+    for seed in range(6):
+        model = CART(8, max_leaves=400, random_state=0).fit(badly_scaled(seed))
+        np.testing.assert_array_equal(model.labels_, model.free_labels_)
+        assert model.cost_increase_ == 0
+
+
+@pytest.mark.parametrize("load", [load_digits, load_wine])
+def test_what_is_settled_keeps_its_bits(load):
+    X = load().data
+    with one_thread():
+        theirs = KMeans(3, n_init=10, random_state=0).fit(X)
+    model = CART(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.free_centers_, theirs.cluster_centers_)
+
+
+def test_a_reference_of_the_user_is_left_as_it_is():
+    X, reference = badly_scaled(3), KMeans(8, n_init=10, random_state=0)
+    with one_thread():
+        theirs = KMeans(8, n_init=10, random_state=0).fit(X)
+    for given in (reference, theirs):
+        model = CART(8, reference=given).fit(X)
+        assert model.free_inertia_ == pytest.approx(theirs.inertia_, rel=1e-12)

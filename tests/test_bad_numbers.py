@@ -1,0 +1,242 @@
+"""Numbers that are none, and numbers that cannot be squared: one sentence, by all estimators."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
+from tao_cluster.objectives import AlternatingClustering, FarthestFirst
+
+from greedy import IMM, ExKMC, MixtureTree, build_imm, build_mixture_tree
+from tao_cluster import PenaltyMethod, TAOClustering, compare, outofcore, stability, tao_path
+from tao_cluster.inspection.rows.at_nodes import Rows
+from tao_cluster.problem.objectives import KMedians
+from tao_cluster.problem.penalties import SquaredError
+from tao_cluster.saving.parts import ESTIMATORS
+from tao_cluster.search.split_kinds import AxisAligned
+from tao_cluster.search.starts.exact import bisector_tree, voronoi_tree
+from tao_cluster.search.starts.initial import Bisecting
+from tao_cluster.solvers import Newton
+
+ROWS = (
+    np.round(np.random.default_rng(0).normal(size=(30, 3)), 3) + np.repeat([5, 0, -5], 10)[:, None]
+)
+CENTERS = np.array([[5.0, 5, 5], [0, 0, 0], [-5, -5, -5]])
+DAYS = (1000 * ROWS).astype(np.int64)
+
+# What a conversion to floats takes for numbers.
+NO_NUMBERS = {
+    "dates": (lambda values: (1000 * values).astype(np.int64).astype("M8[D]"), "has dates"),
+    "durations": (lambda values: (1000 * values).astype(np.int64).astype("m8[s]"), "has dates"),
+    "masked": (lambda values: np.ma.masked_greater(values, 4.5), "has masked entries"),
+}
+TABLES = {
+    "of dates": pd.DataFrame(DAYS.astype("M8[s]")),
+    "with a date": pd.DataFrame({"a": ROWS[:, 0], "b": pd.to_datetime(DAYS[:, 1]), "c": "1.5"}),
+    "with a zone": pd.DataFrame({"a": pd.to_datetime(DAYS[:, 0]).tz_localize("UTC"), "b": 1.0}),
+    "lists": [[pd.Timedelta(value, "s") for value in row] for row in DAYS],
+}
+
+BAD_CENTERS = {
+    "nan": (np.where(CENTERS > 4, np.nan, CENTERS), "contains NaN"),
+    "infinite": (np.where(CENTERS > 4, np.inf, CENTERS), "contains infinity"),
+    "huge": (CENTERS * 1e200, r"beyond 1e\+150"),
+    "largest": (np.full((3, 3), 1.7e308), r"beyond 1e\+150"),
+    "denormal": (CENTERS * 1e-310, "differ by less than 1e-150"),
+    "a column": (CENTERS[:, :2], "n_clusters=3 centres with 3 features"),
+    "a row": (CENTERS[:2], "n_clusters=3 centres with 3 features"),
+    "a vector": (CENTERS[0], "Expected 2D array"),
+    "masked": (np.ma.masked_greater(CENTERS, 4), "has masked entries"),
+    "durations": (CENTERS.astype(np.int64).astype("m8[s]"), "has dates"),
+    "sparse": (sp.csr_matrix(CENTERS), "is sparse"),
+    "none": (None, "Expected 2D array"),
+}
+
+BAD_SIZES = {
+    "denormal weights": (ROWS, np.full(30, 1e-310), "positive entries below 1e-200"),
+    "a denormal weight": (ROWS, np.append(np.ones(29), 5e-324), "positive entries below 1e-200"),
+    "weights and rows": (ROWS * 1e140, np.full(30, 1e90), "Weights times squared norms"),
+    "large rows": (ROWS * 1e150, None, "squared norms of the rows of X overflow"),
+    "denormal rows": (ROWS * 1e-310, None, "differ by less than 1e-150"),
+    "small rows": (ROWS * 1e-200, None, "differ by less than 1e-150"),
+}
+
+
+@pytest.fixture(params=sorted(ESTIMATORS))
+def estimator(request):
+    """An estimator of each kind, as a function of further parameters."""
+    return lambda **options: ESTIMATORS[request.param](3, random_state=0, **options)
+
+
+def fitted(centers):
+    """A fitted reference with such centres."""
+    model = KMeans(3, n_init=1, random_state=0).fit(ROWS)
+    model.cluster_centers_ = centers
+    return model
+
+
+def refused(sentence):
+    return pytest.raises(ValueError, match=sentence)
+
+
+# ---------------------------------------------------------------- references
+
+
+def test_centres_of_a_reference_are_checked(estimator):
+    """Those of a fitted estimator as those of an array."""
+    if "reference" not in estimator().get_params():
+        return  # ExSingleLink has a free clustering of its own
+    for centers, sentence in BAD_CENTERS.values():
+        with refused(sentence):
+            estimator(reference=fitted(centers)).fit(ROWS)
+        if isinstance(centers, np.ndarray):
+            with refused(sentence):
+                estimator(reference=centers).fit(ROWS)
+    with refused("KMeans is a class"):
+        estimator(reference=KMeans).fit(ROWS)
+
+
+def test_means_of_a_mixture_are_checked():
+    for name, value in (("means_", np.nan), ("covariances_", np.inf), ("weights_", np.nan)):
+        mixture = GaussianMixture(3, random_state=0).fit(ROWS)
+        getattr(mixture, name).flat[0] = value
+        with refused("NaN|infinity|finite"):
+            MixtureTree(3, mixture=mixture).fit(ROWS)
+        with refused("NaN|infinity|finite"):
+            MixtureTree(3, reference=mixture if name == "means_" else None, mixture=mixture).fit(
+                ROWS
+            )
+
+
+@pytest.mark.parametrize("case", ["nan", "infinite", "huge", "denormal", "masked", "durations"])
+def test_centres_of_functions_are_checked(case):
+    centers, sentence = BAD_CENTERS[case]
+    for build in (voronoi_tree, bisector_tree, lambda centers: build_imm(ROWS, centers)):
+        with refused(sentence):
+            build(centers)
+    with refused(sentence):
+        outofcore.fit(TAOClustering(3, reference=fitted(centers)), [ROWS])
+    with refused("has dates|masked|NaN|infinity|beyond|differ"):
+        build_mixture_tree(np.full(3, 1 / 3), centers, np.ones((3, 3)), covariance_type="diag")
+
+
+def test_centres_that_no_float_parts():
+    """Others are far away, so that the whole is of a common size."""
+    centers = np.vstack([CENTERS, CENTERS[:1] * 1e-310])
+    for build in (voronoi_tree, bisector_tree):
+        with refused("no test parts them"):
+            build(centers)
+
+
+# ---------------------------------------------------------------- kinds
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_is_no_number_is_refused_by_fits(estimator, kind):
+    change, sentence = NO_NUMBERS[kind]
+    for arguments in (
+        {"X": change(ROWS)},
+        {"X": ROWS, "sample_weight": change(ROWS[:, 0] + 6)},
+        {"X": ROWS, "embedding": change(ROWS)},
+    ):
+        with refused(sentence):
+            estimator().fit(**arguments)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_with_dates_are_refused(kind):
+    for method in (IMM(3), TAOClustering(3), AlternatingClustering(3), FarthestFirst(3)):
+        with refused("X has dates"):
+            method.fit(TABLES[kind])
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
+    change, sentence = NO_NUMBERS[kind]
+    bad, weight = change(ROWS), change(ROWS[:, 0] + 6)
+    model = TAOClustering(3, lambda_=1.0, depth=2, random_state=0).fit(ROWS)
+    for use in (
+        *(model.predict, model.apply, model.transform, model.score, model.cost_increase),
+        *(model.decision_path, model.explain, model.tree_.predict, model.tree_.apply),
+        *(IMM(3, random_state=0).fit(ROWS).surrogate_score, lambda X: model.plot(X=X)),
+        *(lambda X: Rows.of(model.tree_, X), lambda X: stability(model, X, n=2)),
+        *(lambda X: compare(X, 3), lambda X: tao_path(X, 3)),
+        lambda X: outofcore.fit(TAOClustering(3), [X]),
+    ):
+        with refused(sentence):
+            use(bad)
+    for use in (model.score, model.cost_increase):
+        with refused(sentence):
+            use(ROWS, sample_weight=weight)
+    with refused(sentence):
+        outofcore.fit(TAOClustering(3), [ROWS], sample_weight=[weight])
+    with refused(sentence):
+        outofcore.fit(TAOClustering(3), [ROWS], embedding=[bad])
+    with refused(sentence):
+        TAOClustering(objective="labels").fit(ROWS, weight)
+    with refused(sentence):
+        build_imm(ROWS, CENTERS, labels=weight)
+
+
+def test_a_mask_that_hides_nothing_changes_nothing():
+    masked = np.ma.masked_greater(ROWS, 1000)
+    for model in (IMM(3, random_state=0), ExKMC(3, random_state=0)):
+        tree = model.fit(ROWS).tree_
+        assert model.fit(masked).tree_ == tree
+        np.testing.assert_array_equal(model.predict(masked), model.labels_)
+
+
+def test_names_of_several_types_are_told_before_the_fit(estimator, monkeypatch):
+    model = estimator()
+    monkeypatch.setattr(type(model), "_inputs", lambda *arguments: pytest.fail("it went on"))
+    with pytest.raises(TypeError, match="string names"):
+        model.fit(pd.DataFrame(ROWS, columns=["a", 1, "b"]))
+
+
+# ---------------------------------------------------------------- sizes
+
+
+@pytest.mark.parametrize("case", BAD_SIZES)
+def test_sizes_that_cannot_be_squared(estimator, case):
+    X, weight, sentence = BAD_SIZES[case]
+    with refused(sentence):
+        estimator().fit(X, sample_weight=weight)
+
+
+def test_weights_of_blocks_are_checked_too():
+    with refused("positive entries below 1e-200"):
+        outofcore.fit(TAOClustering(3), [ROWS], sample_weight=[np.full(30, 1e-310)])
+
+
+@pytest.mark.parametrize("size", [10**9, 10**30])
+@pytest.mark.parametrize("options", [{"lambda_": 1.0}, {"split": "axis"}, {"init": "random"}])
+def test_depths_beyond_the_rows_are_as_many_as_rows(size, options):
+    options = {"lambda_": 1.0, "random_state": 0, **options}
+    deep = TAOClustering(3, depth=size, **options).fit(ROWS)
+    assert deep.tree_ == TAOClustering(3, depth=30, **options).fit(ROWS).tree_
+
+
+@pytest.mark.parametrize("size", [10**9, 10**30])
+def test_leaves_beyond_the_rows_are_as_many_as_rows(estimator, size):
+    if "max_leaves" in estimator().get_params():
+        most, all_rows = (estimator(max_leaves=n).fit(ROWS) for n in (size, 30))
+        assert most.tree_ == all_rows.tree_
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"init": IMM},
+        {"init": Bisecting},
+        {"objective": KMedians},
+        {"split": AxisAligned},
+        {"node_solver": Newton},
+        {"algorithm": PenaltyMethod},
+        {"penalty": SquaredError},
+    ],
+)
+def test_a_class_is_no_object(options):
+    (part,) = options.values()
+    with refused(f"{part.__name__} is a class; give an object"):
+        TAOClustering(3, **options).fit(ROWS)
