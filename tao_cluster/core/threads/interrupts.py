@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import types
 
 # Modules whose functions are done in whole: the compiler, callbacks of C code, changes of settings
 # of the process, imports (which would have to start again with half of them done).
@@ -22,7 +23,7 @@ _WHOLE_PACKAGES = {
 _WHOLE_PREFIX = "namedtuple_"
 # Contexts are entered or not, and left; nobody sees what a finalizer raises.
 _WHOLE_METHODS = {"__del__", "__enter__", "__exit__"}
-_whole_code = set()
+_whole_code: set[types.CodeType] = set()
 
 # Seconds between two looks at whether an interrupt that was held back may be raised, and after how
 # many of them another Ctrl-C is raised wherever it comes.
