@@ -49,7 +49,7 @@ def test_scikit_learn_conventions(estimator, check):
     run(estimator, check)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @parametrize_with_checks(FURTHER)
 def test_scikit_learn_conventions_of_further_settings(estimator, check):
     run(estimator, check)

@@ -48,13 +48,13 @@ def test_interrupted_fits_leave_the_best_tree_or_the_old_state():
     assert found.get("best", 0) + found.get("old", 0) >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_two_hundred_interrupted_fits():
     found = endings(200, 1)
     assert min(found["best"], found["old"]) >= 20
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_interrupted_compilation(tmp_path):
     found = endings(20, 2, "few", "cold", NUMBA_CACHE_DIR=str(tmp_path))
     assert found["old"] >= 5

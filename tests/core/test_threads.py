@@ -88,7 +88,7 @@ def test_fits_by_joblib_are_those_alone(rows, backend):
     assert limits() == before
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_a_thousand_fits_in_threads_are_those_alone(rows):
     before = limits()
     check_fits_alike(rows, 1000, in_pool(rows))
