@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import skops.io as skops_io
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -118,6 +119,19 @@ def test_another_process_reads_it(tmp_path):
     command = [sys.executable, "-c", code, tmp_path / "model.json", X]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     assert done.stdout.split() == [str(label) for label in model.labels_]
+
+
+@pytest.mark.parametrize("name", ["standardized", "kmedoids", "labels", "ExKMC", "MixtureTree"])
+def test_skops_keeps_it_too(name):
+    """Its files name the types that they hold, which the reader trusts one by one."""
+    model = model_of(name)
+    data = skops_io.dumps(model)
+    own = {"greedy", "sklearn", "tao_cluster"}
+    types = skops_io.get_untrusted_types(data=data)
+    assert {name.partition(".")[0] for name in types} <= own
+    other = skops_io.loads(data, trusted=types)
+    assert other.tree_ == model.tree_
+    np.testing.assert_array_equal(other.predict(FRAME), model.predict(FRAME))
 
 
 def test_a_tree_and_an_expanded_one(tmp_path):
