@@ -12,7 +12,7 @@ from greedy import CART, IMM, DPTree, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import TAOClustering
 from tao_cluster.problem.objectives import KMeans
 
-few = settings(max_examples=15, derandomize=True, deadline=None, database=None)
+few = settings(max_examples=8, derandomize=True, deadline=None, database=None)
 
 # Multiples of 1/8, of which sums and squares are exact.
 rows = st.tuples(st.integers(5, 20), st.integers(1, 3)).flatmap(
