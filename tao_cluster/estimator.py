@@ -24,7 +24,7 @@ _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "va
 _CONSTRAINTS = {
     "n_clusters": [Interval(Integral, 1, None, closed="left")],
     "lambda_": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-    "depth": [Interval(Integral, 0, None, closed="left")],
+    "depth": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
     "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
     "split": [StrOptions(set(SPLIT_KINDS)), HasMethods("tidy")],
     "standardize": ["boolean"],
@@ -78,9 +78,9 @@ class TAOClustering(TreeClustering):
         two or three single fits. A number is the paper's lambda, which scales with the number of
         rows and with the scale of the data. With ``split="axis"`` it is the price of a test, and
         "auto" is none; in the penalty method "auto" is where knees mostly are.
-    depth : int >= 0, default=5
-        Depth of the initial tree, at most 2 ** depth leaves; pruning shortens it. Trees of single
-        features may be deeper, with as many leaves.
+    depth : "auto" or int >= 0, default="auto"
+        Of the initial tree: at most 2 ** depth leaves; trees of single features may be deeper.
+        "auto" is 5, or one level more than a leaf a cluster needs: 8 for 100, 10 for 500.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Cost of a clustering: squared Euclidean, cosine or L1 distance to the centre, or Euclidean
@@ -265,7 +265,7 @@ class TAOClustering(TreeClustering):
         n_clusters=8,
         *,
         lambda_="auto",
-        depth=5,
+        depth="auto",
         objective="kmeans",
         split="oblique",
         standardize=False,

@@ -160,7 +160,7 @@ class AxisAligned:
         """
         if objective.explains_labels:
             return Cart(max_leaves or 2**depth)
-        return axis_aligned(max_leaves or max(n_clusters, 2**depth))
+        return axis_aligned(max_leaves or max(n_clusters, 2**depth), n_clusters)
 
     def check_start(self, tree):
         """Only an axis-aligned tree will do."""
