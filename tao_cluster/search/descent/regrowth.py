@@ -33,7 +33,7 @@ def regrow(search, state, lambda_):
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
-def rounds(state, regrown, is_better, n_more):
+def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
     """Regrowth by some leaves while it helps, then by half as many, down to one.
 
     Parameters
@@ -42,13 +42,14 @@ def rounds(state, regrown, is_better, n_more):
     regrown : callable(state, n_more) -> state
     is_better : callable(state, state) -> bool, whether the first is
     n_more : int
+    is_over : callable() -> bool, whether no further round may begin
 
     Returns
     -------
     state
     """
     for _ in range(_MOST_ROUNDS):
-        if n_more == 0:
+        if n_more == 0 or is_over():
             break
         other = regrown(state, n_more)
         if is_better(other, state):

@@ -21,7 +21,7 @@ _MOST_ROWS, _MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # more rows than that where there are few columns
 # The work of a search: bytes that passes over the tree may read at each level, and passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
-_MOST_COSTS = 2 * 10**9  # and costs of rows in clusters that follow from new centres
+_MOST_COSTS = 5 * 10**8  # and costs of rows in clusters that follow from new centres
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
 _BITS = 30  # of the free cost that costs of rows are rounded to
 _CUT_CLUSTERS = 32  # cuts of leaves sum the costs of so many clusters in the time of a pass
