@@ -7,7 +7,7 @@ def tao_path(
     X,
     n_clusters=8,
     lambdas=None,
-    depth=5,
+    depth="auto",
     *,
     sample_weight=None,
     embedding=None,
@@ -26,7 +26,8 @@ def tao_path(
     lambdas : array-like of positive floats, default None
         They are sorted. None chooses ten from the data, from a nearly free tree to one with
         about a leaf a cluster and a feature or two a node.
-    depth : int, default=5
+    depth : "auto" or int, default="auto"
+        As of :class:`TAOClustering`.
     sample_weight, embedding, y
         As for :meth:`TAOClustering.fit`.
     **parameters

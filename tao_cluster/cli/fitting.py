@@ -133,7 +133,9 @@ def _add_tree(parser):
         default="oblique",
         help="tests of weighted sums or of single features (default %(default)s)",
     )
-    parser.add_argument("--depth", type=int, default=5, help="of the tree (default %(default)s)")
+    parser.add_argument(
+        "--depth", type=_depth, default="auto", help="of the tree (default %(default)s)"
+    )
     parser.add_argument(
         "--image-shape", type=shape, metavar="HxW", help="features are pixels, as in 28x28"
     )
@@ -156,6 +158,10 @@ def _whole(text):
 
 def _numbers(text):
     return [float(number) for number in text.split(",")]
+
+
+def _depth(text):
+    return text if text == "auto" else int(text)
 
 
 def _lambda(text):

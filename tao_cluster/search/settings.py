@@ -62,6 +62,7 @@ NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
 EFFORTS = {"fast": Effort(4, 0, 4e6, 1, 3), "thorough": Effort(30, 30, np.inf, 3, 8)}
 # Above so many rows, and so many a cluster, a sample finds the tree if max_rows="auto".
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
+_LEAST_DEPTH = 5  # of depth="auto"
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}
 
 
@@ -115,6 +116,7 @@ class Settings:
         kind = resolve(parameters["split"], SPLIT_KINDS)
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
         penalty = resolve(parameters["penalty"], PENALTIES)
+        parameters = {**parameters, "depth": _resolved_depth(parameters, objective)}
         solver = resolve(
             parameters["node_solver"], {"auto": kind.solver, **NODE_SOLVERS}, NodeSolver
         )
@@ -177,6 +179,18 @@ class Settings:
             With a sentence that names what to use.
         """
         check_supported(self.solver, X, weight, self.penalty)
+
+
+def default_depth(n_clusters):
+    """What depth="auto" is: 5, or one level more than n_clusters leaves need."""
+    return max(_LEAST_DEPTH, (n_clusters - 1).bit_length() + 1)
+
+
+def _resolved_depth(parameters, objective):
+    """The depth as a number; how many labels there are to explain is not known yet."""
+    if parameters["depth"] != "auto":
+        return parameters["depth"]
+    return _LEAST_DEPTH if objective.explains_labels else default_depth(parameters["n_clusters"])
 
 
 def _lambda(lambda_, goal, kind):

@@ -161,7 +161,7 @@ class AxisAligned:
         """
         if objective.explains_labels:
             return Cart(max_leaves or leaves_at(depth))
-        return axis_aligned(max_leaves or max(n_clusters, leaves_at(depth)))
+        return axis_aligned(max_leaves or max(n_clusters, leaves_at(depth)), n_clusters)
 
     def check_start(self, tree):
         """Only an axis-aligned tree will do."""

@@ -131,7 +131,7 @@ def test_a_lambda_of_other_data_is_told():
 def test_a_dear_tree_says_why(rng):
     X = rng.normal(size=(1000, 8))
     with pytest.warns(UserWarning, match=r"costs .* % over the free clustering.*larger depth"):
-        TAOClustering(20, random_state=0).fit(X)
+        TAOClustering(20, depth=5, random_state=0).fit(X)
 
 
 def test_what_would_be_ignored_is_refused():

@@ -26,9 +26,15 @@ def test_routing_through_changes_of_a_tree(seed):
         )
         np.testing.assert_array_equal(kept.leaves_of(tree), tree.route(view))
         changed = rng.choice(tree.decision_nodes)
-        weights = rng.normal(size=tree.n_features)
-        split = (np.arange(tree.n_features), weights)
-        tree = tree.with_splits({changed: (split, float(rng.normal()))})
+        split, threshold = tree.split(changed), float(tree.threshold[changed])
+        what = rng.integers(3)
+        if what == 0:
+            threshold = float(rng.normal())
+        elif what == 1:
+            split = (split[0], rng.normal(size=len(split[0])))
+        else:
+            split = (np.arange(tree.n_features), rng.normal(size=tree.n_features))
+        tree = tree.with_splits({changed: (split, threshold)})
     other = random_tree(rng, n_nodes=9)  # another structure
     np.testing.assert_array_equal(kept.leaves_of(other), other.route(view))
 

@@ -95,3 +95,17 @@ def test_least_useful_tests_save_least_and_are_not_related():
     assert len(found) > 1
     for node, split in found.items():
         assert cost(tree.with_splits({node: split})) == pytest.approx(costs[node])
+
+
+def test_rounds_end_where_they_are_over():
+    asked = []
+
+    def regrown(state, n_more):
+        asked.append(n_more)
+        return state + 1
+
+    assert rounds(0, regrown, lambda state, other: False, 8) == 0
+    assert asked == [8, 4, 2, 1]
+    asked.clear()
+    assert rounds(0, regrown, lambda state, other: True, 8, lambda: len(asked) == 3) == 3
+    assert asked == [8, 8, 8]

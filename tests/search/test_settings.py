@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from greedy import ExKMC
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.problem.objectives import KMedians
-from tao_cluster.search.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES
+from tao_cluster.search.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from tao_cluster.search.split_kinds import SPLIT_KINDS
 from tao_cluster.search.starts.initial import Bisecting, Centroids, InTurn
 from tao_cluster.solvers import Axis, Liblinear
@@ -106,6 +106,20 @@ def test_combination(X, objective, penalty, split, node_solver, form):
 def test_unsuitable_parts_are_told_at_once(X, options, expected):
     with pytest.raises(ValueError, match=expected):
         TAOClustering(3, **options).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "depth"), [(1, 5), (16, 5), (17, 6), (32, 6), (33, 7), (100, 8), (500, 10)]
+)
+def test_the_default_depth_has_room_for_all_clusters(n_clusters, depth):
+    def settings(**parameters):
+        return Settings.of(TAOClustering(n_clusters, **parameters).get_params(deep=False), 1)
+
+    assert settings().most_depth == depth
+    assert 2**depth >= 2 * n_clusters
+    assert settings().most_leaves == 2**depth
+    assert settings(depth=3).most_depth == 3
+    assert settings(objective="labels").most_depth == 5  # how many there are is not known
 
 
 def test_a_path_refuses_the_penalty_method(X):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tao_cluster.core.routing import kernel_view, project
 from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Exact, NodeProblem
-from tao_cluster.solvers.exact import kernels
+from tao_cluster.solvers.exact import kernels, moves
 from tao_cluster.solvers.exact.cuts import SingleFeatures
 from tao_cluster.solvers.exact.moves import Candidate, Rows
 
@@ -205,3 +205,15 @@ def test_single_features_of_a_sample_where_there_are_many_values(monkeypatch):
     assert abs(split.threshold * split.weights[0] - 0.2) < 0.2
     nobody = np.flatnonzero(cuts.place < 0)
     assert cuts.best(NodeProblem(nobody, goes_right[nobody], weight[nobody], 0.0)) is None
+
+
+def test_features_of_sparse_rows_are_those_of_dense_ones_in_any_blocks(rng, monkeypatch):
+    X = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.3)
+    numbers, features = np.arange(1, 90, 2), np.array([7, 2, 11])
+    steps = np.ones(len(numbers))
+    expected = Rows(X, numbers, steps).columns(features)
+    for n_values in (1, 40, 10**6):
+        monkeypatch.setattr(moves, "_BLOCK_VALUES", n_values)
+        found = Rows(sp.csr_matrix(X), numbers, steps).columns(features)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])

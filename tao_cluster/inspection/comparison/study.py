@@ -20,7 +20,7 @@ from ...core.telling import tell
 from ...estimator import TAOClustering
 from ...problem.objectives import KMeans, Objective, encode
 from ...search.goals import knee
-from ...search.settings import OBJECTIVES
+from ...search.settings import OBJECTIVES, default_depth
 from .held_out import hold_out, rows_of
 from .methods import DEFAULT, METHODS
 from .table import FREE, Comparison, Entry, free_record, measures_of
@@ -136,7 +136,7 @@ def compare(
     settings = {"n_clusters": n_clusters, "objective": objective, "standardize": standardize}
     settings |= {"reference": reference, "n_jobs": n_jobs, "random_state": random_state}
     of_paths = {"depth": depth, "lambdas": lambdas}
-    path = {"depth": _depth(n_clusters) if depth is None else depth, "lambdas": lambdas}
+    path = {"depth": default_depth(n_clusters) if depth is None else depth, "lambdas": lambdas}
     series = _series(methods, objective)
     leaves, parameters = _budgets(budgets)
     ignored += _ignored(series, leaves, parameters, of_paths)
@@ -367,8 +367,3 @@ def _leaves_for(parameters, n_clusters):
             f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
         )
     return [n for n in leaves if n >= n_clusters]
-
-
-def _depth(n_clusters):
-    """The default depth of oblique trees, or one level more than n_clusters leaves need."""
-    return max(5, (n_clusters - 1).bit_length() + 1)

@@ -10,6 +10,7 @@ from .passes import descend
 from .surplus import without_surplus
 
 _MOST_ROUNDS = 50
+_MOST_TESTS = 100_000  # of all passes at a price: so that time goes with the leaves of large trees
 _APPROACH = (0.1, 1.0)  # of lambda
 
 
@@ -33,7 +34,7 @@ def regrow(search, state, lambda_):
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
-def rounds(state, regrown, is_better, n_more):
+def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
     """Regrowth by some leaves while it helps, then by half as many, down to one.
 
     Parameters
@@ -42,13 +43,14 @@ def rounds(state, regrown, is_better, n_more):
     regrown : callable(state, n_more) -> state
     is_better : callable(state, state) -> bool, whether the first is
     n_more : int
+    is_over : callable() -> bool, whether no further round may begin
 
     Returns
     -------
     state
     """
     for _ in range(_MOST_ROUNDS):
-        if n_more == 0:
+        if n_more == 0 or is_over():
             break
         other = regrown(state, n_more)
         if is_better(other, state):
@@ -67,7 +69,13 @@ def _regrown_at(search, state, lambda_, most_leaves):
     def is_better(state, other):
         return state.objective(lambda_) < other.objective(lambda_)
 
-    return rounds(_passes(search, state, lambda_), regrown, is_better, most_leaves // 2)
+    n_before = len(search.history.records)
+
+    def is_over():
+        return (len(search.history.records) - n_before) * most_leaves >= _MOST_TESTS
+
+    state = _passes(search, state, lambda_)
+    return rounds(state, regrown, is_better, most_leaves // 2, is_over)
 
 
 def _passes(search, state, lambda_):

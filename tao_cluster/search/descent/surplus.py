@@ -2,6 +2,8 @@
 
 import itertools
 
+import numpy as np
+
 from ...core.tree import Split
 from ...core.tree.reduced_sets import ReducedSets
 
@@ -74,12 +76,28 @@ def least_useful(step, tree, leaf_of_row, loss, n_tests):
             for child in (tree.children_left, tree.children_right)
         )
         savings.append((min(left, right) - now, int(node), bool(left <= right)))
-    is_related = (tree.path_matrix + tree.path_matrix.T).toarray() > 0
-    chosen = {}
+    parent, chosen, above = _parents(tree), {}, set()  # above: nodes with one below
     for _, node, goes_left in sorted(savings):
-        if not is_related[node, list(chosen)].any():
+        path = list(_path(parent, node))
+        if node not in above and not any(other in chosen for other in path):
             constant = Split.constant(goes_left)
             chosen[node] = ((constant.indices, constant.weights), constant.threshold)
+            above.update(path)
         if len(chosen) == n_tests:
             break
     return chosen
+
+
+def _parents(tree):
+    """Parent of each node, -1 for the root: list of int."""
+    parent = np.full(tree.n_nodes, -1)
+    for children in (tree.children_left, tree.children_right):
+        parent[children[tree.decision_nodes]] = tree.decision_nodes
+    return parent.tolist()
+
+
+def _path(parent, node):
+    """Yield the nodes above a node, from below."""
+    while parent[node] >= 0:
+        node = parent[node]
+        yield node

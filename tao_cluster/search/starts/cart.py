@@ -51,6 +51,11 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
 
 def _in_float32(X):
     """X with columns that scikit-learn's trees can read, and the powers of two taken from them."""
+    if sp.issparse(X) and max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
+        # In single precision before scikit-learn makes columns of it, which are smaller then; and
+        # the least and largest values of columns would take columns, too.
+        parts = (X.data.astype(np.float32, copy=False), X.indices, X.indptr)
+        return sp.csr_matrix(parts, shape=X.shape), np.zeros(X.shape[1], int)
     most = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
     is_odd = (most > _LARGEST) | ((most < _SMALL) & (most > 0))
     power = np.where(is_odd, np.frexp(most)[1], 0)

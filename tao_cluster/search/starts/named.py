@@ -17,6 +17,9 @@ from .cart import Cart
 from .initial import Bisecting, Centroids, Given, InTurn, Random
 
 _LARGE = 64  # leaves
+# Leaves times clusters up to which Kauri's tree is built: each of its leaves is held against every
+# cluster again for each further leaf.
+_MOST_KAURI = 2**15
 
 
 def in_turn(depth, further=()):
@@ -24,15 +27,16 @@ def in_turn(depth, further=()):
     return InTurn([Centroids(depth), Bisecting(depth), *further])
 
 
-def axis_aligned(max_leaves):
+def axis_aligned(max_leaves, n_clusters):
     """Axis-aligned trees that fare differently from data to data, in turn; ExKMC's comes first.
 
     The search makes them as large as they may be: ExShallow's has a leaf a cluster. Where trees
     are so large that it does not get far from its starts, Kauri's takes part: 1500 random rows in
-    100 clusters cost 21 % with it, 26 to 28 % without.
+    100 clusters cost 21 % with it, 26 to 28 % without. Of several hundred clusters it would take
+    longer than all the rest.
     """
     builders = [exkmc(max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
-    if max_leaves >= _LARGE:
+    if max_leaves >= _LARGE and max_leaves * n_clusters <= _MOST_KAURI:
         kauri = partial(grow_kauri, max_leaves=max_leaves)
         builders.append(GreedyStart(kauri, sees_centers=False))
     return InTurn(builders)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ...core.routing import n_rows
-from ...core.tree import Split
 
 # Decisions take two bits a row and node. Of trees with more than 256 nodes only the first ones,
 # those near the root, are kept where that would be much: a bound on the bytes of a row alone
@@ -59,11 +58,7 @@ class Decisions:
             self._sides = None  # before there are new ones
             self._sides = np.zeros(_shape(tree.n_nodes, n_rows(self._view)), np.uint8)
         else:
-            self._forget(
-                node
-                for node in tree.decision_nodes
-                if not Split.at(tree, node).same_as(Split.at(self._tree, node))
-            )
+            self._forget(_changed(tree, self._tree))
         self._tree = tree
 
     def _forget(self, nodes):
@@ -77,6 +72,20 @@ class Decisions:
         if len(changed):
             part = slice(changed[0], changed[-1] + 1)
             self._sides[:, part] &= kept[part]
+
+
+def _changed(tree, other):
+    """Decision nodes of a tree whose tests are not those of another one of as many nodes.
+
+    All at once: a pass over a tree asks for each of its levels.
+    """
+    size, other_size = np.diff(tree.split_indptr), np.diff(other.split_indptr)
+    changed = (tree.threshold != other.threshold) | (size != other_size)
+    kept, other_kept = np.repeat(~changed, size), np.repeat(~changed, other_size)
+    differs = tree.split_indices[kept] != other.split_indices[other_kept]
+    differs |= tree.split_weights[kept] != other.split_weights[other_kept]
+    changed[np.repeat(np.arange(tree.n_nodes), size)[kept][differs]] = True
+    return tree.decision_nodes[changed[tree.decision_nodes]]
 
 
 def _shape(n_nodes, n_rows):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...core.matrices import spaced_rows
+from ...core.matrices import row_size, spaced_rows
 from ...core.tree import Split
 from . import kernels
 from .candidates import Slopes
@@ -16,6 +16,7 @@ _SWEEPS = 2
 _BY_FEATURE = ("features", "weights", "columns", "origin")
 _MOST_ADDED = 4  # weights at a time
 _MEDIAN_ROWS = 256  # of which a median is taken
+_BLOCK_VALUES = 200_000  # stored values of sparse rows that are copied at a time
 _NOISE = 1e-9  # of the summed weights of rows: what losses may differ by and be the same
 
 
@@ -76,12 +77,24 @@ class Rows:
         """
         some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
         columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
-        dense = self.X[self.numbers][:, features].toarray() if sp.issparse(self.X) else None
+        stored = self._stored(features) if sp.issparse(self.X) else None
         for j, feature in enumerate(features):
-            values = self.X[self.numbers, feature] if dense is None else dense[:, j]
+            values = self.X[self.numbers, feature] if stored is None else stored[j]
             origin[j] = np.partition(values[some], len(some) // 2)[len(some) // 2]
             np.subtract(values, origin[j], out=columns[j])
         return columns, origin
+
+    def _stored(self, features):
+        """Some features of sparse rows (k, m), by blocks: all rows with all their features are X.
+
+        A block is a copy of rows, of which most features are not asked for.
+        """
+        numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
+        found = np.empty((len(features), len(numbers)), self.X.dtype)
+        for start in range(0, len(numbers), step):
+            part = slice(start, start + step)
+            found[:, part] = self.X[numbers[part]][:, features].toarray().T
+        return found
 
 
 @dataclass(frozen=True, eq=False)

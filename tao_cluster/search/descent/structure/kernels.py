@@ -195,24 +195,36 @@ def _update(nodes, node, all_left, best, price):
 
 
 @jit
+def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
+    """Fill what the rows in each bin of a feature pay, where there are some: few bins."""
+    has_rows[:] = False
+    for r in range(rows.shape[0]):
+        bin_, paid = codes[rows[r], feature], cost[rows[r]]
+        at = sums[bin_]
+        if not has_rows[bin_]:
+            has_rows[bin_] = True
+            at[:] = 0.0
+        for c in range(at.shape[0]):
+            at[c] += paid[c]
+
+
+@jit
 def _best_cut(rows, codes, first, cost, sums):
     """Cut of a leaf that saves most if each side has its best label.
 
     Returns (gain, feature, bin, label to the left, label to the right).
     """
     total, below = np.empty(cost.shape[1]), np.empty(cost.shape[1])
+    has_rows = np.empty(sums.shape[0], np.bool_)
     own = _sum_costs(rows, cost, total)
     best = (0.0, np.int64(-1), np.int64(0), own, own)
     for f in range(first.shape[0] - 1):
-        part = sums[: first[f + 1] - first[f]]
-        part[:] = 0.0
-        for r in range(rows.shape[0]):
-            at, paid = part[codes[rows[r], f]], cost[rows[r]]
-            for c in range(at.shape[0]):
-                at[c] += paid[c]
+        _sum_bin_costs(rows, codes, f, cost, sums, has_rows)
         below[:] = 0.0
-        for b in range(part.shape[0] - 1):
-            left, right = _best_pair(below, part[b], total)
+        for b in range(first[f + 1] - first[f] - 1):
+            if not has_rows[b]:  # the same cut as at the bin before
+                continue
+            left, right = _best_pair(below, sums[b], total)
             gain = total[own] - below[left] - (total[right] - below[right])
             if gain > best[0]:
                 best = (gain, np.int64(f), np.int64(b), left, right)

@@ -24,6 +24,7 @@ _WIDTH = 0.4  # of what the best tree costs beyond the free clustering: see _Loc
 _LEAST_PROGRESS = 1e-9  # of the value
 _MOST_REDRAWN = 3  # tests
 _PATIENCE = 30  # disturbances a test without a better tree
+_OVERTIME = 1.5  # times the passes: trees of many leaves would settle for much longer
 _FIRST_SHARE = 0.25  # of the passes, for the starts one by one; the best one gets the others
 
 
@@ -90,7 +91,7 @@ def search_structure(search, trees, lambda_, random_state):
     sketch = Sketch.of(search.problem, trees, lambda_, most_leaves, rng)
     most_passes = search.settings.effort.n_times * sketch.most_passes
     share = int(_FIRST_SHARE * most_passes / len(trees))
-    local = _LocalSearch(sketch, rng)
+    local = _LocalSearch(sketch, rng, _OVERTIME * most_passes)
     starts = (sketch.from_tree(upright(tree)) for tree in trees)
     found = [local.run(start, sketch.n_passes + share) for start in starts]
     best = min(found, key=lambda state: state.value)
@@ -105,10 +106,12 @@ class _LocalSearch:
     ----------
     sketch : Sketch
     rng : RandomState
+    most_passes : float, of the sketch, after which nothing is regrown but what has begun
     """
 
     sketch: Sketch
     rng: np.random.RandomState
+    most_passes: float
 
     def run(self, state, until):
         """The best tree found from a state on.
@@ -170,7 +173,11 @@ class _LocalSearch:
 
     def settled(self, state, n_more):
         """Rounds of regrowth until none helps."""
-        return rounds(state, self.regrown, _is_better, max(1, n_more))
+
+        def is_over():
+            return self.sketch.n_passes >= self.most_passes
+
+        return rounds(state, self.regrown, _is_better, max(1, n_more), is_over)
 
     def _redrawn(self, nodes):
         """Some tests are others: any feature that varies, at a value of any row."""

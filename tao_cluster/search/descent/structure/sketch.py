@@ -21,6 +21,7 @@ _MOST_ROWS, _MOST_COLUMNS = 5000, 256
 _MOST_VALUES = 500_000  # more rows than that where there are few columns
 # The work of a search: bytes that passes over the tree may read at each level, and passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
+_MOST_COSTS = 5 * 10**8  # and costs of rows in clusters that follow from new centres
 _DEAR = 8  # an objective whose centres are no means makes them in the time of so many passes
 _BITS = 30  # of the free cost that costs of rows are rounded to
 _CUT_CLUSTERS = 32  # cuts of leaves sum the costs of so many clusters in the time of a pass
@@ -115,7 +116,8 @@ class Sketch:
         """How many passes over the rows a search may take."""
         objective = self.problem.objective
         is_dear = not objective.centers_are_means and not objective.explains_labels
-        most = min(_MOST_PASSES, _MOST_BYTES // self.codes.size)
+        n_costs = len(self.codes) * self.problem.n_clusters
+        most = min(_MOST_PASSES, _MOST_BYTES // self.codes.size, _MOST_COSTS // n_costs)
         return most // _DEAR if is_dear else most
 
     def from_tree(self, tree):
