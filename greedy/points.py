@@ -12,7 +12,7 @@ from numba.extending import overload
 from sklearn.utils.validation import column_or_1d
 
 from tao_cluster.core.jit import jit
-from tao_cluster.core.matrices import check_centers, check_kind, check_rows
+from tao_cluster.core.matrices import as_array, check_centers, check_kind, check_rows
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.threads import map_in_threads
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
@@ -195,7 +195,7 @@ class Points:
     def values(self, rows):
         """Dense copy of a few rows: float64 array of shape (m, d)."""
         some = self.X[rows]
-        return (some.toarray() if sp.issparse(some) else some).astype(np.float64)
+        return as_array(some).astype(np.float64)
 
     def best_cut(self, search, *arguments):
         """Run ``search(columns, *arguments, lo, hi)`` over all features, shared by threads.

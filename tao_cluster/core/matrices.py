@@ -213,6 +213,11 @@ def spaced_rows(n_rows, most):
     return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
+def as_array(rows):
+    """Some rows as an array: sparse ones are made dense."""
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
 def variances(X):
     """Variance of each column: float array of shape (d,)."""
     if sp.issparse(X):

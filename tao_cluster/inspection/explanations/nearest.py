@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from ...core.matrices import as_array
 from ...core.tree.conditions import path_conditions
 from ..columns import Indicator
 
@@ -44,7 +45,7 @@ class Room:
         ValueError
             If a feature is not known, or a bound is no pair in order.
         """
-        values = (row.toarray() if sp.issparse(row) else row).ravel()
+        values = as_array(row).ravel()
         low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
         for feature, pair in (bounds or {}).items():
             least, largest = _pair(feature, pair)

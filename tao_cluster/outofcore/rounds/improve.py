@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from ...core.matrices import as_array
 from ...core.routing import kernel_view, project
 from ...core.tree import Split
 from ...solvers.exact.moves import Candidate
@@ -54,7 +54,7 @@ def _draw(block, state):
         size, t = np.abs(gain), state.threshold[node]
         kept = uniforms(rows.numbers[at], state.seed + node) * t < size
         values = rows.X[at[kept]][:, tree.split(node)[0]]
-        values = values.toarray() if sp.issparse(values) else values
+        values = as_array(values)
         steps = np.copysign(np.maximum(size[kept], t), gain[kept])
         drawn[node] = _Drawn([values.astype(np.float64)], [steps])
     return Tables(drawn)

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
 
-from ...core.matrices import row_blocks
+from ...core.matrices import as_array, row_blocks
 
 _N_NEW = 16  # rows outside a ball that are looked at together
 _ROUNDING = 1e-12
@@ -28,7 +28,7 @@ def check_norms(X):
 
 def as_dense(rows):
     """Dense copy of a few rows: float64 array."""
-    return (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64)
+    return as_array(rows).astype(np.float64)
 
 
 def euclidean(X, places):

@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
+from ...core.matrices import as_array
+
 
 @runtime_checkable
 class Objective(Protocol):
@@ -83,7 +85,7 @@ def cluster_sums(blocks, labels, weight, shape):
             (weight[part], labels[part], np.arange(n_rows + 1)), shape=(shape[0], n_rows)
         )
         product = membership @ block
-        sums += product.toarray() if sp.issparse(product) else product
+        sums += as_array(product)
     return sums
 
 

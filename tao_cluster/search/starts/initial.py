@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from ...core.matrices import as_array
 from ...core.routing import kernel_view, project
 from ...core.tree import Split, Tree
 from ...core.tree.growth import grow_by_levels
@@ -124,7 +124,7 @@ class Random(InitialTree):
             share = sample_weight[rows] / sample_weight[rows].sum()
             for _ in range(_N_DRAWS if len(rows) > 1 else 0):
                 pair = X[rng.choice(rows, 2, p=share)]
-                a, b = np.asarray(pair.toarray() if sp.issparse(pair) else pair, np.float64)
+                a, b = np.asarray(as_array(pair), np.float64)
                 sides = _parted(view, rows, bisector(a, b))
                 if sides is not None:
                     return sides

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...core.matrices import canonical_csr, variances
+from ...core.matrices import as_array, canonical_csr, ranges, variances
 from .rows import column_reach, compress, copy_rows, extract, is_sparse, slots, values_of
 
 # Data with a smaller share of non-zeros are worked on as sparse.
@@ -58,12 +58,13 @@ class Storage:
     @classmethod
     def of(cls, X):
         """Storage of an array or a sparse matrix, in single precision."""
-        source = X
-        if not sp.issparse(X) and np.count_nonzero(X) < _DENSE_SHARE * X.size:
-            X = sp.csr_matrix(compress(X), shape=X.shape)
-        elif sp.issparse(X):
-            X = source = canonical_csr(X)
-        form = _sparse_form if sp.issparse(X) else _dense_form
+        source = X = canonical_csr(X) if sp.issparse(X) else X
+        n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
+        if n_filled >= _DENSE_SHARE * X.shape[0] * X.shape[1]:
+            form = _dense_form  # of sparse rows, too: they take no more so
+        else:
+            form = _sparse_form
+            X = X if sp.issparse(X) else sp.csr_matrix(compress(X), shape=X.shape)
         return cls(*form(X), source, threading.local())
 
     def block(self, rows, features):
@@ -80,6 +81,8 @@ class Storage:
         else:
             part = part[:, features]
         origin, unit = self.origin[features], self.unit[features]
+        if not is_sparse(self.values):
+            part = as_array(part)
         if not sp.issparse(part):
             values = np.subtract(part, origin, dtype=np.float64)
             values /= unit
@@ -143,12 +146,14 @@ def _powers_of_two(reach):
 
 def _dense_form(X):
     """Values in single precision, origin, reach of each column, its unit, size of a row."""
-    origin = _whole_spreads(X.mean(axis=0, dtype=np.float64), np.sqrt(variances(X)))
-    reach = np.maximum(X.max(axis=0) - origin, origin - X.min(axis=0)).astype(np.float64)
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    origin = _whole_spreads(mean, np.sqrt(variances(X)))
+    low, high = ranges(X)
+    reach = np.maximum(high - origin, origin - low)
     values, unit = np.empty(X.shape, np.float32), _powers_of_two(reach)
-    for start in range(0, len(X), _BLOCK_ROWS):
+    for start in range(0, X.shape[0], _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
-        values[part] = (X[part] - origin) / unit
+        values[part] = (as_array(X[part]) - origin) / unit
     return values, origin, reach / unit, unit, X.shape[1]
 
 

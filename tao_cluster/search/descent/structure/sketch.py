@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from greedy.cuts import code_dense
 
-from ....core.matrices import variances
+from ....core.matrices import as_array, variances
 from ....core.tree import Tree
 from ....problem.objectives import cluster_means
 from ....problem.problem import Problem
@@ -96,7 +95,7 @@ class Sketch:
             share = float(problem.weight.sum() / everything)
         columns = _telling_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
-        coded = code_dense(X.toarray() if sp.issparse(X) else X)
+        coded = code_dense(as_array(X))
         codes = np.concatenate(list(coded.codes), axis=1)[:, : len(columns)]
         price = share * lambda_ + _NOISE * problem.free.inertia
         codes = np.ascontiguousarray(codes)
