@@ -77,24 +77,21 @@ class Rows:
         """
         some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
         columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
-        stored = self._stored(features) if sp.issparse(self.X) else None
+        is_sparse = sp.issparse(self.X)
+        if is_sparse:
+            self._fill(columns, features)
         for j, feature in enumerate(features):
-            values = self.X[self.numbers, feature] if stored is None else stored[j]
+            values = columns[j] if is_sparse else self.X[self.numbers, feature]
             origin[j] = np.partition(values[some], len(some) // 2)[len(some) // 2]
             np.subtract(values, origin[j], out=columns[j])
         return columns, origin
 
-    def _stored(self, features):
-        """Some features of sparse rows (k, m), by blocks: all rows with all their features are X.
-
-        A block is a copy of rows, of which most features are not asked for.
-        """
+    def _fill(self, columns, features):
+        """Some features of sparse rows, by blocks: a copy of rows has all their other features."""
         numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
-        found = np.empty((len(features), len(numbers)), self.X.dtype)
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
-            found[:, part] = self.X[numbers[part]][:, features].toarray().T
-        return found
+            columns[:, part] = self.X[numbers[part]][:, features].toarray().T
 
 
 @dataclass(frozen=True, eq=False)
