@@ -106,7 +106,8 @@ def _replace(growth, leaves, gains, node, cut, parts, labels):
     children = growth.split(node, cut.split, labels)
     gains[node] = cut.gain
     del leaves[node]
-    leaves.update(zip(children, parts, strict=True))
+    for child, part in zip(children, parts, strict=True):
+        leaves[child] = part
     return children
 
 
