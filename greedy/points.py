@@ -111,7 +111,8 @@ class Points:
             raise ValueError(
                 f"The centres have {centers.shape[1]} features, the rows {space.shape[1]}."
             )
-        weight = check_sample_weight(sample_weight, X)
+        # Kernels count weights in units of their own, so that of these numbers does not matter.
+        weight = check_sample_weight(sample_weight, X, np.finfo(np.float64).tiny)
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry.")
         if distances is None:

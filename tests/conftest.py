@@ -1,6 +1,7 @@
 """Shared data and random trees."""
 
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -22,6 +23,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("sweep") or item.get_closest_marker("notebooks"):
             item.add_marker(pytest.mark.slow)
+
+
+def rest_in_sweeps(values, *kept):
+    """Parameters of a test that is dear: all but those that are kept are tried in sweeps."""
+    return [v if v in kept else pytest.param(v, marks=pytest.mark.sweep) for v in values]
 
 
 def random_tree(rng, n_features=6, n_nodes=15, n_clusters=4, density=0.5):
@@ -62,6 +68,14 @@ def make_search(X, k, *, reference=None, weight=None, seed=0, on_record=None, **
     weight = np.ones(X.shape[0]) if weight is None else weight
     problem = Problem.of(X, X, weight, method.objective, reference, k, seed)
     return Search.of(problem, method.settings, History(*([on_record] if on_record else [])))
+
+
+@pytest.fixture
+def python_hears_ctrl_c():
+    """Python's own handler: what a shell starts in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

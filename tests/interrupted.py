@@ -198,4 +198,5 @@ def main(number, seed, is_few, is_cold):
 OLD_STATE = {}
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(int(sys.argv[1]), int(sys.argv[2]), "few" in sys.argv, "cold" in sys.argv)

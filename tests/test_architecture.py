@@ -163,6 +163,7 @@ def in_new_process(code):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)  # noqa: S603
 
 
+@pytest.mark.slow
 def test_names_are_loaded_at_first_use():
     """`import tao_cluster, greedy` loads neither numba nor scikit-learn, nor any room."""
     code = (
@@ -177,6 +178,7 @@ def test_names_are_loaded_at_first_use():
     in_new_process(code)
 
 
+@pytest.mark.slow
 def test_without_dask_a_sentence_says_what_to_install():
     code = (
         "import sys; sys.modules['distributed'] = None\n"
@@ -189,6 +191,7 @@ def test_without_dask_a_sentence_says_what_to_install():
     in_new_process(code)
 
 
+@pytest.mark.slow
 def test_aliases_are_the_modules_themselves():
     code = (
         "import tao_cluster.measures, tao_cluster.export.text\n"

@@ -44,6 +44,7 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(objective, EXPECTED_FAILURES.get(estimator.penalty, {}))
 
 
+@pytest.mark.slow
 @parametrize_with_checks(VARIANTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_conventions(estimator, check):
     run(estimator, check)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import assert_same_fit, small
+from conftest import assert_same_fit, rest_in_sweeps, small
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [TAOClustering(), TAOClustering(n_clusters=3, lambda_=0.1, depth=2, n_init=2)],
 )
@@ -36,6 +37,7 @@ def test_scikit_learn_conventions(estimator, check):
 # ---------------------------------------------------------------- what the paper promises
 
 
+@pytest.mark.slow
 def test_digits_front(digits, digits_reference):
     """What a plain implementation of the paper reaches here: 1.13 % with 149 weights."""
     front = {}
@@ -48,6 +50,7 @@ def test_digits_front(digits, digits_reference):
     assert front[0.03][0] <= 0.4
 
 
+@pytest.mark.slow
 def test_attributes_agree(digits, digits_reference):
     model = TAOClustering(10, lambda_=0.3, reference=digits_reference, random_state=0).fit(digits)
     tree, labels = model.tree_, model.labels_
@@ -75,6 +78,7 @@ def test_attributes_agree(digits, digits_reference):
     assert tree.prune(tree.node_counts(tree.apply(digits))) == tree  # nothing dead is left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("standardize", [False, True])
 def test_how_an_array_is_stored_changes_nothing(digits, standardize):
     options = {"random_state": 0, "standardize": standardize, "depth": 3}
@@ -86,6 +90,7 @@ def test_how_an_array_is_stored_changes_nothing(digits, standardize):
     np.testing.assert_array_equal(one.free_centers_, other.free_centers_)
 
 
+@pytest.mark.slow
 def test_lambda_trades_cost_for_size(digits, digits_reference):
     models = [
         TAOClustering(10, lambda_=lambda_, reference=digits_reference, random_state=0).fit(digits)
@@ -98,6 +103,7 @@ def test_lambda_trades_cost_for_size(digits, digits_reference):
 # ---------------------------------------------------------------- determinism
 
 
+@pytest.mark.slow
 def test_two_fits_are_bit_equal_for_any_n_jobs(rng):
     X = rng.normal(size=(9000, 4))  # enough rows for a second thread to start
     fits = [small(5, lambda_=5, n_jobs=n).fit(X) for n in (None, 1, 2, -1)]
@@ -105,6 +111,7 @@ def test_two_fits_are_bit_equal_for_any_n_jobs(rng):
         assert_same_fit(fits[0], other)
 
 
+@pytest.mark.slow
 def test_concurrent_fits_are_alone_and_leave_the_libraries_as_they_were(X):
     def threads():
         return [library["num_threads"] for library in threadpool_info()]
@@ -116,7 +123,8 @@ def test_concurrent_fits_are_alone_and_leave_the_libraries_as_they_were(X):
     assert threads() == before
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", rest_in_sweeps([1, 2, 4], 2))
 def test_threads_of_libraries_change_nothing(digits, digits_reference, threads):
     for reference in (digits_reference, None):
         with threadpool_limits(limits=threads):
@@ -131,6 +139,7 @@ def test_pickle_and_later_fits(X):
     assert_same_fit(model, again.fit(X))
 
 
+@pytest.mark.slow
 def test_predictions_do_not_depend_on_the_batch_or_precision(digits):
     X = digits.astype(np.float32)
     model = small(10, lambda_=0.1).fit(X)

@@ -17,9 +17,10 @@ from tao_cluster.core.threads import interrupts, map_in_threads, one_thread, uni
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(signal, "pthread_kill"), reason="signals are sent to a thread"
-)
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent to a thread"),
+    pytest.mark.usefixtures("python_hears_ctrl_c"),
+]
 
 
 def press():

@@ -26,6 +26,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_reference_forms(X):
     fitted = KMeans(3, n_init=10, random_state=0).fit(X)
     default = small().fit(X)
@@ -64,6 +65,7 @@ def test_bad_references(X, reference, sentence):
         small(reference=reference).fit(X)
 
 
+@pytest.mark.slow
 def test_initial_tree_forms(X):
     stump = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.0, 0, 0], [-1, 0, 1], 5
@@ -89,6 +91,7 @@ def test_restarts_keep_the_best_direct_fit(digits, digits_reference):
     assert objectives[0] > objectives[2]
 
 
+@pytest.mark.slow
 def test_trimming_moves_no_row(digits, digits_reference):
     options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0, "relax": False}
     full = TAOClustering(10, trim=0, **options).fit(digits)
@@ -223,6 +226,7 @@ def test_verbose_shows_a_bar(X, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_a_usable_estimator(digits, monkeypatch):
     calls = []
     plain = objectives_module.KMeans.update_centers

@@ -82,6 +82,7 @@ def same(one, other):
     return one == other or (one != one and other != other)  # noqa: PLR0124
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*VARIANTS, "labels", "embedding", *ESTIMATORS])
 def test_a_loaded_model_is_the_saved_one(name, tmp_path):
     model = model_of(name)
@@ -106,6 +107,7 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_another_process_reads_it(tmp_path):
     model = model_of("standardized")
     model.save(tmp_path / "model.json")

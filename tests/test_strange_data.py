@@ -64,6 +64,7 @@ def test_bad_weights(X, weight, sentence):
         small(node_solver="liblinear").fit(X, sample_weight=weight)
 
 
+@pytest.mark.slow
 def test_embedding_is_clustered_and_X_explains(digits):
     E = PCA(5, random_state=0).fit_transform(digits)
     model = TAOClustering(10, lambda_=0.3, random_state=0).fit(digits, embedding=E)
@@ -166,6 +167,7 @@ def test_a_failed_fit_loses_nothing(X):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [1e4, 1e8, 1e12])
 def test_one_row_far_away(digits, value):
     """All curvature of a node may lie on one row."""
@@ -177,6 +179,7 @@ def test_one_row_far_away(digits, value):
     assert model.cost_increase_ < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 @pytest.mark.parametrize("algorithm", ["direct", PenaltyMethod(n_mu_steps=10)])
 def test_weights_of_all_sizes(digits, seed, algorithm):
@@ -187,6 +190,7 @@ def test_weights_of_all_sizes(digits, seed, algorithm):
     assert model.cost_increase_ < 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [2.0**-130, 2.0**-60, 2.0**60, 2.0**130])
 def test_scale_of_the_data_changes_no_tree(digits, scale):
     """Far beyond what single precision holds; lambda has the units of the cube."""

@@ -89,13 +89,14 @@ def _dtypes(values):
     return dtypes if hasattr(dtypes, "__iter__") else [dtypes]
 
 
-def check_centers(centers, name="reference"):
+def check_centers(centers, name="reference", largest=LARGEST_VALUE):
     """Centres of clusters as an array, whoever gives them.
 
     Parameters
     ----------
     centers : array-like of shape (k, m)
     name : str, what sentences call them
+    largest : float, what values may reach
 
     Returns
     -------
@@ -113,9 +114,9 @@ def check_centers(centers, name="reference"):
         centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
     except TypeError as error:
         raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
-    if not np.abs(centers).max() <= LARGEST_VALUE:
+    if not np.abs(centers).max() <= largest:
         raise ValueError(
-            f"{name} has centres with values beyond {LARGEST_VALUE:g}, to which squared distances "
+            f"{name} has centres with values beyond {largest:g}, to which squared distances "
             "overflow; rescale the data."
         )
     _check_spread(*ranges(centers), f"{name} has centres that differ")

@@ -33,8 +33,10 @@ def check_embedding(embedding, n_rows=None):
     return rows
 
 
-def check_sample_weight(sample_weight, X):
+def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
     """Weights of some rows: float64 array of shape (n,), at least 0; ones by default.
+
+    `least` is what positive ones may not be below.
 
     Raises
     ------
@@ -43,15 +45,15 @@ def check_sample_weight(sample_weight, X):
     """
     check_kind(sample_weight, "sample_weight")
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    check_least_weight(weight)
+    check_least_weight(weight, least)
     return weight
 
 
-def check_least_weight(weight):
+def check_least_weight(weight, least=LEAST_WEIGHT):
     """ValueError if sums of some positive weights would lose their digits."""
-    if weight.min(initial=1.0, where=weight > 0) < LEAST_WEIGHT:
+    if weight.min(initial=1.0, where=weight > 0) < least:
         raise ValueError(
-            f"sample_weight has positive entries below {LEAST_WEIGHT:g}, whose sums underflow; "
+            f"sample_weight has positive entries below {least:g}, whose sums underflow; "
             "rescale the weights, or set these to 0."
         )
 

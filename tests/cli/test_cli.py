@@ -61,6 +61,7 @@ def test_fit(iris, capsys, name):
     assert (["sl", "sw", "pl", "pw"][used] if stem == "named" else f"x{used}") in shown
 
 
+@pytest.mark.slow
 def test_fit_by_a_goal(iris, capsys):
     options = ["--n-clusters", "3", "--depth", "3", "--max-cost-increase", "5"]
     assert main(["fit", "iris.npy", *options]) == 0
@@ -180,6 +181,7 @@ def test_usage():
         assert stop.value.code == 2
 
 
+@pytest.mark.slow
 def test_module_and_version():
     result = subprocess.run(
         [sys.executable, "-m", "tao_cluster", "--version"],
@@ -190,6 +192,7 @@ def test_module_and_version():
     assert result.stdout.strip() == __version__
 
 
+@pytest.mark.slow
 def test_demo(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0

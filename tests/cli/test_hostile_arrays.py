@@ -119,6 +119,7 @@ ARCHIVES = {
 CASES = [(".npy", name) for name in ARRAYS] + [(".npz", name) for name in ARCHIVES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=lambda part: part)
 def test_a_sentence_at_once(kind, name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -83,6 +83,7 @@ def test_an_array(rows, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_choices_of_columns_and_rows(rows, capsys):
     run("fit", "birds", *OPTIONS, "--columns", "mass,bill", "--max-rows", "300", "--split", "axis")
     model = load("birds_tree/model.json")
@@ -113,6 +114,7 @@ def test_what_was_fitted_is_used_as_ever(rows, capsys):
     run("export", "birds_tree", "--format", "sql")
 
 
+@pytest.mark.slow
 def test_new_rows_of_another_kind(rows):
     run("fit", "birds", *OPTIONS, "--id", "tag", "--columns", "bill,mass")
     nameless = rows[["mass", "ringed", "bill"]]
@@ -171,6 +173,7 @@ def test_bad_input_gets_one_sentence(rows, capsys, name):
     assert not list(Path().glob("*_tree"))
 
 
+@pytest.mark.slow
 def test_predict_needs_the_same_columns(rows, capsys):
     run("fit", "birds", *OPTIONS, "--drop", "tag")
     rows.drop(columns="mass").to_parquet("light.parquet")

@@ -135,6 +135,7 @@ def test_numbers_are_read_bit_by_bit(tmp_path):
     np.testing.assert_array_equal(load_data(tmp_path / "a.csv").X, X)
 
 
+@pytest.mark.slow
 def test_fit_says_what_it_did_and_numbers_the_rows(wine, capsys):
     arguments = ["--n-clusters", "3", "--missing", "drop", "--standardize", "--drop", "kind"]
     assert main(["fit", "wine.csv", *arguments]) == 0
@@ -161,6 +162,7 @@ def test_warnings_are_one_sentence(wine, capsys):
     assert "depth" in error
 
 
+@pytest.mark.slow
 def test_compare_writes_its_table_and_picture(wine, capsys):
     options = ["--n-clusters", "3", "--leaves", "3,5", "--parameters", "12", "--missing", "median"]
     options += ["--methods", "tao,exkmc,imm", "--validation", "0.25", "--classes", "kind"]
@@ -187,6 +189,7 @@ def test_compare_writes_its_table_and_picture(wine, capsys):
     assert picture.std() > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -174,6 +174,7 @@ def test_a_path_leaves_its_models(birds, capsys):
     assert {"path.png", "page.html"} <= {file.name for file in Path("birds_tree").iterdir()}
 
 
+@pytest.mark.slow
 def test_images_and_words(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     digits = load_digits().data[:500]
@@ -194,6 +195,7 @@ def test_images_and_words(tmp_path, monkeypatch, capsys):
     np.testing.assert_array_equal(pd.read_csv("words.csv")["cluster"], labels)
 
 
+@pytest.mark.slow
 def test_another_process_goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)

@@ -140,6 +140,7 @@ def check(n_files, seed):
     return n_accepted
 
 
+@pytest.mark.slow
 def test_mutated_files_are_refused_or_can_be_used():
     assert 10 < check(400, seed=0) < 300
 

@@ -93,6 +93,7 @@ def test_builders_cut_in_raw_units(method, midpoints):
         np.testing.assert_array_equal(part.apply(WINE), scaled.tree_at(5).apply(Z))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     exponents=st.lists(st.floats(-6, 6), min_size=13, max_size=13),
@@ -117,6 +118,7 @@ def test_units_do_not_matter(exponents, split):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [IMM(3, random_state=0), TAOClustering(3, random_state=0)])
 def test_units_do_not_matter_where_rows_repeat_or_have_weights(method, rng):
     """Merged rows stand in one order in all units: iris has a row twice."""
@@ -160,6 +162,7 @@ def test_references_and_initial_trees_are_in_raw_units():
         small(standardize=True, reference=np.zeros((3, 2))).fit(WINE)
 
 
+@pytest.mark.slow
 def test_an_embedding_is_left_alone_but_its_price_is_not():
     """The figures of the table of breast cancer: 50 parameters of raw columns, 16 of these."""
     X = load_breast_cancer().data
@@ -176,6 +179,7 @@ def test_an_embedding_is_left_alone_but_its_price_is_not():
     assert raw.tree_.n_parameters > model.tree_.n_parameters
 
 
+@pytest.mark.slow
 def test_weights_sparse_rows_single_precision_and_paths(rng):
     repeats = rng.integers(0, 3, len(WINE))
     weighted = small(standardize=True).fit(WINE, sample_weight=repeats.astype(float))

@@ -75,12 +75,14 @@ def by_joblib(rows, backend):
     return run
 
 
+@pytest.mark.slow
 def test_fits_in_threads_are_those_alone(rows):
     before = limits()
     check_fits_alike(rows, 30, in_pool(rows))
     assert limits() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_fits_by_joblib_are_those_alone(rows, backend):
     before = limits()
@@ -96,6 +98,7 @@ def test_a_thousand_fits_in_threads_are_those_alone(rows):
     assert limits() == before
 
 
+@pytest.mark.slow
 def test_the_reference_of_a_second_thread_is_that_of_the_first(rows, two):
     """k-means adds the sums of OpenMP's threads as they end: there must be one of them."""
     del two

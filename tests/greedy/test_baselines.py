@@ -337,6 +337,7 @@ def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_referenc
 # ---------------------------------------------------------------- what all share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
 def test_forms_weights_and_threads_give_the_same_tree(build, rng):
     X = np.round(rng.normal(size=(90, 4)), 1)

@@ -48,6 +48,7 @@ def test_seeds_make_the_data(make):
     assert centers.shape == (y.max() + 1, 9)
 
 
+@pytest.mark.slow
 def test_names_are_loaded_at_first_use():
     code = (
         "import sys, greedy\n"

@@ -93,6 +93,7 @@ def test_forms_of_the_input_change_nothing(problem, rest):
     np.testing.assert_array_equal(plain.predict(X[present]), tree.predict(X[present]))
 
 
+@pytest.mark.slow
 def test_the_bound_of_the_paper_holds(rng):
     """Theorem 2's proof: boxes of sides L / floor(s ** (1 / d)), where OPT >= L / (2 s)."""
     for _ in range(20):

@@ -146,6 +146,7 @@ def test_every_cut_leaves_the_largest_spacing(X, k, is_embedded):
         assert tree.n_leaves == min(k, len(np.unique(X, axis=0)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(rows(), st.integers(1, 4), st.data())
 def test_forms_of_the_input_change_nothing(X, k, data):

@@ -27,6 +27,7 @@ METHODS = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks([method() for method in METHODS.values()])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
@@ -67,6 +68,7 @@ def test_fits_are_equal_for_any_n_jobs_and_after_pickling(method, digits):
     assert clone(models[0]).get_params() == models[0].get_params()
 
 
+@pytest.mark.slow
 def test_forms_of_the_input_change_nothing(method, digits):
     X = np.round(digits[:120] * 16)
     weight = np.random.default_rng(0).integers(0, 3, len(X))
@@ -93,6 +95,7 @@ def test_sparse_rows_give_the_same_tree(method, digits):
     assert sparse.inertia_ == pytest.approx(model.inertia_)
 
 
+@pytest.mark.slow
 def test_an_embedding_is_clustered_and_X_is_cut(method, digits):
     X = digits[:300]
     low = PCA(3, random_state=0).fit_transform(X)
@@ -139,6 +142,7 @@ def test_degenerate_data_fit_draw_and_export(method):
         plt.close(plot_tree(model).figure)
 
 
+@pytest.mark.slow
 def test_strange_data(method, rng):
     wide = rng.normal(size=(40, 1000))
     tails = rng.standard_cauchy((100, 3))

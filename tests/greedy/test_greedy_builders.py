@@ -35,6 +35,7 @@ def data():
     return X, KMeans(7, n_init=1, random_state=0).fit(X).cluster_centers_
 
 
+@pytest.mark.slow
 def test_layout_and_precision_change_nothing(build, data, digits, digits_reference):
     X, centers = data
     tree = build(X, centers)

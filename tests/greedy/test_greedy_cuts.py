@@ -320,6 +320,7 @@ def tied_problem():
     return X, centers, np.full(len(X), 2)
 
 
+@pytest.mark.slow
 @settings(**SMALL)
 @example(tied_problem())
 @given(problems(max_rows=30))

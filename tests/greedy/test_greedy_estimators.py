@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import rest_in_sweeps
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -43,6 +44,7 @@ BUILDERS = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExSha
 METHODS = [IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch, EMN, KDTree, CUBT, CLTree]
 
 
+@pytest.mark.slow
 @parametrize_with_checks([method() for method in METHODS])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
@@ -84,6 +86,7 @@ def test_history_lists_the_cuts(digits, digits_reference):
         assert tree.threshold[record["node"]] == record["threshold"]
 
 
+@pytest.mark.slow
 def test_fits_are_equal_for_any_n_jobs_and_after_pickling(method, digits):
     models = [method(10, random_state=0, n_jobs=n).fit(digits) for n in (None, 2, -1)]
     for other in (*models[1:], pickle.loads(pickle.dumps(models[0]))):  # noqa: S301
@@ -105,6 +108,7 @@ def test_references(method, digits, digits_reference):
         method(3, reference=digits_reference).fit(digits)
 
 
+@pytest.mark.slow
 def test_sparse_and_weighted_fits(method, digits, digits_reference):
     dense = method(10, reference=digits_reference).fit(digits)
     sparse = method(10, reference=digits_reference).fit(sp.csr_matrix(digits))
@@ -273,7 +277,8 @@ def test_search_says_when_a_goal_is_out_of_reach(digits, digits_reference):
 # ---------------------------------------------------------------- as initial trees, measures
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", rest_in_sweeps(BUILDERS, "ExKMC"))
 def test_builders_are_initial_trees(name, digits, digits_reference):
     options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
     by_name = TAOClustering(10, init=name, **options).fit(digits)
@@ -285,6 +290,7 @@ def test_builders_are_initial_trees(name, digits, digits_reference):
     assert by_name.cost_increase_ < axis_aligned.cost_increase_ / 2
 
 
+@pytest.mark.slow
 def test_the_search_is_an_initial_tree(digits, digits_reference):
     search = ExShallowSearch(10, max_explanation_size=3.5)
     options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
@@ -339,6 +345,7 @@ def test_an_interrupted_search_keeps_its_best_tree(digits, digits_reference, mon
         model.fit(digits)
 
 
+@pytest.mark.slow
 def test_initial_tree_with_an_embedding(digits):
     low = PCA(4, random_state=0).fit_transform(digits)
     model = TAOClustering(5, lambda_=0.1, init="imm", random_state=0)

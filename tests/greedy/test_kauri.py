@@ -105,6 +105,7 @@ def test_every_step_is_the_best_of_all(problem, is_sparse):
         assert best >= now - 1e-9
 
 
+@pytest.mark.slow
 def test_it_is_as_good_as_the_peer(digits, digits_reference):
     """Cost increases of gemclus 1.1.1 (see benchmarks/peers.py)."""
     for leaves, peer in ((10, 19.08), (20, 10.79), (40, 6.13)):
@@ -118,6 +119,7 @@ def test_it_is_as_good_as_the_peer(digits, digits_reference):
             assert model.cost_increase_ <= peer + 0.005
 
 
+@pytest.mark.slow
 def test_one_tree_for_all_forms_of_the_data(digits, digits_reference):
     centers = digits_reference.cluster_centers_
     tree = build_kauri(digits, centers, max_leaves=16)
@@ -129,6 +131,7 @@ def test_one_tree_for_all_forms_of_the_data(digits, digits_reference):
     assert build_kauri(digits, centers, max_leaves=16, embedding=digits) == tree
 
 
+@pytest.mark.slow
 def test_weights_are_repeated_rows(digits, digits_reference):
     rng, centers = np.random.default_rng(0), digits_reference.cluster_centers_
     weight = rng.integers(0, 3, len(digits))

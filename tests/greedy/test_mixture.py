@@ -55,6 +55,7 @@ def plain_search(weights, means, spreads, is_ratio, n=20_000):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ratio", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_cut_is_the_best_of_all_thresholds(seed, is_ratio):

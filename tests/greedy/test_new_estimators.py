@@ -16,6 +16,7 @@ from tao_cluster import TAOClustering
 METHODS = [RandomCuts, EMN, KDTree, CUBT, CLTree]
 
 
+@pytest.mark.slow
 @parametrize_with_checks([method() for method in METHODS])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
@@ -42,6 +43,7 @@ def strange():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(strange()))
 @pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
 def test_strange_rows(method, name, objective):

@@ -23,6 +23,7 @@ from tao_cluster.core.tree import Split
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
 
 
+@pytest.mark.slow
 @parametrize_with_checks([SpEx(), SpEx(graph="knn", split="oblique")])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():

@@ -77,6 +77,7 @@ def test_no_point_of_a_grid_is_nearer():
     assert n_seen > 60
 
 
+@pytest.mark.slow
 def test_of_fitted_models_and_every_kind_of_row():
     X = load_digits().data
     model = TAOClustering(10, lambda_=30, depth=4, n_init=1, random_state=0).fit(X[::3])
@@ -114,6 +115,7 @@ def test_of_tables_by_name():
             assert with_fixed.cost >= change.cost
 
 
+@pytest.mark.slow
 def test_of_pipelines_in_raw_units(rng):
     n = 120
     table = pd.DataFrame(

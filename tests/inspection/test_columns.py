@@ -72,6 +72,7 @@ def routed(pipeline, X):
 # ---------------------------------------------------------------------------- numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCALERS)
 @pytest.mark.parametrize("model", [axis_model(), axis_model(True), oblique_model()], ids=str)
 def test_the_raw_tree_routes_as_the_pipeline(wine, name, model):
@@ -161,6 +162,7 @@ def test_centres_and_spreads_in_raw_units(wine):
     np.testing.assert_allclose(view.split_spreads_[: len(root)], spreads, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_sparse_rows_stay_sparse():
     X = sp.random(300, 400, 0.05, format="csr", random_state=0)
     steps = (StandardScaler(with_mean=False), MaxAbsScaler())

@@ -39,6 +39,7 @@ def found(wine):
     return compare(X, 3, y=y, validation=0.5)
 
 
+@pytest.mark.slow
 def test_every_method_explains_the_same_clustering(found, wine):
     X, _ = wine
     models = list(found.models.values())
@@ -69,6 +70,7 @@ def test_a_row_says_what_the_model_says(found, wine):
     assert found.table.loc[FREE, "cost_increase"] == 0
 
 
+@pytest.mark.slow
 def test_budgets(wine):
     X, _ = wine
     budgets = {"leaves": [5, 4], "parameters": [9, 30]}
@@ -97,6 +99,7 @@ def test_leaves_follow_from_parameters(wine):
     assert compare(X, 3, ["exkmc"], budgets=[4]).table["leaves"].dropna().tolist() == [4]
 
 
+@pytest.mark.slow
 def test_a_small_budget_is_searched_for_beyond_the_path(wine):
     X, _ = wine
     found = compare(X, 3, ["tao"], budgets={"parameters": [8]}, lambdas=[1e-3])
@@ -104,6 +107,7 @@ def test_a_small_budget_is_searched_for_beyond_the_path(wine):
     assert compare(X, 3, ["tao"], lambdas=[1e-3]).table["parameters"].min() > 8
 
 
+@pytest.mark.slow
 def test_estimators_and_series_of_ones_own(wine):
     X, _ = wine
     reference = KMeans(3, n_init=1, random_state=5).fit(X)
@@ -124,6 +128,7 @@ def test_estimators_and_series_of_ones_own(wine):
     assert not hasattr(methods["mine"], "tree_")
 
 
+@pytest.mark.slow
 def test_weights_are_repeats(wine):
     X, y = wine
     weight = np.arange(len(X)) % 3
@@ -153,6 +158,7 @@ def test_validation_by_rows(wine):
             compare(X, 3, validation=wrong, **options)
 
 
+@pytest.mark.slow
 def test_sparse_embedding_objectives_and_units(wine):
     X, y = wine
     sparse = sp.csr_matrix(np.maximum(X.to_numpy(), 0))

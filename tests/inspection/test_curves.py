@@ -57,6 +57,7 @@ def test_tradeoff_joins_models_of_a_label(path, size):
     assert set(y) == {model.cost_increase_ for model in others[:2]}
 
 
+@pytest.mark.slow
 def test_tradeoff_has_one_series_a_method(path):
     X, models = path
     reference = models[0].free_centers_
@@ -82,6 +83,7 @@ def test_tradeoff_says_what_it_needs(path):
         plot_tradeoff(models, labels=["one"])
 
 
+@pytest.mark.slow
 def test_history_by_stage_and_along_mu(path):
     X, models = path
     ax = plot_history(models[-1])

@@ -128,6 +128,7 @@ def test_dict_and_json(case):
         np.testing.assert_array_equal(tree.predict(X), labels)
 
 
+@pytest.mark.slow
 def test_report(case):
     model, X, labels = case
     facts = json.loads(json.dumps(report(model, X), allow_nan=False))
@@ -177,6 +178,7 @@ def _run(code, row):
     return names
 
 
+@pytest.mark.slow
 def test_dataframe(case):
     pytest.importorskip("pandas", reason="pandas is optional")
     model, X, labels = case

@@ -136,6 +136,7 @@ def cancer():
     return TAOClustering(4, lambda_=2e6, n_init=1, random_state=0).fit(X), X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [words, wine, standardised, pixels, cancer])
 def test_what_is_shown_adds_up(make):
     """Exactly, and within a unit of the last decimal of what each number stands for."""

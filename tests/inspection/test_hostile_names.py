@@ -168,6 +168,7 @@ def svg_of(figure):
     return [text for text in ET.fromstring(file.getvalue()).itertext() if text.strip()]  # noqa: S314
 
 
+@pytest.mark.slow
 def test_pictures(names):
     y = np.where(ROWS[:, 0] > 4, "yes", "no")
     with warnings.catch_warnings():
@@ -191,6 +192,7 @@ class Labelled:
         return TREE.apply(X)
 
 
+@pytest.mark.slow
 def test_labels(names):
     model = Labelled([*names, "c"])
     assert len(to_text(model).splitlines()) == len(to_text(TREE).splitlines())
@@ -284,6 +286,7 @@ def test_no_names_are_made_of_features_that_nothing_shows():
     assert terms == ["x1", "x0", "x0"]
 
 
+@pytest.mark.slow
 def test_labels_of_curves(names):
     """In the legend of several models, as they are but for what no picture can show."""
     ax = plot_tradeoff(MODELS, labels=names)

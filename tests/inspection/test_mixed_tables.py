@@ -111,6 +111,7 @@ def values_by_hand(table, names):
     return np.column_stack(columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threshold", [0.0, 1.0], ids=["dense", "sparse"])
 def test_mixed_tables(way, threshold):
@@ -221,6 +222,7 @@ def sql_labels(model, rows, **options):
     return [label for (label,) in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("table_name", [None, "points"])
 def test_sql_reads_the_raw_table(way, table_name):
@@ -270,6 +272,7 @@ def test_dict_gives_the_raw_tree_back():
     np.testing.assert_array_equal(tree.predict(view.numbers(table)), pipeline.predict(table))
 
 
+@pytest.mark.slow
 def test_explanations_take_raw_rows():
     table = mixed_table()
     pipeline = mixed_pipeline("names", axis_model()).fit(table)

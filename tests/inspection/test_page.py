@@ -41,6 +41,7 @@ def path(digits, digits_reference):
     return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
 
 
+@pytest.mark.slow
 def test_page_needs_nothing_from_elsewhere(path, digits):
     page = to_html(path, X=digits, image_shape=(8, 8))
     assert re.findall(r"https?://[^\"\s]+", page) == ["http://www.w3.org/2000/svg"]
@@ -162,6 +163,7 @@ def test_page_of_a_large_tree_is_small(rng):
     assert len(to_html(tree, X=X, y=np.arange(300) % 10, image_shape=(28, 28))) < 2_000_000
 
 
+@pytest.mark.slow
 def test_page_of_a_wide_vocabulary_has_the_words_it_needs(rng):
     words = [f"word{j}" for j in range(30_000)]
     X = sp.random(400, 30_000, 0.003, "csr", random_state=0)
@@ -243,6 +245,7 @@ def test_notebooks_show_the_tree_once_there_is_one(path):
     assert "srcdoc" in model.tree_._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_script_is_plain_and_in_small_files():
     from importlib.resources import files
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_tree
+from conftest import random_tree, rest_in_sweeps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
@@ -62,6 +62,7 @@ def test_mirrored_trees_have_mirrored_layouts(rng):
     np.testing.assert_allclose(tidy_positions(mirrored)[0], x.max() - x)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A tree of at most 8 leaves")
 def test_image_plot(digits, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: pytest.fail("a library does not call show"))
@@ -248,6 +249,7 @@ def test_colours_of_26_clusters_are_told_apart():
     assert cluster_color(64) == cluster_color(0)
 
 
+@pytest.mark.slow
 def test_panels(digits):
     model = TAOClustering(10, lambda_=8, depth=4, n_init=1, random_state=0).fit(digits)
     ax = plot_tree(model, image_shape=(8, 8), panels=("mask", "centers", "history"))
@@ -299,7 +301,10 @@ def test_what_a_tree_picture_needs(options, message):
         plot_tree(two_tests(), **options)
 
 
-@pytest.mark.parametrize("nodes", ["words", "bars", "projection", "image"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "nodes", rest_in_sweeps(["words", "bars", "projection", "image"], "words", "projection")
+)
 def test_64_leaves_are_fast_and_nothing_overlaps(rng, nodes):
     tree = random_tree(rng, n_features=200, n_nodes=127, n_clusters=26, density=0.1)
     X = rng.normal(size=(500, 200))

@@ -114,6 +114,7 @@ def test_horizontal_trees_grow_to_the_right(rng):
     assert (to, at) == pytest.approx((left[first[0]], middle[first[0]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", ["bars", "words", "projection", "image"])
 @pytest.mark.parametrize("max_depth", [None, 3])
 def test_nothing_overlaps_in_horizontal_trees(rng, nodes, max_depth):

@@ -82,6 +82,7 @@ TABLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("midpoints", [True, False])
 @pytest.mark.parametrize("make", TABLES, ids=["places", "far", "wine", "cancer"])
 def test_printed_bounds_hold_of_every_row(make, midpoints):

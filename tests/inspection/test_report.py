@@ -17,6 +17,7 @@ from tao_cluster.inspection.page import to_html
 from tao_cluster.inspection.report import cluster_names, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("constant", [1e6, 0.0])  # the large one sends all rows one way
@@ -165,6 +166,7 @@ def test_the_page_explains_only_what_it_shows():
     assert "red weights" in oblique.fit(X).to_html()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0.0, 1e6])
 @pytest.mark.parametrize("scale", [1.0, 1e-170, 1e150])
 def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):

@@ -75,6 +75,7 @@ def test_pairs_and_features_follow_from_the_refits(wine):
     assert (features["rows"] <= features[["resamples", "seeds"]].mean(axis=1) + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_what_is_stable_and_what_is_not(blobs):
     noise = np.random.default_rng(0).normal(size=blobs.shape)
     clear = stability(TAOClustering(4, random_state=0, lambda_=1.0), blobs, n=3)
@@ -104,6 +105,7 @@ def test_seeds_reach_what_has_one(wine):
     assert not hasattr(model, "tree_")
 
 
+@pytest.mark.slow
 def test_weights_embedding_and_processes(wine):
     weight = np.where(np.arange(len(wine)) < 30, 0.0, 2.0)
     options = {"sample_weight": weight, "embedding": wine.to_numpy()[:, :5], "n": 2}
@@ -124,6 +126,7 @@ def test_pipelines_refit_as_a_whole():
         stability(make_pipeline(IMM(3)), X, n=2, sample_weight=np.ones(len(X)))
 
 
+@pytest.mark.slow
 def test_refits_warn_once(wine):
     model = TAOClustering(3, lambda_=1.0, depth=1, random_state=0)
     with pytest.warns(UserWarning, match="depth"):
@@ -145,6 +148,7 @@ def test_it_needs_two_refits(wine):
         stability(KMeans(3), wine)
 
 
+@pytest.mark.slow
 def test_labels_go_with_their_rows(wine):
     y = load_wine().target_names[load_wine().target]
     model = TAOClustering(objective="labels", lambda_=1.0, depth=2, random_state=0)

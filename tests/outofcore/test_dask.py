@@ -80,6 +80,7 @@ def collections():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", collections())
 @pytest.mark.parametrize("is_persisted", [False, True])
 def test_sums_are_those_of_the_rows(client, kind, is_persisted):
@@ -112,6 +113,7 @@ def test_chunks_that_others_need_are_made_once_a_pass(client, tmp_path):
         assert len(list(tmp_path.iterdir())) - before <= 90
 
 
+@pytest.mark.slow
 def test_few_results_are_held_at_a_time(client):
     X = array(chunks=(10,) * 300)
     results = dask_blocks(X).results(large, 10_000)
@@ -121,6 +123,7 @@ def test_few_results_are_held_at_a_time(client):
     assert [part[0] for part in results] == list(range(1, 300))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_workers", "n_threads"), [(1, 1), (2, 2), (4, 1)])
 def test_the_tree_does_not_depend_on_workers(n_workers, n_threads):
     expected = outofcore.fit(unfitted(), in_memory(), coreset_size=500, random_state=0)
@@ -133,6 +136,7 @@ def test_the_tree_does_not_depend_on_workers(n_workers, n_threads):
     np.testing.assert_array_equal(fitted.free_centers_, expected.free_centers_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
 def test_without_a_cluster_threads_of_this_process_work(scheduler):
     expected = outofcore.fit(unfitted(), in_memory(), coreset_size=500, random_state=0)
@@ -142,6 +146,7 @@ def test_without_a_cluster_threads_of_this_process_work(scheduler):
     assert fitted.inertia_ == expected.inertia_
 
 
+@pytest.mark.slow
 def test_dask_is_asked_when_results_are_computed():
     fitted = model().fit(array())
     local = fitted.to_local()
@@ -160,6 +165,7 @@ def test_dask_is_asked_when_results_are_computed():
     assert fitted.predict(none).compute().shape == (0,)
 
 
+@pytest.mark.slow
 def test_frames_keep_names_and_index():
     frame = dd.from_pandas(FRAME.set_index(np.arange(3000) * 2 + 1), npartitions=4)
     X = frame[list("abcd")]
@@ -179,6 +185,7 @@ def test_frames_keep_names_and_index():
     assert len(fitted.predict(X[X["a"] > np.inf]).compute()) == 0
 
 
+@pytest.mark.slow
 def test_weights_and_embedding_count():
     X, w, Z = array(), array(WEIGHT), array(ROWS[:, 1:] * 3)
     fitted = model().fit(X, sample_weight=w, embedding=Z)
@@ -196,6 +203,7 @@ def test_weights_and_embedding_count():
     assert fitted.score(X, w, Z) == pytest.approx(-fitted.inertia_)
 
 
+@pytest.mark.slow
 def test_sparse_chunks_stay_sparse():
     rows = sp.random(2000, 30, density=0.1, random_state=0)
     rows = sp.hstack([np.ones((2000, 1)), rows], format="csr")  # cosine: no row without values
@@ -207,6 +215,7 @@ def test_sparse_chunks_stay_sparse():
     np.testing.assert_array_equal(fitted.predict(X).compute(), expected.predict(rows))
 
 
+@pytest.mark.slow
 def test_what_is_shown_is_that_of_the_plain_estimator(tmp_path):
     fitted = model().fit(array())
     local = fitted.to_local()
@@ -221,6 +230,7 @@ def test_what_is_shown_is_that_of_the_plain_estimator(tmp_path):
     assert fitted.tree_ is not None
 
 
+@pytest.mark.slow
 def test_it_is_an_estimator_of_scikit_learn(client):
     unfitted_model = model(client=client)
     twin = clone(unfitted_model)
@@ -258,6 +268,7 @@ def test_bad_input_gets_a_sentence():
         model().fit(da.where(da.arange(3000, chunks=CHUNKS)[:, None] == 1500, np.nan, X))
 
 
+@pytest.mark.slow
 def test_a_client_that_is_asynchronous_is_refused():
     code = (
         "import asyncio, dask.array as da\n"

@@ -122,12 +122,14 @@ def later(seconds, function, *args):
 # ---------------------------------------------------------------------- workers that die
 
 
+@pytest.mark.slow
 def test_deaths_change_nothing_but_time(client, tmp_path):
     found = sum_over_blocks(dying_once, dask_blocks(array()), (str(tmp_path), {3, 12}))
     assert len(list(tmp_path.iterdir())) == 2
     np.testing.assert_array_equal(found, expected())
 
 
+@pytest.mark.slow
 def test_deaths_without_nannies_change_nothing_and_then_nobody_is_left(processes, tmp_path):
     with processes(3).client() as client:
         blocks = dask_blocks(array(), client=client, patience=1.0)
@@ -146,6 +148,7 @@ def dying_twice(block, folder, block_info=None):
     return block
 
 
+@pytest.mark.slow
 def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
     estimator = TAOClustering(4, depth=2, n_init=1, random_state=0)
     options = {"coreset_size": 300, "n_passes": 1, "random_state": 0}
@@ -173,6 +176,7 @@ def test_scattered_blocks_are_lost_with_their_worker(client):
         sum_over_blocks(dying, dask_blocks(X), 0)
 
 
+@pytest.mark.slow
 def test_a_block_that_kills_its_workers_is_named(processes):
     sentence = r"Block 6: MemoryError: .*more memory"
     with processes(3).client() as client, pytest.raises(BlockError, match=sentence) as info:
@@ -189,6 +193,7 @@ def broken(block, block_info=None):
     return block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_client", [True, False])
 def test_a_block_that_fails_is_named(request, has_client):
     if has_client:
@@ -205,6 +210,7 @@ def test_a_block_that_fails_is_named(request, has_client):
 # ---------------------------------------------------------------------- nobody left
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_one_sentence(processes):
     cluster = processes(1)
     with cluster.client() as client:
@@ -219,6 +225,7 @@ def test_a_lost_scheduler_is_one_sentence(processes):
             sum_over_blocks(sums, blocks, 1.0)
 
 
+@pytest.mark.slow
 def test_workers_may_come_late():
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
@@ -252,8 +259,15 @@ def test_patience_counts_from_the_last_work():
         watch.look(0)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("python_hears_ctrl_c")
 def test_an_interruption_lets_go_of_all_tasks(client, tmp_path):
-    later(0.5, signal.pthread_kill, threading.main_thread().ident, signal.SIGINT)
+    def press():
+        while not any(tmp_path.iterdir()):  # a task has begun
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    later(0.0, press)
     with pytest.raises(KeyboardInterrupt):
         sum_over_blocks(busy, dask_blocks(array()), str(tmp_path))
     time.sleep(0.5)

@@ -68,6 +68,7 @@ def check_exact(model, X, space=None, weight=None, objective=None):
         assert cheapest.sum() <= cost * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_told_is_exact():
     model = usual()
     check_exact(model, DIGITS)
@@ -76,6 +77,7 @@ def test_what_is_told_is_exact():
     assert model.n_features_in_ == 64
 
 
+@pytest.mark.slow
 def test_weights_count_and_rows_without_weight_do_not():
     weight = np.random.default_rng(0).integers(0, 3, len(DIGITS)) * 1.5
     model = fit(TAOClustering(10, **FAST), DIGITS, weight=weight)
@@ -86,6 +88,7 @@ def test_weights_count_and_rows_without_weight_do_not():
     assert other.tree_ == model.tree_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
 def test_sparse_rows_give_the_tree_of_dense_ones(kind):
     model = fit(TAOClustering(10, **FAST), kind(DIGITS))
@@ -93,23 +96,27 @@ def test_sparse_rows_give_the_tree_of_dense_ones(kind):
     assert abs(model.cost_increase_ - usual().cost_increase_) < 1.0
 
 
+@pytest.mark.slow
 def test_float32_is_not_converted():
     model = fit(TAOClustering(10, **FAST), DIGITS.astype(np.float32))
     check_exact(model, DIGITS.astype(np.float32))
 
 
+@pytest.mark.slow
 def test_spherical_clusters():
     X = DIGITS / np.linalg.norm(DIGITS, axis=1, keepdims=True)
     model = fit(TAOClustering(10, objective="spherical", **FAST | {"lambda_": 0.01}), X)
     check_exact(model, X, objective=SphericalKMeans())
 
 
+@pytest.mark.slow
 def test_standardised_tests_of_rows_clustered_elsewhere():
     embedding = DIGITS @ np.random.default_rng(0).normal(size=(64, 2))
     estimator = TAOClustering(5, standardize=True, **FAST)
     check_exact(fit(estimator, DIGITS, embedding=embedding), DIGITS, embedding)
 
 
+@pytest.mark.slow
 def test_rows_clustered_elsewhere():
     embedding = DIGITS @ np.random.default_rng(0).normal(size=(64, 5))
     model = fit(TAOClustering(10, **FAST), DIGITS, embedding=embedding)
@@ -135,6 +142,7 @@ def test_standardised_columns(kind):
     assert model.standardize
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -160,6 +168,7 @@ def test_axis_aligned_trees(estimator):
             assert model.tree_.threshold[node] in DIGITS[:, feature]
 
 
+@pytest.mark.slow
 def test_thresholds_lie_halfway_between_rows():
     model = fit(TAOClustering(10, split="axis", depth=4, random_state=0), DIGITS)
     tree = model.tree_
@@ -187,11 +196,13 @@ def test_a_test_that_is_left_with_one_feature_has_weight_one():
     assert _of_unit_weight(two) is two
 
 
+@pytest.mark.slow
 def test_rounds_lower_the_cost_of_all_rows():
     costs = [fit(TAOClustering(10, **FAST), DIGITS, n_passes=n).inertia_ for n in (0, 1)]
     assert costs[0] > costs[1] >= usual().inertia_
 
 
+@pytest.mark.slow
 def test_the_partition_changes_rounding_alone():
     for size in (77, len(DIGITS)):
         model = fit(TAOClustering(10, **FAST), DIGITS, size)
@@ -200,6 +211,7 @@ def test_the_partition_changes_rounding_alone():
         assert model.inertia_ == pytest.approx(usual().inertia_, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     model = fit(TAOClustering(10, n_jobs=2, **FAST), DIGITS)
     assert model.tree_ == usual().tree_
@@ -207,6 +219,7 @@ def test_threads_change_nothing():
     np.testing.assert_array_equal(model.cluster_centers_, usual().cluster_centers_)
 
 
+@pytest.mark.slow
 def test_a_sample_of_all_rows_is_no_worse_than_memory():
     estimator = TAOClustering(10, **FAST)
     model = fit(estimator, DIGITS, coreset_size="auto")
@@ -215,6 +228,7 @@ def test_a_sample_of_all_rows_is_no_worse_than_memory():
     assert model.cost_increase_ <= memory.cost_increase_ + 1e-9
 
 
+@pytest.mark.slow
 def test_given_centres_stay_as_they_are():
     centers = DIGITS[:10] * 1.0
     model = fit(TAOClustering(10, reference=centers, **FAST), DIGITS)
@@ -235,6 +249,7 @@ def test_a_fitted_model_is_used_like_any_other():
     model.plot()
 
 
+@pytest.mark.slow
 def test_the_estimator_stays_as_it_was():
     estimator = TAOClustering(10, **FAST)
     before = estimator.get_params()
@@ -243,6 +258,7 @@ def test_the_estimator_stays_as_it_was():
     assert estimator.get_params() == before == model.get_params()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("X", "k"),
     [
@@ -277,6 +293,7 @@ def test_equal_rows_are_one_leaf():
     assert model.inertia_ == model.cost_increase_ == 0
 
 
+@pytest.mark.slow
 def test_empty_blocks_are_no_rows():
     parts = [DIGITS[:0], *in_parts(DIGITS, 250), DIGITS[:0]]
     options = {"coreset_size": len(DIGITS) // 3, "random_state": 0}

@@ -218,6 +218,7 @@ def printed(*command):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_pyarrow_is_loaded_when_it_is_needed():
     found = printed("import sys, tao_cluster.outofcore; print('pyarrow.parquet' in sys.modules)")
     assert found == "False\n"
@@ -235,6 +236,7 @@ print(json.dumps([n_rows, most]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row_group_size", [10_000, 2_000_000])
 def test_memory_is_that_of_some_rows(tmp_path, row_group_size):
     n_rows, rng = 2_000_000, np.random.default_rng(0)

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tao_cluster import TAOClustering, load, outofcore
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_engine_of_the_docs_gives_the_same_bits(tmp_path):
     text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
     script = re.search(r"```python\n(# own_engine.py\n.*?)```", text, flags=re.DOTALL)[1]
@@ -31,6 +33,7 @@ def test_the_engine_of_the_docs_gives_the_same_bits(tmp_path):
     assert found.cost_increase_ == expected.cost_increase_
 
 
+@pytest.mark.slow
 def test_passes_are_as_many_as_the_docs_say():
     class Counted:
         names, has_embedding = None, False

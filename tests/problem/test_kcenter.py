@@ -103,6 +103,7 @@ def best_radius(X, k):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_farthest_first_is_at_most_twice_the_optimum(seed):
     X = np.random.default_rng(seed).normal(size=(7, 2))
@@ -148,6 +149,7 @@ def test_equal_rows_cost_nothing():
     assert set(model.labels_) == {0}
 
 
+@pytest.mark.slow
 @parametrize_with_checks([FarthestFirst()])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

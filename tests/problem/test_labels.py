@@ -81,6 +81,7 @@ def test_users_get_their_own_labels_back(split):
     assert explained(split=split).fit_predict(IRIS.data, NAMES)[0] == "setosa"
 
 
+@pytest.mark.slow
 def test_noise_does_not_count():
     noisy = IRIS.target.copy()
     noisy[::7] = -1
@@ -104,6 +105,7 @@ def test_weight_two_is_the_row_twice(rng):
     assert weighted.cost_increase_ == repeated.cost_increase_
 
 
+@pytest.mark.slow
 def test_sparse_rows_paths_goals_and_standardised_columns():
     X, y = load_digits().data, load_digits().target
     dense = explained(depth=5, lambda_=2.0).fit(X, y)
@@ -116,6 +118,7 @@ def test_sparse_rows_paths_goals_and_standardised_columns():
     np.testing.assert_array_equal(goal.labels_, goal.predict(X))
 
 
+@pytest.mark.slow
 def test_axis_aligned_trees_are_no_worse_than_the_cart_they_start_from():
     X, y = load_digits().data, load_digits().target
     for n_leaves in (10, 20, 40):
@@ -146,6 +149,7 @@ def test_what_is_wrong_gets_a_sentence():
         explained().fit(X, NAMES, embedding=X)
 
 
+@pytest.mark.slow
 def test_degenerate_labels():
     X = IRIS.data
     one = explained().fit(X, ["only"] * 150)

@@ -55,6 +55,7 @@ def test_the_search_goes_on_until_all_blocks_are_of_no_use(rng):
     assert swap_changes(cdist(X, X), *args).min() >= -1e-6 * ranked[:, 0].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", METRICS, ids=lambda objective: type(objective).__name__)
 def test_swaps_find_more_than_restarts(digits, objective):
     plain = AlternatingClustering(10, objective, n_init=objective.n_init, random_state=0)

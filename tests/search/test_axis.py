@@ -93,6 +93,7 @@ def data_sets():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "cancer", "small"])
 @pytest.mark.parametrize("lambda_", [0.0, 10.0, 100.0])
 @pytest.mark.parametrize(
@@ -119,6 +120,7 @@ def test_never_worse_than_its_start(name, lambda_, algorithm, refine):
         assert after <= before * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("midpoints", [True, False])
 def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, midpoints):
     start = IMM(10, midpoints=not midpoints, reference=digits_reference).fit(digits)
@@ -166,6 +168,7 @@ def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
         assert not any(on_paths[node, other] for other in found if other != node)
 
 
+@pytest.mark.slow
 def test_regrowth_beats_passes_alone(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
     options["random_state"] = 0
@@ -179,6 +182,7 @@ def test_regrowth_beats_passes_alone(digits, digits_reference):
     assert "regrow" in {record["stage"] for record in model.history_}
 
 
+@pytest.mark.slow
 def test_lambda_is_the_price_of_a_test(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
     models = [
@@ -190,6 +194,7 @@ def test_lambda_is_the_price_of_a_test(digits, digits_reference):
     assert one.tree_.n_leaves == 1
 
 
+@pytest.mark.slow
 def test_path_and_goals(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=30), "reference": digits_reference}
     models = tao_path(digits, 10, [1, 100, 1000], **options)
@@ -213,6 +218,7 @@ def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
     assert TAOClustering(10, init=IMM(), **options).fit(few).tree_.n_leaves <= 10
 
 
+@pytest.mark.slow
 def test_start_is_measured_where_the_rows_are_clustered(digits):
     """With an embedding or another objective, ExKMC counts what rows cost there."""
     from sklearn.decomposition import PCA
@@ -229,6 +235,7 @@ def test_start_is_measured_where_the_rows_are_clustered(digits):
     assert by_words.cost_increase_ < 10
 
 
+@pytest.mark.slow
 def test_threads_and_storage_change_nothing(rng):
     X = np.round(rng.normal(size=(9000, 6)), 2) * (rng.random((9000, 6)) < 0.5)
     options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=8)}

@@ -30,6 +30,7 @@ def test_auto_is_the_knee_of_a_path(objective):
     assert len({record["lambda"] for record in model.history_}) > 5
 
 
+@pytest.mark.slow
 def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
     X = np.repeat(rng.normal(size=(12, 5)), 900, axis=0) + 0.3 * rng.normal(size=(10_800, 5))
     model = TAOClustering(4, random_state=0, depth=3).fit(X)
@@ -39,6 +40,7 @@ def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
     assert model.cost_increase_ < 3
 
 
+@pytest.mark.slow
 def test_auto_of_axis_aligned_trees_is_no_price():
     for X, k, n_leaves in ((IRIS, 3, 8), (DIGITS[:600], 10, 32)):
         model = TAOClustering(k, split="axis", random_state=0, max_leaves=n_leaves).fit(X)
@@ -53,6 +55,7 @@ def test_auto_of_the_penalty_method_is_a_typical_lambda():
     assert lambdas[0] < model.best_lambda_ < lambdas[-1]
 
 
+@pytest.mark.slow
 def test_a_number_keeps_its_meaning():
     model = TAOClustering(10, lambda_=10, depth=5, random_state=0).fit(DIGITS)
     assert model.best_lambda_ == 10
@@ -98,6 +101,7 @@ def test_no_cost_where_the_free_clustering_costs_nothing(rng):
 # ---------------------------------------------------------------- what is said
 
 
+@pytest.mark.slow
 def test_lost_clusters_are_told():
     X = make_blobs(200, centers=8, random_state=0)[0]
     with pytest.warns(UserWarning, match=r"lost \d of 8 clusters. A smaller lambda_"):
@@ -116,6 +120,7 @@ def test_lost_clusters_are_told():
         TAOClustering(8, depth=2, split="axis", random_state=0).fit(X)
 
 
+@pytest.mark.slow
 def test_a_lambda_of_other_data_is_told():
     lambdas = [model.lambda_ for model in tao_path(IRIS, 3, random_state=0)]
     with pytest.warns(UserWarning, match="small for these data.*hardly a weight"):
@@ -128,6 +133,7 @@ def test_a_lambda_of_other_data_is_told():
             TAOClustering(3, lambda_=lambda_, random_state=0).fit(IRIS)
 
 
+@pytest.mark.slow
 def test_a_dear_tree_says_why(rng):
     X = rng.normal(size=(1000, 8))
     with pytest.warns(UserWarning, match=r"costs .* % over the free clustering.*larger depth"):
@@ -149,6 +155,7 @@ def test_what_would_be_ignored_is_refused():
 # ---------------------------------------------------------------- rows that a fit has not seen
 
 
+@pytest.mark.slow
 def test_a_choice_on_rows_held_out_sees_none_of_them(monkeypatch):
     rows = np.arange(0, len(DIGITS), 2)
     seen = []
@@ -187,6 +194,7 @@ def test_held_out_rows_by_share_number_and_mask():
             TAOClustering(3, validation=wrong, **options).fit(IRIS)
 
 
+@pytest.mark.slow
 def test_goals_are_met_out_of_sample_and_sizes_of_all():
     half = np.arange(0, len(DIGITS), 2)
     options = {"random_state": 0, "n_init": 2}
@@ -201,6 +209,7 @@ def test_goals_are_met_out_of_sample_and_sizes_of_all():
         TAOClustering(10, validation=half, max_cost_increase=0, **options).fit(DIGITS)
 
 
+@pytest.mark.slow
 def test_knee_on_other_rows():
     train, test = DIGITS[::2], DIGITS[1::2]
     models = tao_path(train, 10, random_state=0, n_init=1)
@@ -214,6 +223,7 @@ def test_knee_on_other_rows():
         knee(models, sample_weight=np.ones(3))
 
 
+@pytest.mark.slow
 def test_cost_on_new_rows_is_that_of_the_definition(rng):
     train, test = DIGITS[::2], DIGITS[1::2]
     weight = rng.random(len(test))
@@ -234,6 +244,7 @@ def test_cost_on_new_rows_is_that_of_the_definition(rng):
 # ---------------------------------------------------------------- leaves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("init", ["auto", "bisecting", "centroids", "random"])
 def test_oblique_trees_have_no_more_leaves_than_allowed(init):
     model = TAOClustering(10, max_leaves=12, init=init, random_state=0).fit(DIGITS)
@@ -241,12 +252,14 @@ def test_oblique_trees_have_no_more_leaves_than_allowed(init):
     assert model.cost_increase_ < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("init", ["auto", "imm", "exgreedy", ExKMC(10, max_leaves=60)])
 def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
     model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(DIGITS)
     assert 28 <= model.tree_.n_leaves <= 30
 
 
+@pytest.mark.slow
 def test_fewer_leaves_than_clusters():
     with pytest.warns(UserWarning, match="at most 5 leaves cannot have all 10"):
         model = TAOClustering(10, max_leaves=5, random_state=0).fit(DIGITS)

@@ -149,6 +149,7 @@ def trees_of(search, builder, n=1):
     ]
 
 
+@pytest.mark.slow
 def test_initial_trees_are_compared_by_objective_4(X):
     search, differs = make_search(X, 5), 0
     trees = trees_of(search, Random(3), 6)

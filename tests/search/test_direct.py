@@ -133,6 +133,7 @@ def test_refits_of_a_constant_test_take_the_cheaper_side(rng, right):
         assert (new.threshold < 0) == (right > 0.5)
 
 
+@pytest.mark.slow
 def test_relaxing_never_ends_above_where_its_last_stage_starts(search, start):
     for lambda_ in (0.1, 1.0, 10.0):
         state = refit(search, descend(search, start, lambda_), lambda_)
@@ -141,6 +142,7 @@ def test_relaxing_never_ends_above_where_its_last_stage_starts(search, start):
         assert cost_of(search, state) <= last_reweighted["cost_increase"]
 
 
+@pytest.mark.slow
 def test_digits_front(digits, digits_reference):
     """At most 1.4 % with 95 weights, 0.6 % with 135: what a rough version once reached."""
     options = {"reference": digits_reference, "random_state": 0}
@@ -150,6 +152,7 @@ def test_digits_front(digits, digits_reference):
         assert model.tree_.n_nonzero <= weights
 
 
+@pytest.mark.slow
 def test_relax_and_refine(digits, digits_reference):
     options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3, "n_init": 1}
     plain = TAOClustering(10, relax=False, **options).fit(digits)
@@ -164,6 +167,7 @@ def test_relax_and_refine(digits, digits_reference):
     assert refined.tree_.n_nonzero < paper.tree_.n_nonzero
 
 
+@pytest.mark.slow
 def test_liblinear_does_the_penalty_method(digits, digits_reference):
     options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3}
     short = PenaltyMethod(n_mu_steps=5)
@@ -174,6 +178,7 @@ def test_liblinear_does_the_penalty_method(digits, digits_reference):
             TAOClustering(10, node_solver="liblinear", **{**options, **wanted}).fit(digits)
 
 
+@pytest.mark.slow
 def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
     centers = rng.normal(size=(6, 5)) * 4
     X = centers[rng.integers(0, 6, 3000)] + rng.normal(size=(3000, 5))
@@ -187,6 +192,7 @@ def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
     assert isinstance(weighted.tree_, Tree)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(rng):
     """Rows enough for threads over nodes and over rows."""
     centers = rng.normal(size=(8, 6)) * 3

@@ -50,6 +50,7 @@ def test_nearest_centre_everywhere(rng, scale):
     assert 5 < tree.n_leaves <= 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "d"), [(10, 2), (8, 20), (15, 2), (7, 4)])
 def test_many_regions(rng, k, d):
     centers = rng.normal(size=(k, d))
@@ -61,6 +62,7 @@ def test_many_regions(rng, k, d):
     np.testing.assert_array_equal(tree.predict(centers), np.arange(k))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_ties_of_whole_numbers_go_to_the_lowest_index(data):

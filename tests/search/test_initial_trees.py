@@ -16,6 +16,7 @@ def build(init, X, labels, k=3, seed=0, weight=None):
     return init.build(X, labels, np.zeros((k, X.shape[1])), weight, np.random.RandomState(seed))
 
 
+@pytest.mark.slow
 def test_bisecting_is_complete_and_follows_2_means(digits, digits_reference):
     tree = build(Bisecting(4, n_init=10), digits, digits_reference.labels_, 10)
     assert tree.n_leaves == 16

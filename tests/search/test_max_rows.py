@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_search, random_tree
+from conftest import make_search, random_tree, rest_in_sweeps
 
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.core.routing import kernel_view
@@ -56,7 +56,8 @@ def same(a, b):
     assert a.cost_increase_ == b.cost_increase_
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", rest_in_sweeps(KINDS, "oblique", "axis", "goal in size"))
 def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
     options = {"max_rows": SAMPLE, **KINDS[kind]}
     reference = None if kind == "spherical" else digits_reference
@@ -75,7 +76,10 @@ def lambdas_of(model):
     return [record["lambda"] for record in model.history_ if record["stage"] == "polish"]
 
 
-@pytest.mark.parametrize("kind", ["oblique", "axis", "penalty method", "goal in cost"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kind", rest_in_sweeps(["oblique", "axis", "penalty method", "goal in cost"], "oblique")
+)
 def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
     X, options = digits[:900], KINDS[kind]
     whole = fitted(X, digits_reference, **options)
@@ -86,6 +90,7 @@ def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
         assert "polish" not in {record["stage"] for record in other.history_}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["oblique", "axis"])
 def test_weights_and_absent_rows(digits, digits_reference, split):
     rng = np.random.default_rng(0)
@@ -97,6 +102,7 @@ def test_weights_and_absent_rows(digits, digits_reference, split):
     assert model.tree_ == other.tree_
 
 
+@pytest.mark.slow
 def test_sparse_rows_give_the_tree_of_dense_ones(digits, digits_reference):
     dense, sparse = (
         fitted(X, digits_reference, lambda_=2.0, max_rows=SAMPLE)
@@ -106,6 +112,7 @@ def test_sparse_rows_give_the_tree_of_dense_ones(digits, digits_reference):
     np.testing.assert_array_equal(dense.labels_, sparse.labels_)
 
 
+@pytest.mark.slow
 def test_axis_aligned_thresholds_are_midpoints_of_all_rows(digits, digits_reference):
     tree = fitted(digits, digits_reference, split="axis", lambda_=1.0, max_rows=SAMPLE).tree_
     assert np.all(tree.split_weights == 1)
@@ -116,6 +123,7 @@ def test_axis_aligned_thresholds_are_midpoints_of_all_rows(digits, digits_refere
         assert threshold == low + (high - low) / 2
 
 
+@pytest.mark.slow
 def test_a_goal_is_met_by_all_rows(digits, digits_reference):
     axis = fitted(digits, digits_reference, split="axis", max_cost_increase=20.0, max_rows=SAMPLE)
     assert axis.cost_increase_ <= 20
@@ -128,6 +136,7 @@ def test_a_goal_is_met_by_all_rows(digits, digits_reference):
     assert 0.1 < sampled.best_lambda_ / whole.best_lambda_ < 10
 
 
+@pytest.mark.slow
 def test_a_path(digits, digits_reference):
     options = {"depth": 4, "reference": digits_reference, "random_state": 0}
     lambdas = [0.5, 2.0, 8.0]
@@ -197,6 +206,7 @@ def test_a_sample_smaller_than_the_clusters_is_refused(digits):
         TAOClustering(10, max_rows=0).fit(digits)
 
 
+@pytest.mark.slow
 def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
     monkeypatch.setattr("tao_cluster.search.settings._MANY_ROWS", SAMPLE)
     monkeypatch.setattr("tao_cluster.search.settings._MANY_A_CLUSTER", 10)
@@ -209,6 +219,7 @@ def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
     same(more, fitted(digits, digits_reference, lambda_=2.0, max_rows=900))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree costs")
 def test_only_the_knee_is_polished(digits, digits_reference):
     model = fitted(digits, digits_reference, max_rows=SAMPLE)

@@ -27,9 +27,14 @@ def narrow():
     return X, centers.reshape(8, 3, 10).mean(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "limit"),
-    [({}, DIRECT), ({"n_jobs": 2}, TWO_THREADS), ({"algorithm": SHORT}, PENALTY)],
+    [
+        ({}, DIRECT),
+        pytest.param({"n_jobs": 2}, TWO_THREADS, marks=pytest.mark.sweep),
+        pytest.param({"algorithm": SHORT}, PENALTY, marks=pytest.mark.sweep),
+    ],
     ids=["direct", "two threads", "penalty method"],
 )
 def test_bytes_a_row(narrow, parameters, limit):

@@ -17,6 +17,7 @@ def path(digits, digits_reference):
     return tao_path(digits, 10, depth=5, reference=digits_reference, random_state=0)
 
 
+@pytest.mark.slow
 def test_a_path_goes_from_free_to_small(path, digits):
     costs = [model.cost_increase_ for model in path]
     sizes = [model.tree_.n_parameters for model in path]
@@ -34,6 +35,7 @@ def test_a_path_goes_from_free_to_small(path, digits):
     assert np.all(np.diff(lengths) > 0)
 
 
+@pytest.mark.slow
 def test_a_path_is_as_good_as_single_fits(path, digits, digits_reference):
     """At the same lambda, in cost times size, on average over the path."""
     ratios = []
@@ -49,6 +51,7 @@ def test_a_path_is_as_good_as_single_fits(path, digits, digits_reference):
     assert np.mean(ratios) < 1.25
 
 
+@pytest.mark.slow
 def test_same_path_for_any_number_of_threads(digits):
     options = {"lambdas": [3.0, 0.5], "n_init": 2, "random_state": 0}
     one, two = (tao_path(digits, 10, n_jobs=j, **options) for j in (1, 2))
@@ -70,6 +73,7 @@ def test_grid_goes_with_rows_and_scale(digits):
     np.testing.assert_allclose(plain[1:] / plain[:-1], (plain[-1] / plain[0]) ** (1 / 9))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A tree of at most 2 leaves")
 def test_goals(digits, digits_reference):
     options = {"reference": digits_reference, "random_state": 0, "n_init": 2}
@@ -148,6 +152,7 @@ def test_degenerate_paths(X):
     assert TAOClustering(1, max_parameters=1).fit(X).tree_.n_leaves == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_path_keeps_its_models(digits, monkeypatch):
     plain, calls = KMeans.update_centers, []
 

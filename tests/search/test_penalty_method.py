@@ -110,6 +110,7 @@ def test_separated_blobs_cost_nothing_and_need_one_leaf_each(blobs):
     np.testing.assert_array_equal(pruned.predict(blobs), state.labels)
 
 
+@pytest.mark.slow
 def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
     """KDD'22 section 9.1: the path ends below a tree that only fits the free labels."""
     search, tree = start_of(digits, 10, 4)
@@ -183,6 +184,7 @@ def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     assert state.objective(0.1) == min(s.objective(0.1) for s in states)
 
 
+@pytest.mark.slow
 def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
     search, tree = start_of(blobs, 4, 4)
     _, history = follow(search, tree, 1.0, PenaltyMethod(1.1, 100, tao_iter=5, init_tao_iter=20))
@@ -213,6 +215,7 @@ def test_mismatch_prices():
     np.testing.assert_array_equal(mismatch_prices(np.ones((4, 1))), np.zeros(4))
 
 
+@pytest.mark.slow
 def test_dead_branches_are_pruned(digits):
     search, tree = start_of(digits, 10, 5)
     state, _ = follow(search, tree, 0.3, PenaltyMethod(1.1, 60, tao_iter=5, init_tao_iter=20))

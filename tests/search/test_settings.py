@@ -49,6 +49,7 @@ def X():
     return np.repeat(rays, 40, axis=0) + 0.3 * rng.normal(size=(120, 4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
 def test_combination(X, objective, penalty, split, node_solver, form):
     model = TAOClustering(
@@ -138,6 +139,7 @@ def test_bad_settings_of_the_penalty_method(value):
         PenaltyMethod(**value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("split", SPLIT_KINDS)
 @pytest.mark.parametrize("algorithm", ["direct", SHORT])
@@ -210,6 +212,7 @@ def test_a_start_that_is_the_result_has_histograms(X):
     assert not hasattr(plain, "predict_proba")
 
 
+@pytest.mark.slow
 def test_medoids_of_precomputed_dissimilarities(X):
     from scipy.spatial.distance import cdist
 

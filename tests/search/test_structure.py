@@ -142,6 +142,7 @@ def test_small_data_reach_the_optimum(name, n_leaves, most):
     assert model.tree_.n_leaves <= n_leaves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_leaves", "most"), [(20, 10.5), (40, 4.3)])
 def test_digits(digits, digits_reference, n_leaves, most):
     options = {"split": "axis", "max_leaves": n_leaves, "reference": digits_reference}
@@ -159,6 +160,7 @@ def test_digits_with_a_leaf_a_cluster(digits, digits_reference):
     assert np.mean([model.cost_increase_ for model in fits]) <= 17.0
 
 
+@pytest.mark.slow
 def test_nothing_but_the_seed_matters(rng):
     X = np.round(rng.normal(size=(90, 3)), 1)
     options = {"split": "axis", "max_leaves": 6, "reference": X[:4], "random_state": 0}

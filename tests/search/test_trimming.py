@@ -60,6 +60,7 @@ def test_thresholds_are_the_largest_values_that_go_left(threshold):
     np.testing.assert_array_equal(moved.predict(X), tree.predict(X))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     weight=st.sampled_from([-7.3, -1.0, -0.256, 1e-8, 1.0, 3.0]),

@@ -109,6 +109,7 @@ def test_aims_over_a_sample():
     assert Within(10.0, 2.0).over(0.5) == Within(5.0, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pilot_rows", [10_000, 290])
 def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monkeypatch):
     monkeypatch.setattr("tao_cluster.search.descent.structure.oblique._PILOT_ROWS", pilot_rows)
@@ -146,6 +147,7 @@ def fit(X=DIGITS, **parameters):
     return TAOClustering(10, **parameters).fit(X)
 
 
+@pytest.mark.slow
 def test_more_search_is_better_at_the_same_lambda():
     fast, thorough = (fit(lambda_=8.0, search=search) for search in ("fast", "thorough"))
 
@@ -155,6 +157,7 @@ def test_more_search_is_better_at_the_same_lambda():
     assert trade(thorough) < trade(fast) < trade(fit(lambda_=8.0, relax=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("X", [DIGITS, sp.csr_matrix(DIGITS), DIGITS.astype(np.float32)])
 def test_the_tree_does_not_depend_on_threads(X):
     first, second = (fit(X, lambda_=1.0, n_jobs=n_jobs) for n_jobs in (1, 2))
@@ -162,6 +165,7 @@ def test_the_tree_does_not_depend_on_threads(X):
     assert first.cost_increase_ == second.cost_increase_
 
 
+@pytest.mark.slow
 def test_goals_are_met_closely():
     size = fit(max_parameters=80)
     assert 72 <= size.tree_.n_parameters <= 80
@@ -170,6 +174,7 @@ def test_goals_are_met_closely():
     assert cost.cost_increase_ > 1.0  # what may be spent is spent
 
 
+@pytest.mark.slow
 def test_a_path_is_searched_where_that_is_asked_for():
     X = load_wine().data
     common = {"standardize": True, "random_state": 0}
@@ -183,6 +188,7 @@ def test_a_path_is_searched_where_that_is_asked_for():
     assert rounds[0] < len(fast) * 30 <= rounds[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lognormal", "cauchy"])
 def test_never_worse_than_one_feature_where_tails_are_heavy(kind):
     """An axis-aligned test is an oblique one with one weight."""

@@ -155,6 +155,7 @@ def test_units_do_not_matter_where_the_price_follows_them(rng):
     np.testing.assert_allclose(scaled.weights * scale[scaled.indices], plain.weights, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lambda_=1 is small")  # it is that of pixels
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_fit_with_a_column_of_time(digits, rng, unit):

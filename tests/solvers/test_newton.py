@@ -341,6 +341,7 @@ def test_loss_and_derivatives(rng):
 # ---------------------------------------------------------------- in a fit
 
 
+@pytest.mark.slow
 def test_it_serves_a_whole_fit(digits, digits_reference):
     assert isinstance(Newton(), NodeSolver)
     options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
@@ -351,6 +352,7 @@ def test_it_serves_a_whole_fit(digits, digits_reference):
     assert again.tree_ == model.tree_
 
 
+@pytest.mark.slow
 def test_weights_of_rows_may_be_fractions(digits, digits_reference, rng):
     weight = rng.uniform(0.5, 2, len(digits))
     options = {"lambda_": 1, "reference": digits_reference, "random_state": 0}

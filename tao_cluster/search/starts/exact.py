@@ -16,6 +16,8 @@ from ...core.tree.growth import grow_by_levels
 
 # Lengths are in units of the spread of the centres. A region with no ball of this radius on the
 # open side of its tests is rounding: many centres on one sphere, say, whose cells meet in a point.
+# Tests between centres are found by their directions: no sum of many squared distances.
+_LARGEST = 1e152
 _THINNEST = 1e-11
 # Points that prove a side to be reachable without a linear program lie this far inside it.
 _CLEAR = 1e-9
@@ -161,7 +163,7 @@ def bisector_tree(centers):
 
 
 def _checked(centers):
-    return check_centers(centers, "centers")
+    return check_centers(centers, "centers", _LARGEST)
 
 
 def _distinct(centers):
