@@ -51,7 +51,8 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
     assert values[-1] == pytest.approx(
         penalised_value(digits, labels, centers, penalty_matrix, mu), rel=1e-9
     )
-    assert values[-1] <= penalised_value(digits, free.labels, free.centers, penalty_matrix, mu)
+    before = penalised_value(digits, free.labels, free.centers, penalty_matrix, mu)
+    assert values[-1] <= before * (1 + 1e-14)  # sums of equal terms in another order
     again, same_centers, _ = clustering_step(
         search, labels, centers, penalty_matrix, every, mu, max_iter=1, tol=0.0
     )
