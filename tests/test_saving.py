@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io as skops_io
 from sklearn.base import clone
@@ -23,6 +25,7 @@ from tao_cluster.saving import FORMAT_VERSION, save
 from tao_cluster.saving.parts import ESTIMATORS
 from tao_cluster.saving.values import from_json, to_json
 
+KEPT = Path(__file__).with_name("models_version_1.json")
 FRAME = load_iris(as_frame=True).data
 LABELS = load_iris().target
 NAMES = np.array(["red", "green", "blue"])[LABELS]
@@ -108,6 +111,15 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
 
 
 @pytest.mark.slow
+def test_models_of_this_version_load_for_ever(tmp_path):
+    """The file is of the release that introduced the version: it is never written anew."""
+    for name, part in json.loads(KEPT.read_text(encoding="utf-8")).items():
+        (tmp_path / name).write_text(json.dumps(part["model"]), encoding="utf-8")
+        model = load(tmp_path / name)
+        rows = pd.DataFrame(part["rows"], columns=FRAME.columns)
+        np.testing.assert_array_equal(model.predict(rows), part["clusters"], err_msg=name)
+
+
 def test_another_process_reads_it(tmp_path):
     model = model_of("standardized")
     model.save(tmp_path / "model.json")
