@@ -51,10 +51,11 @@ def _nudge(document, rng):
     """A whole number is a little more or less."""
     name = _name(document, rng)
     part = document[name]
-    if isinstance(part, list) and part and isinstance(part[0], int):
-        part[rng.integers(len(part))] += int(rng.integers(-3, 4))
-    elif isinstance(part, int):
-        document[name] += int(rng.integers(-3, 4))
+    here, at = document, name
+    if isinstance(part, list) and part:
+        here, at = part, rng.integers(len(part))
+    if isinstance(here[at], int):
+        here[at] += int(rng.integers(-3, 4))
 
 
 def _drop(document, rng):
