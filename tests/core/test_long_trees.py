@@ -99,8 +99,7 @@ def test_a_chain_of_20001_nodes_takes_what_its_rows_do():
     tree = chain(10_000)
     X = np.random.default_rng(0).uniform(0, 60, (200, 5))
     leaves = tree.apply(X)
-    tree.paths([0])  # compiled, parents and depths known
-    tree.sums_below(np.zeros(tree.n_nodes))
+    tree.decision_path(X[:1]), tree.node_counts(leaves)  # compiled, parents and depths known
     assert peak(lambda: tree.decision_path(X)) < 2**20
     assert peak(lambda: tree.node_counts(leaves)) < 2**20
     assert tree.decision_path(X).sum() == tree.depth[leaves].sum() + 200
