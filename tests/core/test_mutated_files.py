@@ -1,5 +1,6 @@
 """Mutated files of trees and models: ValueError, or a tree that every use of it can afford."""
 
+import copy
 import json
 import time
 import tracemalloc
@@ -16,10 +17,14 @@ ODD += ["x", "1", "", [], [1], [[0, 1]], {}, {"a": 1}, True, float("nan"), float
 SECONDS, BYTES = 1.0, 50e6
 
 
+def _odd(rng):
+    return copy.deepcopy(ODD[rng.integers(len(ODD))])  # which may be changed again
+
+
 def _value(document, rng):
     """One value of a field is another one, or the field is."""
     name = _name(document, rng)
-    value, part = ODD[rng.integers(len(ODD))], document[name]
+    value, part = _odd(rng), document[name]
     if isinstance(part, list) and part and rng.random() < 0.9:
         part[rng.integers(len(part))] = value
     else:
@@ -63,7 +68,7 @@ def _drop(document, rng):
     if rng.random() < 0.5:
         del document[_name(document, rng)]
     else:
-        document["another"] = ODD[rng.integers(len(ODD))]
+        document["another"] = _odd(rng)
 
 
 def _name(document, rng):
