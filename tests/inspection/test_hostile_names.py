@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import rest_in_sweeps
 from tao_cluster.columns import Indicator
 from tao_cluster.explanations import cluster_profile, explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
@@ -169,7 +170,9 @@ def svg_of(figure):
 
 
 @pytest.mark.slow
-def test_pictures(names):
+@pytest.mark.parametrize("name", rest_in_sweeps(HOSTILE, *HOSTILE[::4]), ids=range(len(HOSTILE)))
+def test_pictures(name):
+    names = [name, "b"]
     y = np.where(ROWS[:, 0] > 4, "yes", "no")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)

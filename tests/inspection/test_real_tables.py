@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import rest_in_sweeps
 from reading import check_rules, holds
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -83,7 +84,7 @@ TABLES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("midpoints", [True, False])
+@pytest.mark.parametrize("midpoints", rest_in_sweeps([True, False], True))
 @pytest.mark.parametrize("make", TABLES, ids=["places", "far", "wine", "cancer"])
 def test_printed_bounds_hold_of_every_row(make, midpoints):
     table = make()

@@ -129,7 +129,7 @@ def test_deaths_change_nothing_but_time(client, tmp_path):
     np.testing.assert_array_equal(found, expected())
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_deaths_without_nannies_change_nothing_and_then_nobody_is_left(processes, tmp_path):
     with processes(3).client() as client:
         blocks = dask_blocks(array(), client=client, patience=1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import random_tree, solve
+from conftest import random_tree, rest_in_sweeps, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -94,8 +94,8 @@ def data_sets():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["wine", "cancer", "small"])
-@pytest.mark.parametrize("lambda_", [0.0, 10.0, 100.0])
+@pytest.mark.parametrize("name", rest_in_sweeps(["wine", "cancer", "small"], "wine", "small"))
+@pytest.mark.parametrize("lambda_", rest_in_sweeps([0.0, 10.0, 100.0], 0.0, 10.0))
 @pytest.mark.parametrize(
     ("algorithm", "refine"), [("direct", True), ("penalty", True), ("penalty", False)]
 )

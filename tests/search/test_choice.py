@@ -194,7 +194,7 @@ def test_held_out_rows_by_share_number_and_mask():
             TAOClustering(3, validation=wrong, **options).fit(IRIS)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_goals_are_met_out_of_sample_and_sizes_of_all():
     half = np.arange(0, len(DIGITS), 2)
     options = {"random_state": 0, "n_init": 2}

@@ -136,7 +136,7 @@ def test_a_goal_is_met_by_all_rows(digits, digits_reference):
     assert 0.1 < sampled.best_lambda_ / whole.best_lambda_ < 10
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_a_path(digits, digits_reference):
     options = {"depth": 4, "reference": digits_reference, "random_state": 0}
     lambdas = [0.5, 2.0, 8.0]

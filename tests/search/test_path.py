@@ -73,7 +73,7 @@ def test_grid_goes_with_rows_and_scale(digits):
     np.testing.assert_allclose(plain[1:] / plain[:-1], (plain[-1] / plain[0]) ** (1 / 9))
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore:A tree of at most 2 leaves")
 def test_goals(digits, digits_reference):
     options = {"reference": digits_reference, "random_state": 0, "n_init": 2}
