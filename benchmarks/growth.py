@@ -17,8 +17,6 @@ Where a method takes less than 1 MB, its memory is not fitted.
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -28,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks.path import peak, reset_peak
+from benchmarks.processes import in_new_process
 from tao_cluster import tao_path
 
 BASE = {"rows": 4000, "columns": 16, "clusters": 8, "depth": 5}
@@ -92,14 +91,6 @@ def measure(rows, columns, clusters, depth, repeats):
     return found
 
 
-def in_new_process(size, repeats):
-    """The same, in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.growth", "--measure"]
-    command += [json.dumps({**size, "repeats": repeats})]
-    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    return json.loads(result.stdout)
-
-
 def law(sizes, values):
     """Exponent of the power of the size that fits best, and its residual in percent.
 
@@ -159,7 +150,9 @@ def main():
         for size in grid[axis]:
             key = tuple({**base, axis: size}.items())
             if key not in known:
-                known[key] = in_new_process(dict(key), options.repeats)
+                known[key] = in_new_process(
+                    "benchmarks.growth", **dict(key), repeats=options.repeats
+                )
         found = [known[tuple({**base, axis: size}.items())] for size in grid[axis]]
         report(axis, grid[axis], found)
 

@@ -14,8 +14,6 @@ lists the lines that hold most when numpy's memory is at its largest.
 import argparse
 import ctypes
 import json
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -24,6 +22,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.memory import blobs, largest_holders
 from benchmarks.path import peak, reset_peak
+from benchmarks.processes import in_new_process
 from tao_cluster import TAOClustering
 
 DENSE, SPARSE = (200_000, 50), (50_000, 20_000)
@@ -98,13 +97,6 @@ def measure(name, rows, columns, n_holders):
     return found
 
 
-def in_new_process(**arguments):
-    """The same, in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.peaks", "--measure", json.dumps(arguments)]
-    result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
-    return json.loads(result.stdout)
-
-
 def main():
     """Print a line for each case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -122,7 +114,11 @@ def main():
         if options.only not in name:
             continue
         found = in_new_process(
-            name=name, rows=options.rows, columns=options.columns, n_holders=options.holders
+            "benchmarks.peaks",
+            name=name,
+            rows=options.rows,
+            columns=options.columns,
+            n_holders=options.holders,
         )
         print(
             f"{name:18s}{found['bytes'] / 1e6:7.0f}{found['grown'] / found['bytes']:10.2f}"

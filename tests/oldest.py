@@ -26,8 +26,7 @@ def oldest(extras=("dask", "onnx", "test")):
             found = LEAST.match(dependency)
             if found is None:
                 raise ValueError(f"{dependency!r} has no least version in {PYPROJECT.name}.")
-            version = found["version"]
-            lines[found["name"]] = f"{found['name']}=={version}"
+            lines[found["name"]] = f"{found['name']}=={found['version']}"
     return sorted(lines.values())
 
 

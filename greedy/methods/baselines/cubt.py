@@ -102,8 +102,7 @@ def cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile):
     grow(growth, leaves, rule)
     rows_of = {node: leaf.rows for node, leaf in leaves.items()}
     max_leaves = 2 * len(points.positions) if max_leaves is None else max_leaves
-    with one_thread():
-        rows_of = _pruned(points, growth, rows_of, max_leaves, min_dist, quantile)
+    rows_of = _pruned(points, growth, rows_of, max_leaves, min_dist, quantile)
     nodes = sorted(rows_of)
     statistics = [deviance(points, rows_of[node]) for node in nodes]
     group, _ = joined(statistics, len(points.positions))

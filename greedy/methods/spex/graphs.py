@@ -8,7 +8,6 @@ from sklearn.neighbors import NearestNeighbors
 
 from tao_cluster.core.matrices import rows_of
 from tao_cluster.core.repeats import content_order, distinct_rows
-from tao_cluster.core.threads import one_thread
 
 from ...cuts import GraphNode
 
@@ -170,5 +169,4 @@ def _neighbors(space, n_neighbors):
     """CSR indicator of the neighbours of each row, none of them itself."""
     if n_neighbors < 1:
         return sp.csr_matrix((space.shape[0], space.shape[0]))
-    with one_thread():
-        return NearestNeighbors(n_neighbors=n_neighbors).fit(space).kneighbors_graph()
+    return NearestNeighbors(n_neighbors=n_neighbors).fit(space).kneighbors_graph()
