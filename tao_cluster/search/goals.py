@@ -16,10 +16,12 @@ class Knee:
     """The bend of the curve of cost over size.
 
     That is the tree with the least sum of log(1 + cost) and log(parameters), each scaled to 0..1
-    over all trees, among those that keep most clusters and, if there are such, cost at most 3 %.
+    over all trees, among those that keep most clusters, or 98 % as many, and, if there are such,
+    cost at most 3 %.
     """
 
     most: ClassVar[float] = 3.0
+    kept: ClassVar[float] = 0.98
 
     is_limit: ClassVar[bool] = False
     is_of_cost: ClassVar[bool] = False
@@ -53,7 +55,7 @@ class Knee:
         x = np.log([tree.n_parameters for tree in trees])
         y = np.log1p(np.maximum(costs, 0.0))
         kept = np.array([tree.n_clusters for tree in trees])
-        keeps = kept == kept.max()
+        keeps = kept >= self.kept * kept.max()
         is_cheap = keeps & (costs <= self.most)
         candidates = np.flatnonzero(is_cheap if is_cheap.any() else keeps)
         width, height = np.ptp(x), np.ptp(y)
@@ -169,8 +171,8 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
     max_cost_increase : float, optional
         Fewest parameters with at most so many percent of cost increase.
         Without either, the knee of the curve: the model with the least sum of log(1 + cost) and
-        log(parameters), each scaled to 0..1 over the models, of those that keep most clusters and,
-        if there are such, cost at most 3 %.
+        log(parameters), each scaled to 0..1 over the models, of those that keep most clusters, or
+        98 % as many, and, if there are such, cost at most 3 %.
     validation : array-like or CSR matrix of shape (n, d), optional
         Rows that the models have not seen: costs are those of :meth:`TAOClustering.cost_increase`
         on them. Default: the costs of the rows of the fit.

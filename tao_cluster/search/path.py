@@ -14,6 +14,8 @@ from .state import Search, State
 # The ends of the grid of lambda, in its unit, and where knees mostly are.
 _GRID = (5e-5, 0.03)
 _TYPICAL = 1.7e-3
+# Above so many clusters a test parts a smaller share of the rows: the grid starts lower.
+_FEW_CLUSTERS = 50
 # Rows that are so many times dearer than the median one do not count for the unit.
 _FAR_AWAY = 100.0
 # To meet a goal: steps beyond the ends of the grid, and between two values.
@@ -50,7 +52,8 @@ def lambda_grid(problem, n_lambdas=10):
 
     Their unit is what the tree can save at most, the summed prices of mismatches, times the
     spread of a column, the root of the mean variance: it has the units of lambda, so the trees
-    do not change with the scale of the data or the number of rows.
+    do not change with the scale of the data or the number of rows. Of more than 50 clusters the
+    least value is smaller by their number, as most tests see so much smaller a share of the rows.
 
     Parameters
     ----------
@@ -61,7 +64,9 @@ def lambda_grid(problem, n_lambdas=10):
     -------
     float64 array of shape (n_lambdas,), increasing, a geometric row
     """
-    return np.geomspace(*_GRID, n_lambdas) * _unit(problem)
+    low, high = _GRID
+    low *= min(1.0, _FEW_CLUSTERS / problem.n_clusters)
+    return np.geomspace(low, high, n_lambdas) * _unit(problem)
 
 
 def typical_lambda(problem):
