@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from numba import types
-from numba.extending import overload
 from sklearn.utils.validation import column_or_1d
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 from tao_cluster.core.matrices import as_array, check_centers, check_kind, check_rows
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.threads import map_in_threads
@@ -277,31 +275,23 @@ def nearest_two(distances, rows, centers):
     return label, second, nearest, gap, spread
 
 
-def _add_row(X, row, centers, out):
-    """Add to ||c||^2 (CSR) or 0 (dense) what makes it ||x - c||^2 (compiled only)."""
-    raise NotImplementedError
+def _add_row_dense(X, row, centers, out):
+    for f in range(centers.shape[0]):
+        x = np.float64(X[row, f])
+        for c in range(out.shape[0]):
+            out[c] += (x - centers[f, c]) ** 2
 
 
-@overload(_add_row)
-def _overload_add_row(X, row, centers, out):
-    if isinstance(X, types.Array):
+def _add_row_csr(X, row, centers, out):
+    data, indices, indptr = X
+    for s in range(indptr[row], indptr[row + 1]):
+        x = np.float64(data[s])
+        for c in range(out.shape[0]):
+            out[c] += x * (x - 2.0 * centers[indices[s], c])
 
-        def dense(X, row, centers, out):
-            for f in range(centers.shape[0]):
-                x = np.float64(X[row, f])
-                for c in range(out.shape[0]):
-                    out[c] += (x - centers[f, c]) ** 2
 
-        return dense
-
-    def csr(X, row, centers, out):
-        data, indices, indptr = X
-        for s in range(indptr[row], indptr[row + 1]):
-            x = np.float64(data[s])
-            for c in range(out.shape[0]):
-                out[c] += x * (x - 2.0 * centers[indices[s], c])
-
-    return csr
+# Add to ||c||^2 (CSR) or 0 (dense) what makes it ||x - c||^2.
+_add_row = by_layout(_add_row_dense, _add_row_csr)
 
 
 @jit

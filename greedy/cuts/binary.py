@@ -6,10 +6,8 @@ and bounds what others do. Only rows of bins whose bound is good enough are sort
 """
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 
 from .codes import N_BINS
 
@@ -74,17 +72,10 @@ def _bin_sums_csc(columns, codes, node, lo, hi, least, left, right):
     return True
 
 
-def _bin_sums(columns, codes, node, lo, hi, least, left, right):
-    """Fill the sums of both classes in the bins of some features (compiled only).
-
-    Returns whether one of them may save more than `least`; if not, nothing is filled.
-    """
-    raise NotImplementedError
-
-
-@overload(_bin_sums)
-def _overload_bin_sums(columns, codes, node, lo, hi, least, left, right):
-    return _bin_sums_dense if isinstance(columns, types.Array) else _bin_sums_csc
+# Fill the sums of both classes in the bins of some features.
+#
+# Returns whether one of them may save more than `least`; if not, nothing is filled.
+_bin_sums = by_layout(_bin_sums_dense, _bin_sums_csc)
 
 
 def _codes_dense(columns, codes, node, feature, out):
@@ -101,14 +92,8 @@ def _codes_csc(columns, codes, node, feature, out):
             out[node.slot[indices[s]]] = codes.codes[s]
 
 
-def _codes(columns, codes, node, feature, out):
-    """Codes of a feature for the rows of a node (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_codes)
-def _overload_codes(columns, codes, node, feature, out):
-    return _codes_dense if isinstance(columns, types.Array) else _codes_csc
+# Codes of a feature for the rows of a node.
+_codes = by_layout(_codes_dense, _codes_csc)
 
 
 def _values_dense(columns, node, feature, some):
@@ -127,14 +112,8 @@ def _values_csc(columns, node, feature, some):
     return values[some]
 
 
-def _values(columns, node, feature, some):
-    """Values of a feature for some rows of a node (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_values)
-def _overload_values(columns, node, feature, some):
-    return _values_dense if isinstance(columns, types.Array) else _values_csc
+# Values of a feature for some rows of a node.
+_values = by_layout(_values_dense, _values_csc)
 
 
 @jit

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import chosen_by, jit
 
 from ..order import Order, left_threshold, right_threshold
 
@@ -25,6 +24,10 @@ class GraphNode(NamedTuple):
     # 1 for rows in the node, 0 elsewhere
     inner: float  # sum of A over pairs in the node
     volume: float  # sum of the degrees in the node
+
+
+def _is_clique(graph):
+    return len(graph) == 2
 
 
 def _move_clique(graph, weight, row, inside, moved):
@@ -49,14 +52,8 @@ def _move_sparse(graph, weight, row, inside, moved):
     return here, there, 0.0
 
 
-def _move(graph, weight, row, inside, moved):
-    """Move a row; its edges to moved rows, to rows not moved, to itself (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_move)
-def _overload_move(graph, weight, row, inside, moved):
-    return _move_clique if len(graph) == 2 else _move_sparse
+# Move a row; its edges to moved rows, to rows not moved, to itself.
+_move = chosen_by(_is_clique, _move_clique, _move_sparse)
 
 
 def _reset_clique(graph, rows, moved):
@@ -68,14 +65,8 @@ def _reset_sparse(graph, rows, moved):
         moved[row] = 0
 
 
-def _reset(graph, rows, moved):
-    """Move some rows back (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_reset)
-def _overload_reset(graph, rows, moved):
-    return _reset_clique if len(graph) == 2 else _reset_sparse
+# Move some rows back.
+_reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)
 
 
 @jit

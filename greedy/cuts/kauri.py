@@ -3,10 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 
 from ..order import Order, left_threshold, right_threshold
 
@@ -61,14 +59,8 @@ def _add_row_csr(space, row, weight, total):
     return weight * change
 
 
-def _add_row(space, row, weight, total):
-    """Add a weighted row to a sum; returns by how much that raises ||sum||^2 (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_add_row)
-def _overload_add_row(space, row, weight, total):
-    return _add_row_dense if isinstance(space, types.Array) else _add_row_csr
+# Add a weighted row to a sum; returns by how much that raises ||sum||^2.
+_add_row = by_layout(_add_row_dense, _add_row_csr)
 
 
 def _clear_dense(space, rows, total):
@@ -82,14 +74,8 @@ def _clear_csr(space, rows, total):
             total[indices[s]] = 0.0
 
 
-def _clear(space, rows, total):
-    """Set a sum of some rows to zero (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_clear)
-def _overload_clear(space, rows, total):
-    return _clear_dense if isinstance(space, types.Array) else _clear_csr
+# Set a sum of some rows to zero.
+_clear = by_layout(_clear_dense, _clear_csr)
 
 
 @jit

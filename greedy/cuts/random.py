@@ -7,10 +7,8 @@ it does not depend on the threads.
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 
 
 class CutSpace(NamedTuple):
@@ -282,14 +280,8 @@ def _goes_left_csc(columns, rows, place, lo, feature, threshold, out):
             out[i] = data[s] <= threshold
 
 
-def _goes_left(columns, rows, place, lo, feature, threshold, out):
-    """Whether rows, which start at place `lo`, go left (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_goes_left)
-def _overload_goes_left(columns, rows, place, lo, feature, threshold, out):
-    return _goes_left_dense if isinstance(columns, types.Array) else _goes_left_csc
+# Whether rows, which start at place `lo`, go left.
+_goes_left = by_layout(_goes_left_dense, _goes_left_csc)
 
 
 @jit

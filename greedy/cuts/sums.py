@@ -4,10 +4,8 @@ Cached kernels of another file do not see an edit here; touch `parting.py` after
 """
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 
 _CHUNK = 256  # rows whose values of a feature are copied side by side before they are compared
 
@@ -26,14 +24,8 @@ def _gather_csc(X, feature, rows, slot, out):
             out[r] = data[s]
 
 
-def gather(X, feature, rows, slot, out):
-    """Values of a feature for some rows (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(gather)
-def _overload_gather(X, feature, rows, slot, out):
-    return _gather_dense if isinstance(X, types.Array) else _gather_csc
+# Values of a feature for some rows.
+gather = by_layout(_gather_dense, _gather_csc)
 
 
 @jit
@@ -124,16 +116,9 @@ def _parting_sums_csc(X, slot, node, edges, rank, lo, cost, gain, right):
             _fold(above[g], totals[g], rank[f, g], cost[f], gain[f])
 
 
-def parting_sums(X, slot, node, edges, rank, lo, cost, gain, right):
-    """Price, possible saving and mass to the right of each segment (compiled only).
-
-    Adds to arrays of shape (features, centres), int64: `cost`, what the rows parted at edge j
-    pay; `gain`, the part of it that larger thresholds in segment j can save; `right`, the mass
-    above edge j (no columns without masses).
-    """
-    raise NotImplementedError
-
-
-@overload(parting_sums)
-def _overload_parting_sums(X, slot, node, edges, rank, lo, cost, gain, right):
-    return _parting_sums_dense if isinstance(X, types.Array) else _parting_sums_csc
+# Price, possible saving and mass to the right of each segment.
+#
+# Adds to arrays of shape (features, centres), int64: `cost`, what the rows parted at edge j
+# pay; `gain`, the part of it that larger thresholds in segment j can save; `right`, the mass
+# above edge j (no columns without masses).
+parting_sums = by_layout(_parting_sums_dense, _parting_sums_csc)

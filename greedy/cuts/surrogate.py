@@ -1,10 +1,8 @@
 """Kernels for the cut of a leaf that saves most of its surrogate cost, or that makes it purest."""
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31
@@ -130,14 +128,8 @@ def _bucket_sums_csc(X, slot, leaf, edges, lo, sums):
                     total[bucket, q] += savings[i, q]
 
 
-def _bucket_sums(X, slot, leaf, edges, lo, sums):
-    """Add the rows' savings to their buckets of each feature (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_bucket_sums)
-def _overload_bucket_sums(X, slot, leaf, edges, lo, sums):
-    return _bucket_sums_dense if isinstance(X, types.Array) else _bucket_sums_csc
+# Add the rows' savings to their buckets of each feature.
+_bucket_sums = by_layout(_bucket_sums_dense, _bucket_sums_csc)
 
 
 def _values_dense(X, slot, rows, feature):
@@ -156,14 +148,8 @@ def _values_csc(X, slot, rows, feature):
     return values
 
 
-def _values(X, slot, rows, feature):
-    """Values of a feature for some rows (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_values)
-def _overload_values(X, slot, rows, feature):
-    return _values_dense if isinstance(X, types.Array) else _values_csc
+# Values of a feature for some rows.
+_values = by_layout(_values_dense, _values_csc)
 
 
 @jit

@@ -6,10 +6,8 @@ Results are rounded before they are compared, so that equal cuts tie in spite of
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from tao_cluster.core.jit import jit
+from tao_cluster.core.jit import by_layout, jit
 
 _ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
 _LEAST_GAIN = 1e-12  # in bits; less is the rounding of entropies
@@ -54,14 +52,8 @@ def _node_values_csc(columns, slot, rows, feature):
     return values[:n], some[:n]
 
 
-def _node_values(columns, slot, rows, feature):
-    """Values of a feature that are given, and the places of their rows (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_node_values)
-def _overload_node_values(columns, slot, rows, feature):
-    return _node_values_dense if isinstance(columns, types.Array) else _node_values_csc
+# Values of a feature that are given, and the places of their rows.
+_node_values = by_layout(_node_values_dense, _node_values_csc)
 
 
 @jit
@@ -143,14 +135,8 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
     return best
 
 
-def _try_feature(columns, view, values, some, node, feature, scratch, best):
-    """Best cut of a feature, or `best` (compiled only)."""
-    raise NotImplementedError
-
-
-@overload(_try_feature)
-def _overload_try_feature(columns, view, values, some, node, feature, scratch, best):
-    return _try_feature_dense if isinstance(columns, types.Array) else _try_feature_csc
+# Best cut of a feature, or `best`.
+_try_feature = by_layout(_try_feature_dense, _try_feature_csc)
 
 
 @jit

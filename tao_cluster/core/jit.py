@@ -5,8 +5,11 @@ import os
 import warnings
 
 import numba
+import numpy as np
+from numba import types
 from numba.core.caching import FunctionCache
 from numba.core.sigutils import normalize_signature
+from numba.extending import overload
 
 # Compiled kernels are kept on disk between runs; TAO_CLUSTER_CACHE=0 turns that off
 # (several Python builds that share one directory, say).
@@ -41,6 +44,40 @@ def jit(function=None, **options):
         except RuntimeError:
             _tell_once()
     return kernel
+
+
+def chosen_by(is_first, first, second):
+    """Two functions behind one name, for kernels to call: which one the first argument tells.
+
+    Parameters
+    ----------
+    is_first : callable(type or value of the first argument) -> bool
+    first, second : functions of the same parameters, not compiled yet
+
+    Returns
+    -------
+    function, which only kernels can call; under NUMBA_DISABLE_JIT everybody can
+    """
+
+    def choose(*arguments):
+        return first if is_first(arguments[0]) else second
+
+    if numba.config.DISABLE_JIT:
+        return lambda *arguments: choose(*arguments)(*arguments)
+
+    def name(*arguments):
+        raise NotImplementedError("Only kernels can call this.")
+
+    overload(name, strict=False)(choose)
+    return name
+
+
+def _is_array(X):
+    return isinstance(X, (types.Array, np.ndarray))
+
+
+# A function for an array and one for the tuple (data, indices, indptr) of a sparse matrix.
+by_layout = functools.partial(chosen_by, _is_array)
 
 
 class KernelFiles(FunctionCache):

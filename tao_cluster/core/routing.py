@@ -10,10 +10,8 @@ import itertools
 
 import numpy as np
 import scipy.sparse as sp
-from numba import types
-from numba.extending import overload
 
-from .jit import jit
+from .jit import by_layout, jit
 from .matrices import canonical_csr
 from .threads import map_in_threads, n_threads
 
@@ -56,67 +54,51 @@ def _lookup_dot(data, columns, indices, weights):
     return total
 
 
-def _row_dot(X, row, indices, weights, start, stop):
-    """Dot product of row `row` of X with the split stored at start:stop (compiled only)."""
-    raise NotImplementedError
+def _row_dot_dense(X, row, indices, weights, start, stop):
+    total = 0.0
+    for s in range(start, stop):
+        total += weights[s] * np.float64(X[row, indices[s]])
+    return total
 
 
-@overload(_row_dot)
-def _overload_row_dot(X, row, indices, weights, start, stop):
-    if isinstance(X, types.Array):
-
-        def dense(X, row, indices, weights, start, stop):
-            total = 0.0
-            for s in range(start, stop):
-                total += weights[s] * np.float64(X[row, indices[s]])
-            return total
-
-        return dense
-
-    def csr(X, row, indices, weights, start, stop):
-        data, columns, indptr = X
-        begin, end = indptr[row], indptr[row + 1]
-        entries = (data[begin:end], columns[begin:end])
-        if stop - start > _MANY * (end - begin):
-            return _lookup_dot(*entries, indices[start:stop], weights[start:stop])
-        return _merge_dot(*entries, indices[start:stop], weights[start:stop])
-
-    return csr
+def _row_dot_csr(X, row, indices, weights, start, stop):
+    data, columns, indptr = X
+    begin, end = indptr[row], indptr[row + 1]
+    entries = (data[begin:end], columns[begin:end])
+    if stop - start > _MANY * (end - begin):
+        return _lookup_dot(*entries, indices[start:stop], weights[start:stop])
+    return _merge_dot(*entries, indices[start:stop], weights[start:stop])
 
 
-def _dot_rows(X, rows, indices, weights, out):
-    """Dot products of some rows with a split (compiled only)."""
-    raise NotImplementedError
+# Dot product of row `row` of X with the split stored at start:stop.
+_row_dot = by_layout(_row_dot_dense, _row_dot_csr)
 
 
-@overload(_dot_rows)
-def _overload_dot_rows(X, rows, indices, weights, out):
-    if isinstance(X, types.Array):
+def _dot_rows_dense(X, rows, indices, weights, out):
+    # Four sums side by side: the next term of one need not wait for that of another.
+    n_rows, n_terms = rows.shape[0], indices.shape[0]
+    n_fours = n_rows - n_rows % 4
+    for r in range(0, n_fours, 4):
+        a, b, c, d = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+        sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+        for s in range(n_terms):
+            j, w = indices[s], weights[s]
+            sum_a += w * np.float64(X[a, j])
+            sum_b += w * np.float64(X[b, j])
+            sum_c += w * np.float64(X[c, j])
+            sum_d += w * np.float64(X[d, j])
+        out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
+    for r in range(n_fours, n_rows):
+        out[r] = _row_dot(X, rows[r], indices, weights, 0, n_terms)
 
-        def dense(X, rows, indices, weights, out):
-            # Four sums side by side: the next term of one need not wait for that of another.
-            n_rows, n_terms = rows.shape[0], indices.shape[0]
-            n_fours = n_rows - n_rows % 4
-            for r in range(0, n_fours, 4):
-                a, b, c, d = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
-                sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
-                for s in range(n_terms):
-                    j, w = indices[s], weights[s]
-                    sum_a += w * np.float64(X[a, j])
-                    sum_b += w * np.float64(X[b, j])
-                    sum_c += w * np.float64(X[c, j])
-                    sum_d += w * np.float64(X[d, j])
-                out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
-            for r in range(n_fours, n_rows):
-                out[r] = _row_dot(X, rows[r], indices, weights, 0, n_terms)
 
-        return dense
+def _dot_rows_csr(X, rows, indices, weights, out):
+    for r in range(rows.shape[0]):
+        out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
 
-    def csr(X, rows, indices, weights, out):
-        for r in range(rows.shape[0]):
-            out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
 
-    return csr
+# Dot products of some rows with a split.
+_dot_rows = by_layout(_dot_rows_dense, _dot_rows_csr)
 
 
 @jit

@@ -1,10 +1,8 @@
 """How much the features of a test vary over the rows that meet it, and how near these come."""
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from ..jit import jit
+from ..jit import by_layout, jit
 from ..threads import fixed_parts, map_in_threads, n_threads
 
 _DIGITS = 9  # kept: the last ones depend on the order of the rows, which must not rank features
@@ -177,23 +175,19 @@ def _enter_first(leaf_of_row, share, first):
             first[leaf_of_row[r]] = r
 
 
-def _value(X, row, feature):
-    """Value of a feature of a row (compiled only)."""
-    raise NotImplementedError
+def _value_dense(X, row, feature):
+    return np.float64(X[row, feature])
 
 
-@overload(_value)
-def _overload_value(X, row, feature):
-    if isinstance(X, types.Array):
-        return lambda X, row, feature: np.float64(X[row, feature])
+def _value_csr(X, row, feature):
+    data, columns, indptr = X
+    begin, end = indptr[row], indptr[row + 1]
+    at = begin + np.searchsorted(columns[begin:end], feature)
+    return np.float64(data[at]) if at < end and columns[at] == feature else 0.0
 
-    def csr(X, row, feature):
-        data, columns, indptr = X
-        begin, end = indptr[row], indptr[row + 1]
-        at = begin + np.searchsorted(columns[begin:end], feature)
-        return np.float64(data[at]) if at < end and columns[at] == feature else 0.0
 
-    return csr
+# Value of a feature of a row.
+_value = by_layout(_value_dense, _value_csr)
 
 
 @jit

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import types
-from numba.extending import overload
 from scipy.sparse.csgraph import connected_components
 
-from ...core.jit import jit
+from ...core.jit import by_layout, jit
 from ...core.routing import kernel_view
 
 _CHUNK = 32  # columns after which a distance that is too large already is given up
@@ -116,85 +114,65 @@ def squared_norms(X):
     return out
 
 
-def _n_columns(X):
-    """Size of the scratch memory for a row (compiled only)."""
-    raise NotImplementedError
+def _n_columns_dense(X):
+    return X.shape[1]
 
 
-def _load(X, row, scratch):
-    """Put a row into the scratch memory (compiled only)."""
-    raise NotImplementedError
+def _n_columns_csr(X):
+    n = 0
+    for column in X[1]:
+        n = max(n, column + 1)
+    return n
 
 
-def _distance(X, norms, row, scratch, other, most):
-    """Squared distance of a loaded row to another, or something that is `most` or more."""
-    raise NotImplementedError
+# Size of the scratch memory for a row.
+_n_columns = by_layout(_n_columns_dense, _n_columns_csr)
 
 
-@overload(_n_columns)
-def _overload_n_columns(X):
-    if isinstance(X, types.Array):
-        return lambda X: X.shape[1]
-
-    def csr(X):
-        n = 0
-        for column in X[1]:
-            n = max(n, column + 1)
-        return n
-
-    return csr
+def _load_dense(X, row, scratch):
+    for f in range(scratch.shape[0]):
+        scratch[f] = X[row, f]
 
 
-@overload(_load)
-def _overload_load(X, row, scratch):
-    if isinstance(X, types.Array):
-
-        def dense(X, row, scratch):
-            for f in range(scratch.shape[0]):
-                scratch[f] = X[row, f]
-
-        return dense
-
-    def csr(X, row, scratch):
-        data, indices, indptr = X
-        scratch[:] = 0.0
-        for s in range(indptr[row], indptr[row + 1]):
-            scratch[indices[s]] = data[s]
-
-    return csr
+def _load_csr(X, row, scratch):
+    data, indices, indptr = X
+    scratch[:] = 0.0
+    for s in range(indptr[row], indptr[row + 1]):
+        scratch[indices[s]] = data[s]
 
 
-@overload(_distance)
-def _overload_distance(X, norms, row, scratch, other, most):
-    if isinstance(X, types.Array):
+# Put a row into the scratch memory.
+_load = by_layout(_load_dense, _load_csr)
 
-        def dense(X, norms, row, scratch, other, most):
-            a = b = c = d = 0.0  # four sums side by side, which the processor adds at once
-            n, f = scratch.shape[0], 0
-            while f + 4 <= n:
-                stop = f + min(_CHUNK, (n - f) // 4 * 4)
-                while f < stop:
-                    a += (scratch[f] - X[other, f]) ** 2
-                    b += (scratch[f + 1] - X[other, f + 1]) ** 2
-                    c += (scratch[f + 2] - X[other, f + 2]) ** 2
-                    d += (scratch[f + 3] - X[other, f + 3]) ** 2
-                    f += 4
-                if (a + b) + (c + d) >= most:
-                    return most
-            for g in range(f, n):
-                a += (scratch[g] - X[other, g]) ** 2
-            return (a + b) + (c + d)
 
-        return dense
+def _distance_dense(X, norms, row, scratch, other, most):
+    a = b = c = d = 0.0  # four sums side by side, which the processor adds at once
+    n, f = scratch.shape[0], 0
+    while f + 4 <= n:
+        stop = f + min(_CHUNK, (n - f) // 4 * 4)
+        while f < stop:
+            a += (scratch[f] - X[other, f]) ** 2
+            b += (scratch[f + 1] - X[other, f + 1]) ** 2
+            c += (scratch[f + 2] - X[other, f + 2]) ** 2
+            d += (scratch[f + 3] - X[other, f + 3]) ** 2
+            f += 4
+        if (a + b) + (c + d) >= most:
+            return most
+    for g in range(f, n):
+        a += (scratch[g] - X[other, g]) ** 2
+    return (a + b) + (c + d)
 
-    def csr(X, norms, row, scratch, other, most):
-        data, indices, indptr = X
-        product = 0.0
-        for s in range(indptr[other], indptr[other + 1]):
-            product += np.float64(data[s]) * scratch[indices[s]]
-        return max(norms[row] + norms[other] - 2.0 * product, 0.0)
 
-    return csr
+def _distance_csr(X, norms, row, scratch, other, most):
+    data, indices, indptr = X
+    product = 0.0
+    for s in range(indptr[other], indptr[other + 1]):
+        product += np.float64(data[s]) * scratch[indices[s]]
+    return max(norms[row] + norms[other] - 2.0 * product, 0.0)
+
+
+# Squared distance of a loaded row to another, or something that is `most` or more.
+_distance = by_layout(_distance_dense, _distance_csr)
 
 
 @jit
