@@ -89,7 +89,7 @@ def save(model, path):
 
 
 def load(path):
-    """The fitted estimator, or tree, that :func:`save` has written.
+    """The fitted estimator, or tree, that ``save`` has written.
 
     Parameters
     ----------

@@ -14,6 +14,10 @@ from ..report import report
 from ..rows import Rows
 from .packing import packed
 
+__all__ = [
+    "to_html",
+]
+
 # In the order in which they run, all in one scope: a file owns one thing.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
 _SCRIPTS += ("drawing", "viewport", "details", "trace", "table", "keys", "main")

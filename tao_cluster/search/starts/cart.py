@@ -10,6 +10,12 @@ from sklearn.tree import DecisionTreeClassifier
 from ...core.tree import Tree
 from .initial import InitialTree
 
+__all__ = [
+    "Cart",
+    "cart_tree",
+    "from_sklearn",
+]
+
 # scikit-learn's trees take values for equal that differ by 1e-7, whatever their unit.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
@@ -104,7 +110,7 @@ class Cart(InitialTree):
     deterministic: ClassVar[bool] = True
 
     def build(self, X, labels, centers, sample_weight, rng):
-        """See :class:`InitialTree`."""
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
         del centers, rng
         if self.max_leaves < 2 or self.depth == 0:
             return Tree.single_leaf(np.bincount(labels, sample_weight).argmax(), X.shape[1])
