@@ -80,6 +80,16 @@ def from_sklearn(classifier):
 
     scikit-learn compares float32 values of X with the threshold, this tree compares X as it
     is; rows within that rounding of a threshold may differ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from tao_cluster.cart import from_sklearn
+    >>> iris = load_iris()
+    >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(iris.data, iris.target)
+    >>> from_sklearn(cart).n_leaves
+    3
     """
     cart = classifier.tree_
     is_leaf = cart.children_left < 0

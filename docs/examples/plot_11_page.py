@@ -1,0 +1,28 @@
+"""
+The page
+========
+
+A model as the last line of a notebook's cell, and ``model.to_html("tree.html", X=X)``, show a
+page on which one can fold and zoom, search for a feature, and follow a row or one that is typed
+in.
+"""
+
+from sklearn.datasets import load_wine
+
+from tao_cluster import TAOClustering
+
+wine = load_wine(as_frame=True)
+model = TAOClustering(3, standardize=True, max_parameters=8, random_state=0).fit(wine.data)
+
+
+class Page:
+    """What a notebook shows."""
+
+    def _repr_html_(self):
+        """The page in a frame."""
+        page = model.to_html(X=wine.data, y=wine.target)
+        text = page.replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{text}" style="width: 100%; height: 640px; border: 0"></iframe>'
+
+
+Page()
