@@ -7,6 +7,7 @@ page on which one can fold and zoom, search for a feature, and follow a row or o
 in.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/page.png"
 from sklearn.datasets import load_wine
 
 from tao_cluster import TAOClustering

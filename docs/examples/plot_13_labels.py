@@ -3,8 +3,8 @@ Labels of another clustering
 ============================
 
 HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains them
-by a tree; noise does not count. The regions of the tree are drawn by hand here, since there are
-no centres.
+by a tree; noise does not count, the few dark rows here. The regions of the tree are drawn by
+hand here, since there are no centres.
 """
 
 import matplotlib.pyplot as plt

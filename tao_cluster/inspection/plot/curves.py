@@ -236,7 +236,7 @@ def plot_history(model, *, ax=None, title=None):
         ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(frameon=False)
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may lie over points
         ax.set_ylabel("cost over the free clustering, %")
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
         ax.set_title(title or "", loc="left")
