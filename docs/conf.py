@@ -31,7 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "examples", "conftest.py", "**/README.md"]
+exclude_patterns = ["_build", "examples"]
 templates_path = ["_templates"]
 nitpicky = True
 # What other libraries document: the site is made without a network.
