@@ -11,6 +11,7 @@ in.
 from sklearn.datasets import load_wine
 
 from tao_cluster import TAOClustering
+from tao_cluster.page import to_frame
 
 wine = load_wine(as_frame=True)
 model = TAOClustering(3, standardize=True, max_parameters=8, random_state=0).fit(wine.data)
@@ -21,9 +22,7 @@ class Page:
 
     def _repr_html_(self):
         """The page in a frame."""
-        page = model.to_html(X=wine.data, y=wine.target)
-        text = page.replace("&", "&amp;").replace('"', "&quot;")
-        return f'<iframe srcdoc="{text}" style="width: 100%; height: 640px; border: 0"></iframe>'
+        return to_frame(model, X=wine.data, y=wine.target)
 
 
 Page()
