@@ -1,4 +1,4 @@
-"""The pictures of trees in docs/: digits, Fashion-MNIST, newsgroups and wine.
+"""The pictures of trees in docs/images/: digits, Fashion-MNIST, newsgroups and wine.
 
     python -m benchmarks.pictures                    # all, two minutes
     python -m benchmarks.pictures digits wine
@@ -20,7 +20,7 @@ from benchmarks.datasets import DATA_DIR, load, load_text
 from tao_cluster import TAOClustering
 from tao_cluster.inspection.plot import Words, plot_tree
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "images"
 FASHION = ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker")
 FASHION += ("Bag", "Ankle boot")
 FASHION_ROWS = 10_000
@@ -113,7 +113,7 @@ def main():
     """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
-    parser.add_argument("--out", type=Path, default=DOCS, help="directory (default docs/)")
+    parser.add_argument("--out", type=Path, default=DOCS, help="directory (default docs/images/)")
     options = parser.parse_args()
     for name in options.names or PICTURES:
         path = options.out / f"{name}_tree.png"

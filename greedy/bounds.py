@@ -10,6 +10,12 @@ from tao_cluster.core.tree import labels_of
 
 from .methods.random_cuts import DEFAULT_RULE
 
+__all__ = [
+    "Bound",
+    "bound",
+    "bound_of",
+]
+
 
 @dataclass(frozen=True)
 class Bound:

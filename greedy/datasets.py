@@ -6,6 +6,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
+__all__ = [
+    "imm_lower_bound",
+    "kcenter_lower_bound",
+    "spacing_lower_bound",
+    "synthetic_one",
+    "synthetic_two",
+]
+
 _AT_LEAST = {n: [Interval(Integral, n, None, closed="left")] for n in range(1, 5)}
 _RETURN = {"return_centers": ["boolean"]}
 

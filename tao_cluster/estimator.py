@@ -224,7 +224,7 @@ class TAOClustering(TreeClustering):
 
     *The true cost.* After the refits, passes solve each node for the 0/1 loss of its rows, weighted
     by what the wrong side costs, plus a price a parameter: the slope of the curve of cost over size
-    (:class:`.solvers.Exact`). Below 10 000 rows that of noisy copies counts, too (a smoothed
+    (:class:`.Exact`). Below 10 000 rows that of noisy copies counts, too (a smoothed
     bootstrap), lest new rows pay for it. Trees of single features take part. A round of `search`
     grows up to three leaves where rows overpay most, fits nodes once to rows of noisy weights,
     refits and tunes; from 20 000 rows on over 10 000. Limits are met by passes at a growing price.

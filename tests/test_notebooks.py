@@ -16,8 +16,8 @@ def cells_of(path):
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
-def test_there_are_six():
-    assert len(FILES) == 6
+def test_there_are_seven():
+    assert len(FILES) == 7
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

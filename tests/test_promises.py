@@ -1,4 +1,4 @@
-"""The tests that docs/reliability.md names exist."""
+"""The tests that docs/guide/reliability.md names exist."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "reliability.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(test_\w+)`", PAGE))))

@@ -64,7 +64,7 @@ class GreedyTree(TreeClustering):
     def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
         """Tree for a free clustering, for as many clusters as there are centres.
 
-        Parameters and return value as for :meth:`greedy.methods.start.GreedyStart.build`.
+        Parameters and return value as for :meth:`tao_cluster.initial_trees.InitialTree.build`.
         """
         self._validate_params()
         start = GreedyStart(*self._terms(rng))

@@ -90,7 +90,10 @@ class ExShallowSearch(GreedyTree):
         self.max_iter = max_iter
 
     def build(self, X, labels, centers, sample_weight, rng=None):
-        """See :meth:`GreedyTree.build`; costs are squared distances between the rows of X."""
+        """See :meth:`tao_cluster.initial_trees.InitialTree.build`.
+
+        Costs are squared distances between the rows of X.
+        """
         del rng
         self._validate_params()
         method = self._method()

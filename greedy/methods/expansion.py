@@ -63,6 +63,13 @@ def build_exkmc(
     -----
     ConvergenceWarning
         If a KeyboardInterrupt ended the expansion; the tree has the leaves made until then.
+
+    Examples
+    --------
+    >>> from greedy import build_exkmc
+    >>> X = [[0.0], [1.0], [8.0], [9.0], [19.0]]
+    >>> build_exkmc(X, centers=[[0.5], [8.5]], max_leaves=2).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
     return finish(expand(points, max_leaves, base), points, midpoints)

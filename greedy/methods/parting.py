@@ -103,6 +103,12 @@ def build_exgreedy(
     With ``objective="kmedians"`` costs are L1 distances.
 
     Parameters, return value and errors as in :func:`build_imm`.
+
+    Examples
+    --------
+    >>> from greedy import build_exgreedy
+    >>> build_exgreedy([[0.0], [1.0], [8.0], [9.0]], centers=[[0.5], [8.5]]).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     points = Points.of(X, centers, sample_weight, embedding, None, n_jobs, objective=objective)
     return finish(part_centers(points), points, midpoints)
@@ -136,6 +142,12 @@ def build_exshallow(
         The paper's lambda: larger values give shallower trees; 0 is ExGreedy.
     X, centers, objective, sample_weight, embedding, midpoints, n_jobs
         As in :func:`build_imm`, like the return value and the errors.
+
+    Examples
+    --------
+    >>> from greedy import build_exshallow
+    >>> build_exshallow([[0.0], [1.0], [8.0], [9.0]], centers=[[0.5], [8.5]]).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     points = Points.of(X, centers, sample_weight, embedding, None, n_jobs, objective=objective)
     return finish(part_centers(points, depth_factor=depth_factor), points, midpoints)

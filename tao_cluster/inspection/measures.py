@@ -43,6 +43,15 @@ def weighted_average_depth(tree, X, sample_weight=None):
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> tree = Tree.from_splits(
+    ...     [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 2
+    ... )
+    >>> weighted_average_depth(tree, [[0.0, 0.0], [1.0, 0.0]])
+    1.0
     """
     tree = tree_of(tree)
     depth = tree.depth[tree.apply(X)]
@@ -179,6 +188,15 @@ def feature_usage(tree, X, sample_weight=None):
     Returns
     -------
     float64 array of shape (n_features,); its sum is the mean number of features on a path
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> tree = Tree.from_splits(
+    ...     [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 2
+    ... )
+    >>> feature_usage(tree, [[0.0, 0.0], [1.0, 0.0]])
+    array([1., 0.])
     """
     tree = tree_of(tree)
     tests = sp.csr_matrix(

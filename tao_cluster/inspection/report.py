@@ -11,6 +11,10 @@ from ..core.tree.spreads import spreads_and_gaps
 from .columns import numbers_of, printable, shown
 from .tolerances import tolerances
 
+__all__ = [
+    "report",
+]
+
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 

@@ -42,8 +42,9 @@ class Blocks(Protocol):
         """Yield function(block, state) for each :class:`Block`, in the order of their numbers.
 
         The function and the state can be pickled. Only some blocks, and some results, need to be
-        held at a time. BLAS is to use one thread (:func:`.core.threads.one_thread`), lest the last
-        bits of a result depend on how many there are.
+        held at a time. BLAS is to use one thread
+        (``tao_cluster.core.threads.one_thread``), lest the last bits of a
+        result depend on how many there are.
 
         Raises
         ------
@@ -60,7 +61,8 @@ def sum_over_blocks(function, blocks, state=None):
     Parameters
     ----------
     function : callable(Block, state) -> object that can be added to others like it
-        Numbers, arrays, or objects with ``__add__``, as :class:`.sums.Sums`; None adds nothing.
+        Numbers, arrays, or objects with ``__add__``, as
+        ``tao_cluster.outofcore.sums.Sums``; None adds nothing.
     blocks : Blocks
     state : object, small; the same for all blocks
 

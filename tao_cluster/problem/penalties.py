@@ -5,6 +5,12 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+__all__ = [
+    "Penalty",
+    "SquaredError",
+    "ZeroOne",
+]
+
 
 @runtime_checkable
 class Penalty(Protocol):

@@ -15,6 +15,12 @@ from ..core.telling import tell
 from ..core.threads import one_thread
 from .objectives.labels import encode
 
+__all__ = [
+    "FreeClustering",
+    "cost_increase",
+    "free_clustering",
+]
+
 _ROUNDING = 1e-12
 _MOST_ITERATIONS = 300
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
@@ -39,7 +45,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     ----------
     reference : None, estimator or array-like of shape (n_clusters, m)
         None is the objective's own estimator with `random_state`. An unfitted estimator is
-        cloned and fitted. An array gives the centres, as :func:`centers_of` those of a fitted one.
+        cloned and fitted. An array gives the centres, as ``centers_of`` those of a fitted one.
     objective : Objective
     rows : array or CSR matrix of shape (n, m), what is clustered
     data : result of ``objective.prepare(rows)``
@@ -220,7 +226,7 @@ def is_to_be_fitted(reference):
 def given_centers(reference, rows, sample_weight, objective):
     """The centres that a reference gives; the reference itself where it is to be fitted.
 
-    Parameters as for :func:`centers_of`; the rows are those of the input, in their order.
+    Parameters as for ``centers_of``; the rows are those of the input, in their order.
     """
     if is_to_be_fitted(reference):
         return reference

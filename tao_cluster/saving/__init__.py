@@ -89,7 +89,7 @@ def save(model, path):
 
 
 def load(path):
-    """The fitted estimator, or tree, that :func:`save` has written.
+    """The fitted estimator, or tree, that ``save`` has written.
 
     Parameters
     ----------
@@ -105,6 +105,16 @@ def load(path):
         If the file is not of that form, of a newer version, or its parts do not fit each other.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import tao_cluster
+    >>> from greedy import IMM
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> IMM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]]).save(path)
+    >>> tao_cluster.load(path).tree_.n_leaves
+    2
     """
     text = Path(path).read_bytes()
     try:

@@ -192,6 +192,14 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
     -----
     UserWarning
         If no model keeps to the limit; then the nearest one is returned.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import knee, tao_path
+    >>> models = tao_path(load_iris().data, 3, random_state=0)
+    >>> knee(models, max_parameters=9).tree_.n_parameters <= 9
+    True
     """
     if validation is None and options:
         raise ValueError(f"{', '.join(options)} belong to rows for validation; give these, too.")

@@ -16,6 +16,12 @@ from .starts.initial import leaves_at
 from .starts.named import axis_aligned, in_turn
 from .step.trimming import at_midpoints, at_values, trim
 
+__all__ = [
+    "AxisAligned",
+    "Oblique",
+    "SplitKind",
+]
+
 
 class SplitKind(Protocol):
     """A kind of tests.

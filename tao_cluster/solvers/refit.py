@@ -20,7 +20,7 @@ class Refit:
     Parameters
     ----------
     solver : BoundSolver
-    view : result of :func:`tao_cluster.core.routing.kernel_view`, the solver's rows
+    view : result of ``tao_cluster.core.routing.kernel_view``, the solver's rows
     reweights : bool
         Whether the strength of a feature is divided by its weight in the warm start, relative
         to the mean weight there (adaptive lasso, Zou 2006): small weights vanish, large

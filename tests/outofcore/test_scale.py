@@ -1,4 +1,4 @@
-"""The engine that docs/scale.md shows runs as it stands, and gives the bits of the local one."""
+"""The engine of docs/guide/scale.md runs as it stands, and gives the bits of the local one."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 def test_the_engine_of_the_docs_gives_the_same_bits(tmp_path):
-    text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guide" / "scale.md").read_text(encoding="utf-8")
     script = re.search(r"```python\n(# own_engine.py\n.*?)```", text, flags=re.DOTALL)[1]
     (tmp_path / "own_engine.py").write_text(script)
     rng = np.random.default_rng(0)

@@ -55,7 +55,7 @@ def build_cubt(
        the two that lose least deviance by it.
 
     Then the groups get the numbers of the reference's clusters with which they agree best
-    (:func:`greedy.methods.matching.matched_numbers`). If the first stages end with fewer leaves
+    (``greedy.methods.matching``). If the first stages end with fewer leaves
     than centres there are fewer clusters. With an embedding it is still X that is clustered.
 
     Parameters

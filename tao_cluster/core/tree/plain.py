@@ -37,7 +37,7 @@ def to_plain(tree):
 
 
 def from_plain(cls, data):
-    """Tree from the result of :func:`to_plain`; see docs/tree_json.md for what is asked of it.
+    """Tree from the result of :func:`to_plain`; docs/guide/tree_json.md says what is asked.
 
     Types and sizes are checked before any array is made, since the values may be of a file that
     somebody else wrote.

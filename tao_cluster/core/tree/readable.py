@@ -50,7 +50,7 @@ class Readable:
         return cluster_profile(self, k, X, **options)
 
     def save(self, path):
-        """Write it to a file of JSON, which `tao_cluster.load` reads; see :func:`.saving.save`."""
+        """Write it to a file of JSON, which :func:`tao_cluster.load` reads."""
         from ...saving import save
 
         save(self, path)

@@ -189,12 +189,12 @@ class Tree(Shape, Readable):
 
         Parameters
         ----------
-        view : result of :func:`tao_cluster.core.routing.kernel_view`
+        view : result of ``tao_cluster.core.routing.kernel_view``
         rows : int64 array of shape (m,), default all
         node : int, where the rows start
         n_jobs : int, threads; the result is the same for any number
         sides : uint8 array of shape (n, m), optional
-            Known decisions; see :func:`tao_cluster.core.routing.find_leaves`.
+            Known decisions; see ``tao_cluster.core.routing.find_leaves``.
 
         Returns
         -------
@@ -291,9 +291,9 @@ class Tree(Shape, Readable):
         return from_plain(cls, data)
 
     def to_json(self, **options):
-        """JSON text with every float in full precision (docs/tree_json.md has the form of it).
+        """JSON text with every float in full precision (docs/guide/tree_json.md has its form).
 
-        Options go to :func:`json.dumps`.
+        Options go to ``json.dumps``.
         """
         return json.dumps(self.to_dict(), allow_nan=False, **options)
 

@@ -138,7 +138,7 @@ class RawView(Readable):
 
         Returns
         -------
-        float array of shape (n, n_features_in_), or CSR matrix if X or what the steps give is one
+        float array of shape (n, features), or CSR matrix if X or what the steps give is one
         """
         X = self._named(X)
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)

@@ -19,5 +19,14 @@ def to_dict(tree):
 
 
 def from_dict(data):
-    """Tree from the result of :func:`to_dict`; ValueError for anything else."""
+    """Tree from the result of :func:`to_dict`; ValueError for anything else.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import from_dict, to_dict
+    >>> tree = Tree.single_leaf(0, 2)
+    >>> from_dict(to_dict(tree)) == tree
+    True
+    """
     return Tree.from_dict(data)

@@ -14,6 +14,8 @@ from ..report import report
 from ..rows import Rows
 from .packing import packed
 
+__all__ = ["to_frame", "to_html"]
+
 # In the order in which they run, all in one scope: a file owns one thing.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
 _SCRIPTS += ("drawing", "viewport", "details", "trace", "table", "keys", "main")
@@ -121,6 +123,13 @@ def to_frame(model, **options):
     """The page in a frame of its own, as notebooks show it: str.
 
     Parameters as for :func:`to_html`.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.page import to_frame
+    >>> to_frame(Tree.single_leaf(0, 2))[:15]
+    '<iframe srcdoc='
     """
     return _FRAME.format(html.escape(to_html(model, **options)))
 

@@ -46,6 +46,13 @@ def plot_path(models, *, ax=None, title=None):
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import tao_path
+    >>> from tao_cluster.plot import plot_path
+    >>> axes = plot_path(tao_path(load_iris().data, 3, random_state=0))
     """
     with mpl.rc_context(STYLE):
         ax = _axes(ax)
@@ -97,6 +104,15 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     ------
     ValueError
         If `size` is unknown, X is missing, or there is not one label a model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import CART, ExKMC
+    >>> from tao_cluster.plot import plot_tradeoff
+    >>> X = load_iris().data
+    >>> models = [make(3, max_leaves=n).fit(X) for make in (CART, ExKMC) for n in (3, 6)]
+    >>> axes = plot_tradeoff(models)
     """
     if size not in _SIZES:
         raise ValueError(f"size must be one of {', '.join(_SIZES)}; got {size!r}.")
@@ -195,6 +211,13 @@ def plot_history(model, *, ax=None, title=None):
     ------
     ValueError
         If the history has no records, as after a fit that changed nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.plot import plot_history
+    >>> axes = plot_history(TAOClustering(3, lambda_=1.0, random_state=0).fit(load_iris().data))
     """
     tree_of(model)  # it says where a model is not fitted
     records = model.history_
@@ -213,7 +236,7 @@ def plot_history(model, *, ax=None, title=None):
         ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(frameon=False)
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may lie over points
         ax.set_ylabel("cost over the free clustering, %")
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
         ax.set_title(title or "", loc="left")

@@ -35,6 +35,14 @@ def plot_regions(model, X, *, axes=None, title=None):
     ------
     ValueError
         If the model does not have two features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.plot import plot_regions
+    >>> X = load_iris().data[:, 2:]
+    >>> axes = plot_regions(TAOClustering(3, lambda_=1.0, random_state=0).fit(X), X)
     """
     X, tree = np.asarray(X, dtype=np.float64), tree_of(model)
     if tree.n_features != 2 or X.ndim != 2 or X.shape[1] != 2:

@@ -52,6 +52,14 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
         If X is none of these, or can be read only once.
     ValueError
         If parts do not go with each other, or a file cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster import outofcore
+    >>> blocks = outofcore.blocks_of([np.zeros((3, 2)), np.ones((2, 2))])
+    >>> outofcore.sum_over_blocks(lambda block, state: len(block.X), blocks, None)
+    5
     """
     beside = (sample_weight, embedding)
     is_given = any(part is not None for part in beside)

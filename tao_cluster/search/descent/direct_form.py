@@ -19,7 +19,16 @@ _APPROACH = (0.1, 1.0)
 
 @dataclass(frozen=True)
 class DirectForm:
-    """Passes that descend on the cost, at a tenth of lambda and then at lambda."""
+    """Passes that descend on the cost, at a tenth of lambda and then at lambda.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import DirectForm, TAOClustering
+    >>> model = TAOClustering(3, lambda_=1.0, algorithm=DirectForm(), random_state=0)
+    >>> model.fit(load_iris().data).tree_.n_leaves
+    3
+    """
 
     is_direct: ClassVar[bool] = True
 

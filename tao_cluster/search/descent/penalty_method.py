@@ -57,6 +57,15 @@ class PenaltyMethod:
     - The result is the tree with the least objective (4) on the path; the paper takes the last.
       The two are mostly the same, but mu_0 is a least value over all rows: one row near the
       border of two clusters makes it tiny, and the tree can collapse for good.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import PenaltyMethod, TAOClustering
+    >>> steps = PenaltyMethod(mu_factor=1.5, n_mu_steps=20)
+    >>> model = TAOClustering(3, lambda_=1.0, depth=2, algorithm=steps, random_state=0)
+    >>> model.fit(load_iris().data).tree_.n_leaves
+    3
     """
 
     mu_factor: float = 1.1

@@ -10,6 +10,12 @@ from sklearn.tree import DecisionTreeClassifier
 from ...core.tree import Tree
 from .initial import InitialTree
 
+__all__ = [
+    "Cart",
+    "cart_tree",
+    "from_sklearn",
+]
+
 # scikit-learn's trees take values for equal that differ by 1e-7, whatever their unit.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
@@ -74,6 +80,16 @@ def from_sklearn(classifier):
 
     scikit-learn compares float32 values of X with the threshold, this tree compares X as it
     is; rows within that rounding of a threshold may differ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from tao_cluster.cart import from_sklearn
+    >>> iris = load_iris()
+    >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(iris.data, iris.target)
+    >>> from_sklearn(cart).n_leaves
+    3
     """
     cart = classifier.tree_
     is_leaf = cart.children_left < 0
@@ -104,7 +120,7 @@ class Cart(InitialTree):
     deterministic: ClassVar[bool] = True
 
     def build(self, X, labels, centers, sample_weight, rng):
-        """See :class:`InitialTree`."""
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
         del centers, rng
         if self.max_leaves < 2 or self.depth == 0:
             return Tree.single_leaf(np.bincount(labels, sample_weight).argmax(), X.shape[1])

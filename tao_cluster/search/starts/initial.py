@@ -79,7 +79,7 @@ class Bisecting(InitialTree):
     max_rows: int = 2_000
 
     def build(self, X, labels, centers, sample_weight, rng):
-        """See :class:`InitialTree`."""
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
         view = kernel_view(X)
 
         def bisect(rows):
@@ -117,7 +117,7 @@ class Random(InitialTree):
     depth: int = 5
 
     def build(self, X, labels, centers, sample_weight, rng):
-        """See :class:`InitialTree`."""
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
         view = kernel_view(X)
 
         def bisect(rows):
@@ -149,7 +149,7 @@ class Centroids(InitialTree):
     depth: int = 5
 
     def build(self, X, labels, centers, sample_weight, rng):
-        """See :class:`InitialTree`."""
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
         size = np.bincount(labels, sample_weight, len(centers))
 
         def bisect(clusters, remaining):
@@ -282,7 +282,7 @@ class InTurn(InitialTree):
         return any(builder.uses_distances for builder in self.builders)
 
     def build(self, X, labels, centers, sample_weight, rng, distances=None):
-        """See :class:`InitialTree`."""
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
         builder = self.builders[self._n_built % len(self.builders)]
         self._n_built += 1
         options = {"distances": distances} if builder.uses_distances else {}

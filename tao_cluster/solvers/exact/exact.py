@@ -58,7 +58,7 @@ class BoundExact:
     ----------
     n_candidates : int
     X : array or CSR matrix
-    view : result of :func:`tao_cluster.core.routing.kernel_view`
+    view : result of ``tao_cluster.core.routing.kernel_view``
     cuts : SingleFeatures
     """
 

@@ -1,0 +1,27 @@
+"""
+Tests of single columns
+=======================
+
+A test of one column is written out as a condition. A large tree is easier to read from left to
+right, folded below a depth, with the way of one row marked.
+"""
+
+from sklearn.datasets import load_breast_cancer
+
+from greedy import ExKMC
+from tao_cluster.plot import plot_tree
+
+cells = load_breast_cancer(as_frame=True).data
+model = ExKMC(5, max_leaves=12, standardize=True, random_state=0).fit(cells)
+axes = plot_tree(
+    model, cells, orientation="horizontal", max_depth=4, highlight=cells.iloc[[7]], title="row 7"
+)
+
+# %%
+# How sharp is a cut? ``nodes="projection"`` draws the values of the rows at each test, by the
+# side that they take.
+
+from tao_cluster import TAOClustering
+
+oblique = TAOClustering(3, standardize=True, max_parameters=12, random_state=0).fit(cells)
+axes = plot_tree(oblique, cells, nodes="projection")

@@ -1,0 +1,39 @@
+"""
+Methods side by side
+====================
+
+Fitted models of any kind on the same axes. They should explain the same clustering: here the
+k-means of the first.
+"""
+
+from sklearn.datasets import load_breast_cancer
+
+from greedy import CART, ExKMC, ExShallow, Kauri
+from tao_cluster import TAOClustering
+from tao_cluster.plot import plot_tradeoff
+
+cells = load_breast_cancer(as_frame=True).data
+options = {"standardize": True, "random_state": 0}
+models = [TAOClustering(5, max_parameters=n, **options).fit(cells) for n in (14, 20, 30)]
+options["reference"] = models[0].free_centers_
+models += [
+    make(5, max_leaves=n, **options).fit(cells) for make in (CART, ExKMC, Kauri) for n in (5, 8, 12)
+]
+models += [ExShallow(5, **options).fit(cells)]
+axes = plot_tradeoff(models, size="parameters")
+
+# %%
+# ``compare`` does all of that by itself, keeps rows from the fits, and knows the whole curve of
+# ExKMC.
+
+from tao_cluster import compare
+
+found = compare(
+    cells,
+    5,
+    methods=["tao", "exkmc", "exshallow", "cart"],
+    standardize=True,
+    validation=0.3,
+    random_state=0,
+)
+axes = found.plot(size="parameters")

@@ -1,0 +1,26 @@
+"""
+The course of a fit
+===================
+
+Every tree that was looked at, by stage: initial trees, passes, refits, passes on the true cost,
+search. Those that were the best of their stage are filled. It answers whether more passes, or a
+longer search, would have paid.
+"""
+
+from sklearn.datasets import load_digits
+
+from tao_cluster import TAOClustering
+from tao_cluster.plot import plot_history
+
+X = load_digits().data / 16
+model = TAOClustering(10, lambda_=2, random_state=0).fit(X)
+axes = plot_history(model, title="direct form")
+
+# %%
+# The paper's algorithm, along a penalty that grows.
+
+from tao_cluster import PenaltyMethod
+
+steps = PenaltyMethod(mu_factor=1.5, n_mu_steps=20)
+model = TAOClustering(10, lambda_=2, algorithm=steps, refine=False, random_state=0).fit(X)
+axes = plot_history(model, title="penalty method")

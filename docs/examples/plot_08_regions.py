@@ -1,0 +1,21 @@
+"""
+Regions in the plane
+====================
+
+For two columns: on the left who is nearest to which centre, on the right what the tree says,
+leaf by leaf.
+"""
+
+from sklearn.datasets import load_iris
+
+from greedy import IMM
+from tao_cluster import TAOClustering
+from tao_cluster.plot import plot_regions
+
+X = load_iris().data[:, [0, 2]]
+axes = plot_regions(TAOClustering(4, random_state=0).fit(X), X, title="oblique")
+
+# %%
+# With tests of one column the borders are parallel to the axes.
+
+axes = plot_regions(IMM(4, random_state=0).fit(X), X, title="IMM")

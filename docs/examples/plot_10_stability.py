@@ -1,0 +1,22 @@
+"""
+What of a tree stays
+====================
+
+Refits to resamples of the rows and with other seeds: how far they agree, what they cost, which
+features they test.
+"""
+
+from sklearn.datasets import load_wine
+
+from greedy import ExShallow
+from tao_cluster import TAOClustering, stability
+
+wine = load_wine(as_frame=True).data
+found = stability(ExShallow(3, standardize=True), wine, n=12, random_state=0)
+axes = found.plot()
+
+# %%
+# The same of an oblique tree.
+
+model = TAOClustering(3, lambda_=30, standardize=True)
+axes = stability(model, wine, n=6, random_state=0).plot()

@@ -1,0 +1,29 @@
+"""
+Units and categories: a pipeline
+================================
+
+Penguins, with missing values, numbers in several units and two columns of categories. The
+pipeline is what is shown: scalers are undone, a one-hot column reads ``island is Dream``.
+"""
+
+from palmerpenguins import load_penguins
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from tao_cluster import TAOClustering
+from tao_cluster.export import to_rules
+from tao_cluster.plot import plot_tree
+
+penguins = load_penguins().drop(columns=["species", "year"]).dropna(subset=["sex"])
+numbers = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+steps = make_column_transformer(
+    (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+    (OneHotEncoder(), ["island", "sex"]),
+)
+tree = TAOClustering(4, split="axis", max_leaves=5, random_state=0)
+pipeline = make_pipeline(steps, tree).fit(penguins)
+for rule in to_rules(pipeline):
+    print(rule)
+axes = plot_tree(pipeline, penguins)

@@ -1,0 +1,113 @@
+"""The pages: README stays short, links lead somewhere, every public name is in the reference."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import greedy
+import tao_cluster
+from tao_cluster import plot
+from tao_cluster.core.aliases import ALIASES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MADE = {"gallery", "generated", "_build"}  # by Sphinx
+PAGES = sorted(
+    path
+    for path in (*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "notebooks").glob("*.md"))
+    if not MADE & set(path.relative_to(ROOT).parts)
+)
+MODULES = ("tao_cluster", "greedy", "greedy.bounds", "greedy.datasets", "tao_cluster.outofcore")
+MODULES += tuple(f"tao_cluster.{alias}" for alias in ALIASES)
+# What the module of pipelines and the one of comparisons hand to other rooms is not for users.
+PUBLIC = {
+    "tao_cluster.columns": {"Filled", "RawView", "raw_view"},
+    "tao_cluster.comparison": {"Comparison", "explains_labels"},
+}
+# They are described in words, or where they are first found.
+ELSEWHERE = {"__version__", "bounds", "datasets"}
+MOST_WORDS = 900
+
+
+def reference():
+    """(module, name) of everything that the pages of docs/api list."""
+    found = set()
+    for page in DOCS.glob("api/*.rst"):
+        module, is_list = None, False
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if match := re.match(r"\.\. (?:current)?module:: (\S+)", line):
+                module = match[1]
+            is_list = line.startswith(".. autosummary::") or (is_list and line[:1] in {"", " "})
+            if is_list and re.fullmatch(r"   \w+", line):
+                found.add((module, line.strip()))
+    return found
+
+
+def public(module):
+    """Public names of a module."""
+    return PUBLIC.get(module, set(importlib.import_module(module).__all__) - ELSEWHERE)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_public_names_are_in_the_reference(module):
+    assert {name for where, name in reference() if where == module} == public(module)
+
+
+@pytest.mark.parametrize(("module", "name"), sorted(reference()))
+def test_names_in_the_reference_say_what_they_are(module, name):
+    assert inspect.getdoc(getattr(importlib.import_module(module), name))
+
+
+def test_public_estimators_and_functions_have_an_example():
+    names = [(package, name) for package in (tao_cluster, greedy) for name in package.__all__]
+    things = {name: getattr(package, name) for package, name in names}
+    without = {
+        name
+        for name, thing in things.items()
+        if (inspect.isclass(thing) or inspect.isfunction(thing))
+        and ">>> " not in inspect.getdoc(thing)
+    }
+    assert without == set()
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) < MOST_WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(page):
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        target = link.split("#")[0]
+        # The index of the gallery is made with the site.
+        if target and "://" not in target and not target.endswith("gallery/index.rst"):
+            assert (page.parent / target).exists(), f"{page}: {link}"
+
+
+def test_gallery_shows_every_function_that_draws():
+    examples = [path.read_text(encoding="utf-8") for path in DOCS.glob("examples/plot_*.py")]
+    drawn = {name for name in plot.__all__ if inspect.isfunction(getattr(plot, name))}
+    assert {name for name in drawn if any(f"{name}(" in text for text in examples)} == drawn
+
+
+ESTIMATORS = sorted(name for name in greedy.__all__ if inspect.isclass(getattr(greedy, name)))
+ASKED = ("Minimises", "Proven", "Loses", "Costs")
+BASELINES = {"CART", "CLTree", "CUBT", "KDTree"}
+
+
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - BASELINES))
+def test_page_of_methods_says_what_is_asked_of_each(name):
+    text = (DOCS / "guide" / "methods.md").read_text(encoding="utf-8")
+    heads = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    own = [part for part in heads if name in re.findall(r"\w+", part.splitlines()[0])]
+    assert len(own) == 1
+    answers = own[0].replace("**Maximises**", "**Minimises**")
+    assert [word for word in ASKED if f"**{word}**" not in answers] == []
+
+
+def test_page_of_methods_has_the_baselines():
+    text = (DOCS / "guide" / "methods.md").read_text(encoding="utf-8")
+    assert {name for name in BASELINES if f"| `{name}` |" in text} == BASELINES
