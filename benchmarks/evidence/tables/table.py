@@ -1,0 +1,43 @@
+"""What a table is: the runs that it is made of, and the words and rows that it becomes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of all tables.
+
+    Parameters
+    ----------
+    n_seeds : int, optional
+        Default each table's own.
+    quick : bool
+        Whether small data stand for all, with one seed.
+    """
+
+    n_seeds: int | None = None
+    quick: bool = False
+
+    def seeds(self, default, first=0):
+        """Seeds of a table that has so many by default."""
+        n_seeds = self.n_seeds or (1 if self.quick else default)
+        return range(first, first + n_seeds)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the evidence.
+
+    Parameters
+    ----------
+    name : str, as the command line and the .csv file have it
+    title : str
+    runs : callable of Plan -> list of Run
+    render : callable of DataFrame, the rows of the file -> str, Markdown
+    """
+
+    name: str
+    title: str
+    runs: Callable
+    render: Callable
