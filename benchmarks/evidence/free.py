@@ -1,4 +1,4 @@
-"""The rows and the free clustering of a data set: found once, the same for all rows of all tables."""
+"""Rows and free clustering of a data set: found once, the same in all tables."""
 
 import functools
 import os
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.model_selection import train_test_split
 

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 from sklearn.base import clone
-
-from tao_cluster import TAOClustering
 from tao_cluster.measures import (
     normalized_mutual_information,
     weighted_average_depth,
     weighted_average_explanation_size,
 )
+
+from tao_cluster import TAOClustering
 
 
 def timed(run):

@@ -25,7 +25,7 @@ def provenance():
 def commit():
     """Short hash of the checkout; "+" where files of the packages differ from it."""
     git = ["git", "-C", str(Path(__file__).parents[2])]
-    changes = ["status", "--porcelain", "--", "tao_cluster", "greedy", "benchmarks"]
+    changes = ["status", "--porcelain", "--", "tao_cluster", "greedy"]
     try:
         found, changed = (
             subprocess.run([*git, *rest], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
@@ -42,10 +42,9 @@ def machine():
     name = platform.processor() or platform.machine()
     table = Path("/proc/cpuinfo")
     if table.is_file():
-        lines = (line.partition(":") for line in table.read_text(encoding="utf-8").splitlines())
-        name = next(
-            (value.strip() for key, _, value in lines if key.startswith("model name")), name
-        )
+        lines = [line.partition(":") for line in table.read_text(encoding="utf-8").splitlines()]
+        names = [value.strip() for key, _, value in lines if key.startswith("model name")]
+        name = names[0] if names else name
     return f"{name}, {os.cpu_count()} processors"
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 from joblib import Parallel, delayed
 
-from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.provenance import provenance
 
 KEY = ("table", "data", "method", "setting", "seed")
@@ -99,9 +98,8 @@ class Results:
         if not self.path.is_file():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             writer.writeheader()
-        writer.writerows(
-            common | {name: _shown(value) for name, value in row.items()} for row in found
-        )
+        for row in found:
+            writer.writerow(common | {name: _shown(value) for name, value in row.items()})
         with self.path.open("a", encoding="utf-8", newline="") as file:
             file.write(text.getvalue())
             file.flush()

@@ -1,0 +1,55 @@
+"""kdd22-fig3: the objective along mu, of the published algorithm and of what goes past it."""
+
+from benchmarks.evidence.measures import compiled, timed
+from benchmarks.evidence.runs import Run
+from benchmarks.evidence.tables.oblique import published
+from tao_cluster import TAOClustering
+from tao_cluster.solvers import Liblinear
+
+NAME = "kdd22-fig3"
+# data: (depth, lambda of the published algorithm, that of the direct form, which is as sparse at
+# about ten times the lambda)
+SETTINGS = {"digits": (5, 0.3, 3.0), "letter": (6, 0.3, 3.0), "mnist": (6, 10.0, 100.0)}
+
+
+def methods(depth, lambda_, direct):
+    """Name to a function that makes an estimator."""
+    own = {"lambda_": direct, "depth": depth}
+    return {
+        "published (LIBLINEAR)": lambda: published(depth, lambda_, Liblinear()),
+        "published (our solver)": lambda: published(depth, lambda_, "newton"),
+        "direct form": lambda: TAOClustering(relax=False, **own),
+        "direct form, refits, true cost and search": lambda: TAOClustering(**own),
+    }
+
+
+def runs(plan):
+    """A history each."""
+    found = []
+    for data in ["digits"] if plan.quick else list(SETTINGS):
+        for name, make in methods(*SETTINGS[data]).items():
+            depth, *lambdas = SETTINGS[data]
+            setting = f"depth={depth}, lambda={lambdas['published' not in name]:g}"
+            found.append(Run(NAME, data, name, setting, 0, history, {"make": make}))
+    return found
+
+
+def history(workshop, run):
+    """Cost and size of each tree that was kept, the mu of which is `point`."""
+    case = workshop.case(run.data)
+    model = run.options["make"]().set_params(
+        n_clusters=case.n_clusters, reference=case.centers, random_state=run.seed
+    )
+    compiled(model, case.X)
+    timed(lambda: model.fit(case.X))
+    return [
+        {
+            "point": record["mu"],
+            "cost": record["cost_increase"],
+            "leaves": record["leaves"],
+            "non_zeros": record["non_zeros"],
+            "seconds": record["seconds"],
+            "work": record["stage"],
+        }
+        for record in model.history_
+    ]
