@@ -53,8 +53,8 @@ class Workshop:
     folder: Path | None
     cache: Path
 
-    def case(self, name, *, held_out=False, spherical=False, seed=0):
-        """Data set with its free clustering: the best of ten starts, seeds from `seed` on.
+    def case(self, name, *, held_out=False, spherical=False, seed=0, n_init=10):
+        """Data set with its free clustering: the best of `n_init` starts.
 
         Parameters
         ----------
@@ -63,8 +63,9 @@ class Workshop:
             Whether a fifth of the rows is kept from the free clustering and all fits.
         spherical : bool
             Whether the cost is the cosine distance.
+        seed, n_init : int, of the free clustering
         """
-        return _case(self, name, held_out, spherical, seed)
+        return _case(self, name, held_out, spherical, seed, n_init)
 
     def rows(self, name):
         """X, number of clusters and depth."""
@@ -72,24 +73,29 @@ class Workshop:
 
 
 @functools.lru_cache(maxsize=2)
-def _case(workshop, name, held_out, spherical, seed):
-    X, k, depth = workshop.rows(name)
+def _rows(workshop, name):
+    return workshop.rows(name)
+
+
+@functools.lru_cache(maxsize=2)
+def _case(workshop, name, held_out, spherical, seed, n_init):
+    X, k, depth = _rows(workshop, name)
     new = None
     if held_out:
         X, new = train_test_split(X, test_size=HELD_OUT, random_state=0)
-    kind = "-".join(["spherical"] * spherical + ["held_out"] * held_out + [f"seed{seed}"])
+    kind = "-".join(["spherical"] * spherical + ["held_out"] * held_out + [f"{n_init}-{seed}"])
     path = Path(workshop.cache, f"{name.replace(':', '_')}-{kind}.npy")
     if not path.is_file():
-        _write(path, _estimator(k, spherical, seed).fit(X).cluster_centers_)
+        _write(path, _estimator(k, spherical, seed, n_init).fit(X).cluster_centers_)
     if name.partition(":")[0] in SINGLE:
         X, new = (None if rows is None else np.float32(rows) for rows in (X, new))
     return Case(X, k, depth, np.load(path), new)
 
 
-def _estimator(k, spherical, seed):
+def _estimator(k, spherical, seed, n_init):
     if spherical:
-        return SphericalKMeans(n_init=10).reference(k, seed)
-    return KMeans(k, n_init=10, random_state=seed)
+        return SphericalKMeans(n_init=n_init).reference(k, seed)
+    return KMeans(k, n_init=n_init, random_state=seed)
 
 
 def _write(path, array):

@@ -1,4 +1,4 @@
-"""What a table is: the runs that it is made of, and the words and rows that it becomes."""
+"""What a table is, and what is asked of all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,12 +32,8 @@ class Table:
     Parameters
     ----------
     name : str, as the command line and the .csv file have it
-    title : str
     runs : callable of Plan -> list of Run
-    render : callable of DataFrame, the rows of the file -> str, Markdown
     """
 
     name: str
-    title: str
     runs: Callable
-    render: Callable
