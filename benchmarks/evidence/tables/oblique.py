@@ -90,7 +90,8 @@ def runs(plan):
                 for seed in plan.seeds(1)
             ]
         thorough = path | {"parameters": parameters | {"search": "thorough"}}
-        found += [Run(NAME, data, THOROUGH, setting, s, one_path, thorough) for s in plan.seeds(1)]
+        seeds = () if plan.quick else plan.seeds(1)
+        found += [Run(NAME, data, THOROUGH, setting, s, one_path, thorough) for s in seeds]
     return found
 
 
