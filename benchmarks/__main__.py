@@ -19,7 +19,7 @@ from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.render import render
 from benchmarks.evidence.runs import execute
-from benchmarks.evidence.tables.table import Plan
+from benchmarks.evidence.tables.plan import Plan
 
 ROOT = Path(__file__).parents[1]
 RESULTS, QUICK = ROOT / "docs" / "results", ROOT / "build" / "quick"

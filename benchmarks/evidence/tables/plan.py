@@ -1,6 +1,5 @@
-"""What a table is, and what is asked of all of them."""
+"""What is asked of all tables."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -23,17 +22,3 @@ class Plan:
         """Seeds of a table that has so many by default."""
         n_seeds = self.n_seeds or (1 if self.quick else default)
         return range(first, first + n_seeds)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of the evidence.
-
-    Parameters
-    ----------
-    name : str, as the command line and the .csv file have it
-    runs : callable of Plan -> list of Run
-    """
-
-    name: str
-    runs: Callable
