@@ -12,6 +12,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks.evidence.pages import field
 from benchmarks.evidence.pages.oblique import DATA
@@ -51,9 +52,9 @@ COLOURS = {
     "ExShallow": "#8C6D31",
     "Kauri": "#CC79A7",
     "SpEx": "#7B4173",
-    "k-d tree": "#999999",
-    "CUBT": "#009E73",
-    "CLTree": "#CC79A7",
+    "k-d tree": "#BBBBBB",
+    "CUBT": "#B8860B",
+    "CLTree": "#F4A3C1",
 }
 PAPER = {"marker": "*", "markersize": 9, "color": "#D55E00", "linestyle": ""}
 WIDE = 6.9  # inches: two columns of a paper
@@ -70,6 +71,18 @@ def grid(n, most_columns=3, height=2.2):
     for ax in axes.flat[n:]:
         ax.set_axis_off()
     return figure, list(axes.flat[:n])
+
+
+def logarithmic(ax, *names):
+    """Logarithmic axes with plain numbers at the powers of ten, or more where there are few."""
+    for name in names:
+        ax.set(**{f"{name}scale": "log"})
+        axis = getattr(ax, f"{name}axis")
+        low, high = getattr(ax, f"get_{name}lim")()
+        if high / max(low, 1e-12) < 30:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def legend_of(figure, axes):
@@ -103,7 +116,8 @@ def fronts(frame):
         own = papers[papers["data"] == data]
         if len(own):
             ax.plot(own["parameters"], own["cost"], label="TAO, the paper's table", **PAPER)
-        ax.set(xscale="log", yscale="log", title=title(data), xlabel="parameters")
+        ax.set(title=title(data), xlabel="parameters")
+        logarithmic(ax, "x", "y")
         ax.set_ylabel("cost over k-means, %")
     legend_of(figure, axes)
     return figure
@@ -137,8 +151,10 @@ def along_mu(frame):
                 color=color,
                 label=method,
             )
-        left.set(xscale="log", title=f"{title(data)}: penalty method", xlabel="mu")
-        right.set(title=f"{title(data)}: direct form", xlabel="tree looked at", yscale="log")
+        left.set(title=f"{title(data)}: penalty method", xlabel="mu")
+        right.set(title=f"{title(data)}: direct form", xlabel="tree looked at")
+        logarithmic(left, "x")
+        logarithmic(right, "y")
         left.set_ylabel("cost over k-means, %")
     legend_of(figure, axes)
     return figure
@@ -180,7 +196,8 @@ def field_fronts(frame, size="parameters", cost="cost"):
                 color=COLOURS[method],
                 label=method,
             )
-        ax.set(title=title(data), xlabel=size, xscale="log", yscale="log")
+        ax.set(title=title(data), xlabel=size)
+        logarithmic(ax, "x", "y")
         ax.set_ylabel("cost over k-means, %" if cost == "cost" else "the same, new rows")
     legend_of(figure, axes)
     return figure
@@ -191,7 +208,7 @@ def critical_difference(frame, budget):
     found = ranking(field._complete(field.costs(frame, budget)))
     n = len(found.ranks)
     figure, ax = plt.subplots(figsize=(WIDE, 0.9 + 0.16 * n), layout="constrained")
-    ax.set(xlim=(0.8, n + 0.2), ylim=(-0.62 * (n + 1), 3.2))
+    ax.set(xlim=(0.8, n + 0.2), ylim=(-0.9 * ((n + 1) // 2) - 0.8, 3.6))
     ax.axis("off")
     ax.plot([1, n], [2, 2], color="black", lw=0.8)
     for rank in range(1, n + 1):
@@ -201,10 +218,10 @@ def critical_difference(frame, budget):
     for i, (name, rank) in enumerate(found.ranks.items()):
         is_left = i < half
         depth = -0.9 * (i if is_left else n - 1 - i) - 1.2
-        edge = 0.95 if is_left else n + 0.05
+        edge = 0.85 if is_left else n + 0.15
         ax.plot([rank, rank, edge], [2, depth, depth], color=COLOURS.get(name, "black"), lw=0.8)
         side = "right" if is_left else "left"
-        ax.text(edge, depth, f"{name} {rank:.1f}", ha=side, va="center", clip_on=False)
+        ax.text(edge, depth, f" {name} {rank:.1f} ", ha=side, va="center", clip_on=False)
     _bars(ax, found)
     text = f"{found.n_sets} data sets, critical difference {found.difference:.1f}"
     ax.plot([1, min(n, 1 + found.difference)], [3.1, 3.1], color="black", lw=1.5)

@@ -140,9 +140,9 @@ def _unseen(frame):
         lost_new = (new[name] > new[others].min(axis=1) + 0.005)[here].sum()
         texts.append(f"{words}: {name} {lost_seen} and {lost_new} of {here.sum()}")
     return [
-        "**Where we lose.** Data sets on which the best of all methods that are not TAO costs less, "
-        "on the rows of the fit and on new rows: " + "; ".join(texts) + ". It is another method "
-        "from set to set."
+        "**Where we lose.** Data sets on which the best of all methods that are not TAO costs "
+        "less, on the rows of the fit and on new rows: " + "; ".join(texts) + ". It is another "
+        "method from set to set."
     ]
 
 

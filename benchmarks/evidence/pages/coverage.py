@@ -24,7 +24,7 @@ def coverage(frame, planned):
     if missing:
         seeds = {}
         for run in missing:
-            seeds.setdefault((title(run.data), run.method, run.setting), []).append(run.seed)
+            seeds.setdefault((title(run.data), run.method), []).append(run.seed)
         groups = _grouped(seeds)
         told = "; ".join(groups[:MOST_TOLD])
         rest = len(groups) - MOST_TOLD
@@ -35,7 +35,7 @@ def coverage(frame, planned):
 def _grouped(seeds):
     """Texts; methods of a data set that lack the same seeds stand together."""
     found = {}
-    for (data, method, _), missing in seeds.items():
+    for (data, method), missing in seeds.items():
         found.setdefault((data, tuple(sorted(set(missing)))), dict.fromkeys([method])).setdefault(
             method
         )
@@ -47,7 +47,7 @@ def _grouped(seeds):
 
 def _seeds(missing):
     first, last = missing[0], missing[-1]
-    if len(missing) == 1:
+    if first == last:
         return f"seed {first}"
     whole = list(missing) == list(range(first, last + 1))
     return f"seeds {first} to {last}" if whole else f"seeds {', '.join(map(str, missing))}"

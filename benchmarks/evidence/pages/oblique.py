@@ -67,6 +67,7 @@ def section(frame):
         "differ from the paper's where the free clustering does: the paper's is the best of 50 "
         "starts, ours of 10.",
         markdown(others(frame)),
+        "![Cost against parameters](fronts.svg)",
     ]
     return "\n\n".join(parts)
 
