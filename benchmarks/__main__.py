@@ -57,7 +57,7 @@ def main(arguments=None):
         runs = [run for run in runs if options.only in " | ".join(run.key)]
         with threadpool_limits(limits=1):
             execute(runs, options.out, workshop, n_jobs=options.jobs, tell=_tell)
-    render(options.out, plan)
+    render(options.out, options.quick)
 
 
 def _tell(text):

@@ -8,6 +8,7 @@ from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.conclusions import conclusions
 from benchmarks.evidence.pages.coverage import coverage, provenance
 from benchmarks.evidence.runs import Results
+from benchmarks.evidence.tables.plan import Plan
 from benchmarks.figures import FIGURES, draw
 
 _FORMAT = "svg"
@@ -22,13 +23,13 @@ _TEMPLATES = Environment(
 )
 
 
-def render(folder, plan):
+def render(folder, is_quick=False):
     """Write index.md and its figures beside the .csv files of a folder.
 
     Parameters
     ----------
     folder : path
-    plan : Plan, by which is told what is still to be run
+    is_quick : bool, whether they are of quick runs
 
     Returns
     -------
@@ -41,7 +42,7 @@ def render(folder, plan):
         {
             "name": table.name,
             "title": table.title,
-            "coverage": coverage(frames[table.name], table.runs(plan)),
+            "coverage": coverage(frames[table.name], table.runs(Plan(quick=is_quick))),
             "provenance": provenance(frames[table.name]),
             "text": table.section(frames[table.name]),
         }
@@ -50,7 +51,7 @@ def render(folder, plan):
     ]
     missing = [name for name, frame in frames.items() if frame.empty]
     page = _TEMPLATES.get_template("index.md.jinja").render(
-        sections=sections, missing=missing, conclusions=conclusions(frames), quick=plan.quick
+        sections=sections, missing=missing, conclusions=conclusions(frames), quick=is_quick
     )
     path = Path(folder, "index.md")
     path.parent.mkdir(parents=True, exist_ok=True)

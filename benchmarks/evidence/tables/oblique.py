@@ -87,7 +87,7 @@ def runs(plan):
                     },
                 )
                 for depth, lambda_ in settings
-                for seed in plan.seeds(1)
+                for seed in plan.seeds(5 if (method, data) == (NEWTON, "letter") else 1)
             ]
         thorough = path | {"parameters": parameters | {"search": "thorough"}}
         seeds = () if plan.quick else plan.seeds(1)
