@@ -73,10 +73,20 @@ def _comparison(frame, budget, words):
         f"{counted(len(found.ranks), 'method')}: {_ranks(found)}.",
         f"![Average ranks at {words}]({picture})",
         "On new rows: " + _ranks(ranking(_complete(new))) + ".",
-        "Wins / ties / losses of the row against the column, on seen rows:",
-        markdown(_duels(seen)),
+        _lost(seen),
+        _folded("Wins / ties / losses of the row against the column, seen rows", _duels(seen)),
+        _folded("The same on new rows", _duels(new)),
     ]
-    return [*parts, _lost(seen)]
+    if budget[0] == "leaves":
+        wad, waes = costs(frame, budget, "wad"), costs(frame, budget, "waes")
+        name = "WAD / WAES: mean number of tests a row meets, and of conditions that explain it"
+        parts.append(_folded(name, _lines(wad, waes)))
+    return parts
+
+
+def _folded(summary, rows):
+    """A table that a reader opens."""
+    return f"<details><summary>{summary}</summary>\n\n{markdown(rows)}\n\n</details>"
 
 
 def _complete(table):
@@ -102,6 +112,7 @@ def _lines(seen, new):
             for data in seen.index
         }
         for method in seen.columns
+        if seen[method].notna().any()
     ]
 
 
