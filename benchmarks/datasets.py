@@ -74,7 +74,7 @@ OPENML = {
 }
 
 
-def load(name, dtype=np.float64, folder=None):
+def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
     """Data set as the papers prepare it.
 
     Parameters
@@ -83,7 +83,9 @@ def load(name, dtype=np.float64, folder=None):
         A key of DATASETS; "letter:2000" is 2000 of its rows, spread evenly.
     dtype : type, of a dense array
     folder : path, default DATA_DIR
-        Where the files lie. What is not there comes from OpenML, where it is there.
+        Where the files lie.
+    may_fetch : bool
+        Whether what is not there comes from OpenML, where it has it.
 
     Returns
     -------
@@ -93,17 +95,18 @@ def load(name, dtype=np.float64, folder=None):
     Raises
     ------
     FileNotFoundError
-        If it is neither bundled, nor in the folder, nor at OpenML.
+        If it is neither bundled nor in the folder, nor may be fetched.
     """
     name, _, n_rows = name.partition(":")
     data = DATASETS[name]
-    X = _scaled(raw(data.source or name, folder, data.scaling in SPARSE), data.scaling, dtype)
+    found = raw(data.source or name, folder, data.scaling in SPARSE, may_fetch)
+    X = _scaled(found, data.scaling, dtype)
     if n_rows:
         X = X[np.unique(np.linspace(0, X.shape[0] - 1, int(n_rows)).astype(int))]
     return X, data.n_clusters, data.depth
 
 
-def raw(file, folder=None, is_sparse=False):
+def raw(file, folder=None, is_sparse=False, may_fetch=False):
     """Rows of a file as they are: an array, or a CSR matrix of counts."""
     path = Path(DATA_DIR if folder is None else folder, f"{file}.npz")
     if file in BUNDLED:
@@ -113,9 +116,10 @@ def raw(file, folder=None, is_sparse=False):
     if path.is_file():
         with np.load(path, allow_pickle=True) as stored:
             return stored["X"]
-    if file in OPENML:
+    if may_fetch and file in OPENML:
         return fetched(file)
-    raise FileNotFoundError(f"{path} is missing, and {file} is not at OpenML in this form.")
+    elsewhere = "" if file in OPENML else f", and {file} is not at OpenML in this form"
+    raise FileNotFoundError(f"{path} is missing{elsewhere}.")
 
 
 def fetched(file):

@@ -222,6 +222,8 @@ def critical_difference(frame, budget):
         ax.plot([rank, rank, edge], [2, depth, depth], color=COLOURS.get(name, "black"), lw=0.8)
         side = "right" if is_left else "left"
         ax.text(edge, depth, f" {name} {rank:.1f} ", ha=side, va="center", clip_on=False)
+    if n < 2:  # nothing to tell apart
+        return figure
     _bars(ax, found)
     text = f"{found.n_sets} data sets, critical difference {found.difference:.1f}"
     ax.plot([1, min(n, 1 + found.difference)], [3.1, 3.1], color="black", lw=1.5)

@@ -166,14 +166,17 @@ def test_openml_is_asked_where_there_is_no_file(tmp_path, monkeypatch):
         return fetched
 
     monkeypatch.setattr(datasets, "fetch_openml", fetch(20_000))
-    X, k, _ = datasets.load("letter", folder=tmp_path)
+    with pytest.raises(FileNotFoundError):
+        datasets.load("letter", folder=tmp_path)
+    assert not asked
+    X, k, _ = datasets.load("letter", folder=tmp_path, may_fetch=True)
     assert asked == [("letter", 1)]
     assert X.shape == (20_000, 16)
     assert k == 26
     assert X.std(axis=0) == pytest.approx(np.ones(16))
     monkeypatch.setattr(datasets, "fetch_openml", fetch(100))
     with pytest.raises(ValueError, match="instead of"):
-        datasets.load("letter", folder=tmp_path)
+        datasets.load("letter", folder=tmp_path, may_fetch=True)
 
 
 def test_figures_are_vectors(tmp_path):

@@ -69,7 +69,7 @@ class Workshop:
 
     def rows(self, name):
         """X, number of clusters and depth."""
-        return datasets.load(name, folder=self.folder)
+        return datasets.load(name, folder=self.folder, may_fetch=True)
 
 
 @functools.lru_cache(maxsize=2)

@@ -152,7 +152,7 @@ def _measured(workshop, run):
     """A run and its figures, or why there are none."""
     try:
         return run, run.measure(workshop, run)
-    except FileNotFoundError as error:
+    except OSError as error:  # no file, and no OpenML
         return run, str(error)
 
 

@@ -43,6 +43,8 @@ def ranking(costs):
     p_value = np.nan
     if n_sets > 2 and n_methods > 2:
         p_value = float(stats.friedmanchisquare(*whole.T.to_numpy()).pvalue)
+    if n_methods < 2:
+        return Ranking(ranks, n_sets, p_value, 0.0)
     quantile = stats.studentized_range.ppf(CONFIDENCE, n_methods, np.inf) / np.sqrt(2)
     difference = quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * max(1, n_sets)))
     return Ranking(ranks, n_sets, p_value, float(difference))
