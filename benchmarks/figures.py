@@ -141,19 +141,19 @@ def along_mu(frame):
     for i, data in enumerate(sets):
         left, right = axes[2 * i : 2 * i + 2]
         for method, own in frame[frame["data"] == data].groupby("method", sort=False):
+            own = own[own["work"] != mu_path.RESULT]  # noqa: PLW2901
             mu = own["point"].astype(float)
-            along = (mu > 0) & np.isfinite(mu)
-            color = colours[names.index(method)]
-            ax, places = (left, mu[along]) if along.any() else (right, np.arange(len(own)))
-            ax.plot(
-                places,
-                own["cost"][along] if along.any() else own["cost"],
-                color=color,
-                label=method,
-            )
-        left.set(title=f"{title(data)}: penalty method", xlabel="mu")
+            is_along = (mu > 0) & np.isfinite(mu)
+            style = {"color": colours[names.index(method)], "label": method}
+            if not is_along.any():
+                right.plot(np.arange(len(own)), own["cost"], **style)
+                continue
+            left.plot(mu[is_along], own.loc[is_along, "cost"], **style)
+            start = own.loc[own["work"] == mu_path.DIRECT_FIT, "cost"].iloc[0]
+            left.plot(mu[is_along].min() / 1.5, start, "o", color=style["color"])
+        left.set(title=f"{title(data)}: penalty method", xlabel="mu (dot: the direct fit)")
         right.set(title=f"{title(data)}: direct form", xlabel="tree looked at")
-        logarithmic(left, "x")
+        logarithmic(left, "x", "y")
         logarithmic(right, "y")
         left.set_ylabel("cost over k-means, %")
     legend_of(figure, axes)
