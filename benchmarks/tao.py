@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import PenaltyMethod, TAOClustering
+from benchmarks.evidence.tables.oblique import published
+from tao_cluster import PenaltyMethod
 from tao_cluster.solvers import Liblinear
 
 COLUMNS = "lambda  seed  cost %  non-zeros  parameters  leaves  steps  wall s  cpu s"
@@ -45,19 +46,15 @@ def main():
     for lambda_ in options.lambdas:
         for seed in options.seeds:
             wall, cpu = time.perf_counter(), time.process_time()
-            model = TAOClustering(
-                k,
-                lambda_=lambda_,
-                depth=depth,
+            model = published(depth, lambda_, Liblinear(options.liblinear_tol)).set_params(
+                n_clusters=k,
                 n_init=options.n_init,
                 reference=reference,
-                node_solver=Liblinear(options.liblinear_tol),
                 algorithm=PenaltyMethod(n_mu_steps=options.steps),
-                init="bisecting",
-                trim=0,
                 random_state=seed,
                 verbose=options.verbose,
-            ).fit(X)
+            )
+            model.fit(X)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             tree = model.tree_
             print(

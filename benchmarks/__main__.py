@@ -1,0 +1,68 @@
+"""The evidence: measure the tables of papers and of the field, and render what has been measured.
+
+    python -m benchmarks all --data DIR              # a night on two cores: --jobs 2
+    python -m benchmarks kdd22-table2 laber23-table2 --seeds 3
+    python -m benchmarks all --quick                 # small data, minutes; into build/quick
+    python -m benchmarks render                      # docs/results from its .csv files
+
+A finished run is a row of OUT/TABLE.csv (or a row a tree, of paths) and is not run again: an
+interrupted command goes on where it stopped. To measure anew, delete rows or files.
+"""
+
+import argparse
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.datasets import DATA_DIR
+from benchmarks.evidence.catalogue import OTHER_NAMES, TABLES
+from benchmarks.evidence.free import Workshop
+from benchmarks.evidence.render import render
+from benchmarks.evidence.runs import execute
+from benchmarks.evidence.tables.plan import Plan
+
+ROOT = Path(__file__).parents[1]
+RESULTS, QUICK = ROOT / "docs" / "results", ROOT / "build" / "quick"
+
+
+def parsed(arguments=None):
+    """What the command line asks for."""
+    names = [*TABLES, *OTHER_NAMES, "all", "render"]
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("tables", nargs="+", choices=names, metavar="TABLE", help=", ".join(names))
+    parser.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the .npz files")
+    parser.add_argument("--out", type=Path, help=f"default {RESULTS.relative_to(ROOT)}")
+    parser.add_argument("--quick", action="store_true", help="small data, one seed")
+    parser.add_argument("--seeds", type=int, help="how many; default each table's own")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--only", default="", help="runs whose names have this part")
+    options = parser.parse_args(arguments)
+    options.out = options.out or (QUICK if options.quick else RESULTS)
+    return options
+
+
+def main(arguments=None):
+    """Do what the command line asks for."""
+    options = parsed(arguments)
+    plan = Plan(options.seeds, options.quick)
+    asked = [OTHER_NAMES.get(name, name) for name in options.tables if name != "render"]
+    names = list(TABLES) if "all" in asked else list(dict.fromkeys(asked))
+    workshop = Workshop(options.data, options.out / "cache")
+    for name in names:
+        runs = TABLES[name].runs(plan)
+        runs = [run for run in runs if options.only in " | ".join(run.key)]
+        with threadpool_limits(limits=1):
+            execute(runs, options.out, workshop, n_jobs=options.jobs, tell=_tell)
+    render(options.out, options.quick)
+
+
+def _tell(text):
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The evidence: tables of papers and of the field, measured, kept in .csv files, rendered."""

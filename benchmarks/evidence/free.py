@@ -1,0 +1,106 @@
+"""Rows and free clustering of a data set: found once, the same in all tables."""
+
+import functools
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.model_selection import train_test_split
+
+from benchmarks import datasets
+from tao_cluster.problem.objectives import SphericalKMeans
+
+# In single precision, which halves the memory of the fits; the free clustering is in double.
+SINGLE = ("mnist", "fashion_mnist")
+HELD_OUT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Rows, what they are clustered by, and the centres of the free clustering.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    n_clusters, depth : int
+    centers : array of shape (n_clusters, d)
+    new : rows held out, or None
+    """
+
+    X: Any
+    n_clusters: int
+    depth: int
+    centers: np.ndarray
+    new: Any = None
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where data lie and free clusterings are kept.
+
+    Parameters
+    ----------
+    folder : path or None
+        Of the .npz files; see :mod:`benchmarks.datasets`.
+    cache : path
+        Free clusterings are written there and read again; they follow from the data.
+    """
+
+    folder: Path | None
+    cache: Path
+
+    def case(self, name, *, held_out=False, spherical=False, seed=0, n_init=10):
+        """Data set with its free clustering: the best of `n_init` starts.
+
+        Parameters
+        ----------
+        name : str, see :func:`benchmarks.datasets.load`
+        held_out : bool
+            Whether a fifth of the rows is kept from the free clustering and all fits.
+        spherical : bool
+            Whether the cost is the cosine distance.
+        seed, n_init : int, of the free clustering
+        """
+        return _case(self, name, held_out, spherical, seed, n_init)
+
+    def rows(self, name):
+        """X, number of clusters and depth."""
+        return datasets.load(name, folder=self.folder, may_fetch=True)
+
+
+@functools.lru_cache(maxsize=2)
+def _rows(workshop, name):
+    return workshop.rows(name)
+
+
+@functools.lru_cache(maxsize=2)
+def _case(workshop, name, held_out, spherical, seed, n_init):
+    X, k, depth = _rows(workshop, name)
+    new = None
+    if held_out:
+        X, new = train_test_split(X, test_size=HELD_OUT, random_state=0)
+    kind = "-".join(["spherical"] * spherical + ["held_out"] * held_out + [f"{n_init}-{seed}"])
+    path = Path(workshop.cache, f"{name.replace(':', '_')}-{kind}.npy")
+    if not path.is_file():
+        _write(path, _estimator(k, spherical, seed, n_init).fit(X).cluster_centers_)
+    if name.partition(":")[0] in SINGLE:
+        X, new = (None if rows is None else np.float32(rows) for rows in (X, new))
+    return Case(X, k, depth, np.load(path), new)
+
+
+def _estimator(k, spherical, seed, n_init):
+    if spherical:
+        return SphericalKMeans(n_init=n_init).reference(k, seed)
+    return KMeans(k, n_init=n_init, random_state=seed)
+
+
+def _write(path, array):
+    """Write at once: another process may want the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npy", delete=False) as file:
+        np.save(file, array)
+    os.replace(file.name, path)

@@ -1,0 +1,1 @@
+"""What the .csv files say: a section of RESULTS a table."""

@@ -1,0 +1,68 @@
+"""Tables and numbers as Markdown, and the papers' own figures."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+_PUBLISHED = Path(__file__).parents[1] / "published.csv"
+TITLES = {
+    "mnist": "MNIST",
+    "fashion_mnist": "Fashion-MNIST",
+    "fifa19": "FIFA19",
+    "adult": "Adult",
+    "newsgroups_a1": "20 newsgroups",
+    "web_of_science": "Web of Science",
+    "amazon": "Amazon reviews",
+}
+
+
+def published(table):
+    """What a paper prints: a DataFrame, costs in percent or as a ratio."""
+    found = pd.read_csv(_PUBLISHED)
+    return found[found["table"] == table].drop(columns="table")
+
+
+def title(data):
+    """Name of a data set, to read."""
+    name, _, n_rows = data.partition(":")
+    name = TITLES.get(name, name.removesuffix("_raw").replace("_", " "))
+    return f"{name} ({n_rows} rows)" if n_rows else name
+
+
+def markdown(rows):
+    """A list of dicts, whose values are texts, as a table."""
+    if not rows:
+        return "*Nothing of this has been measured yet.*"
+    frame = pd.DataFrame(rows).fillna("")
+    align = ["left" if i == 0 else "right" for i in range(frame.shape[1])]
+    return frame.astype(str).to_markdown(index=False, disable_numparse=True, colalign=align)
+
+
+def number(value, digits=2):
+    """A number, or a dash where there is none."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "-"
+    return f"{value:.{digits}f}"
+
+
+def spread(values, digits=2):
+    """Mean and standard deviation of several values; of one, the value."""
+    values = np.asarray(values, dtype=float)
+    values = values[~np.isnan(values)]
+    if len(values) == 0:
+        return "-"
+    if len(values) == 1 or np.ptp(values) == 0:
+        return number(values[0], digits)
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+
+
+def counted(n, thing):
+    """1 row, 2 rows."""
+    return f"{n} {thing}" + ("" if n == 1 else "s")
+
+
+def listed(parts):
+    """a, b and c."""
+    parts = list(parts)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,141 @@
+"""ablations: what matters in the method, a setting at a time, four sets, several seeds."""
+
+import contextlib
+from dataclasses import replace
+from unittest.mock import patch
+
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.evidence.measures import compiled, figures, timed
+from benchmarks.evidence.runs import Run
+from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster.search import split_kinds
+from tao_cluster.search.descent import direct_form, passes, refits
+from tao_cluster.search.descent.structure import oblique
+from tao_cluster.search.settings import EFFORTS
+
+NAME = "ablations"
+# data: three lambdas, from larger trees to smaller ones
+SETS = {
+    "digits": (0.5, 2.0, 8.0),
+    "anuran": (0.5, 2.0, 8.0),
+    "avila": (10.0, 40.0, 160.0),
+    "letter": (10.0, 30.0, 100.0),
+}
+HELD = {"case": {"held_out": True}}
+PUBLISHED = {"refine": False, "init": "bisecting", "n_init": 1, "trim": 0}
+# The penalty method is as sparse at a tenth of the lambda.
+PENALTY_SHARE = 0.1
+
+# Parameters of TAOClustering.
+PARAMETERS = {
+    "default": {},
+    "one start": {"n_init": 1},
+    "16 starts": {"n_init": 16},
+    "starts from rows alone": {"init": "bisecting"},
+    "starts from centres alone": {"init": "centroids"},
+    "no refits, tuning or search": {"relax": False},
+    "no trimming": {"trim": 0.0},
+    "thorough search": {"search": "thorough"},
+}
+
+
+def untuned(search, state, price, **options):
+    """In place of passes on the true cost."""
+    return state
+
+
+FAST = EFFORTS["fast"]
+# What is no parameter: parts of the library that are changed for the time of a run.
+CHANGES = {
+    "no search": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_rounds=0))],
+    "12 rounds of search": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_rounds=12))],
+    "no noisy copies": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_copies=0))],
+    "no tuning to the true cost": [
+        lambda: patch.object(split_kinds, "tuned", untuned),
+        lambda: patch.object(oblique, "tuned", untuned),
+    ],
+    "at lambda at once": [lambda: patch.object(direct_form, "_APPROACH", (1.0,))],
+    "1 pass for starts": [lambda: patch.object(passes, "_START_PASSES", 1)],
+    "1 pass at a lambda": [lambda: patch.object(split_kinds.Oblique, "n_passes", 1)],
+    "10 passes at a lambda": [lambda: patch.object(split_kinds.Oblique, "n_passes", 10)],
+    "no reweighting": [lambda: patch.object(refits, "_N_REWEIGHTINGS", 0)],
+    "refits with all of lambda": [lambda: patch.object(refits, "_RELAXED_SHARE", 1.0)],
+    "refits with 0.3 of lambda": [lambda: patch.object(refits, "_RELAXED_SHARE", 0.3)],
+    "refits with 0.003 of lambda": [lambda: patch.object(refits, "_RELAXED_SHARE", 0.003)],
+}
+# Of the published algorithm, on our solver.
+PENALTIES = {
+    "published": ({}, {}),
+    "published, a = 1.5, 20 steps": ({"mu_factor": 1.5, "n_mu_steps": 20}, {}),
+    "published, a = 1.02, 500 steps": ({"mu_factor": 1.02, "n_mu_steps": 500}, {}),
+    "published, 4 starts of ours": ({}, {"init": "auto", "n_init": 4}),
+    "published, then direct passes": ({}, {"refine": True, "relax": False}),
+    "published, then all of ours": ({}, {"refine": True}),
+}
+# Tests of standardised columns, which explain the same clusters; the other sets are standardised.
+STANDARDISED, RAW_SETS = "tests of standardised columns", ("digits", "anuran", "digits:600")
+# Dear settings have the first seeds alone.
+DEAR = {"thorough search": 1, "published, a = 1.02, 500 steps": 1}
+
+
+def runs(plan):
+    """A run has the trees of three lambdas."""
+    sets = {"digits:600": SETS["digits"]} if plan.quick else SETS
+    found = []
+    for data, lambdas in sets.items():
+        for name, (parameters, changes) in settings(plan.quick).items():
+            share = PENALTY_SHARE if "algorithm" in parameters else 1.0
+            options = HELD | {
+                "parameters": parameters,
+                "changes": changes,
+                "lambdas": [share * value for value in lambdas],
+            }
+            if name == STANDARDISED and data not in RAW_SETS:
+                continue
+            options["standardised"] = name == STANDARDISED
+            seeds = list(plan.seeds(5))[: DEAR.get(name)]
+            found += [Run(NAME, data, name, "3 lambdas", s, fits, options) for s in seeds]
+    return found
+
+
+def settings(quick):
+    """Name to (parameters of TAOClustering, changes)."""
+    found = {name: (parameters, []) for name, parameters in PARAMETERS.items()}
+    found |= {name: ({}, changes) for name, changes in CHANGES.items()}
+    found[STANDARDISED] = ({}, [])
+    for name, (of_method, others) in PENALTIES.items():
+        found[name] = (PUBLISHED | {"algorithm": PenaltyMethod(**of_method)} | others, [])
+    return {name: value for name, value in found.items() if not (quick and name in DEAR)}
+
+
+def fits(workshop, run):
+    """A row a lambda."""
+    case, found = workshop.case(run.data, **run.options["case"]), []
+    with contextlib.ExitStack() as stack:
+        for change in run.options["changes"]:
+            stack.enter_context(change())
+        for lambda_ in run.options["lambdas"]:
+            model = TAOClustering(
+                case.n_clusters,
+                lambda_=lambda_,
+                reference=case.centers,
+                random_state=run.seed,
+                **run.options["parameters"],
+            )
+            compiled(model, case.X)
+            if run.options["standardised"]:
+                found.append(_standardised(model, case, lambda_))
+                continue
+            model, seconds = timed(lambda model=model: model.fit(case.X))
+            found.append(figures(model, case, seconds, lambda_))
+    return found
+
+
+def _standardised(model, case, lambda_):
+    """Figures of a model whose tests see standardised columns; clusters and costs stay."""
+    scaler = StandardScaler().fit(case.X)
+    X, new = scaler.transform(case.X), scaler.transform(case.new)
+    model, seconds = timed(lambda: model.fit(X, embedding=case.X))
+    found = figures(model, replace(case, X=X, new=None), seconds, lambda_)
+    return found | {"cost_new": model.cost_increase(new, embedding=case.new)}

@@ -1,0 +1,81 @@
+"""kdd22-fig3: the objective along mu, of the published algorithm and of what goes past it."""
+
+from sklearn.base import clone
+
+from benchmarks.evidence.measures import compiled, timed
+from benchmarks.evidence.runs import Run
+from benchmarks.evidence.tables.oblique import published
+from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster.solvers import Liblinear
+
+NAME = "kdd22-fig3"
+# In the column `work`: what a row is, or the stage of the fit.
+DIRECT_FIT, RESULT = "direct fit", "result"
+# data: (depth, lambda of the published algorithm, that of the direct form, which is as sparse at
+# about ten times the lambda)
+SETTINGS = {"digits": (5, 1.0, 3.0), "letter": (6, 0.3, 3.0), "mnist": (6, 10.0, 100.0)}
+
+
+def methods(depth, lambda_, direct):
+    """Name to a function that makes an estimator."""
+    own = {"lambda_": direct, "depth": depth}
+    return {
+        "published (LIBLINEAR)": lambda: published(depth, lambda_, Liblinear()),
+        "published (our solver)": lambda: published(depth, lambda_, "newton"),
+        "direct form": lambda: TAOClustering(relax=False, **own),
+        "direct form, refits, true cost and search": lambda: TAOClustering(**own),
+    }
+
+
+def runs(plan):
+    """A history each."""
+    found = []
+    for data in ["digits"] if plan.quick else list(SETTINGS):
+        for name, make in methods(*SETTINGS[data]).items():
+            depth, *lambdas = SETTINGS[data]
+            setting = f"depth={depth}, lambda={lambdas['published' not in name]:g}"
+            found.append(Run(NAME, data, name, setting, 0, history, {"make": make}))
+    return found
+
+
+def history(workshop, run):
+    """Cost and size of each tree that was looked at, the mu of which is `point`.
+
+    The first row of the penalty method is its direct fit, of mu = 0 (the best of it and the first
+    step along mu); the last row of all is the tree that is the result.
+    """
+    case = workshop.case(run.data)
+    model = run.options["make"]().set_params(
+        n_clusters=case.n_clusters, reference=case.centers, random_state=run.seed
+    )
+    compiled(model, case.X)
+    rows = []
+    if run.method.startswith("published"):
+        direct = clone(model).set_params(algorithm=PenaltyMethod(n_mu_steps=0))
+        rows.append(_row(*timed(lambda: direct.fit(case.X)), 0.0, DIRECT_FIT))
+    model, seconds = timed(lambda: model.fit(case.X))
+    rows += [
+        {
+            "point": record["mu"],
+            "cost": record["cost_increase"],
+            "leaves": record["leaves"],
+            "non_zeros": record["non_zeros"],
+            "seconds": record["seconds"],
+            "work": record["stage"],
+        }
+        for record in model.history_
+    ]
+    return [*rows, _row(model, seconds, None, RESULT)]
+
+
+def _row(model, seconds, mu, stage):
+    tree = model.tree_
+    return {
+        "point": mu,
+        "cost": model.cost_increase_,
+        "leaves": tree.n_leaves,
+        "non_zeros": tree.n_nonzero,
+        "parameters": tree.n_parameters,
+        "seconds": seconds,
+        "work": stage,
+    }

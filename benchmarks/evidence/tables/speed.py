@@ -1,0 +1,140 @@
+"""speed: CPU seconds beside a yardstick of the same run, growth with n, d and k, peak memory."""
+
+import time
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+from threadpoolctl import threadpool_limits
+
+from benchmarks.builders import BUILDERS, builds
+from benchmarks.evidence.measures import compiled, timed
+from benchmarks.evidence.runs import Run
+from benchmarks.greedy import best_times
+from benchmarks.node_solver import objective
+from benchmarks.processes import in_new_process
+from tao_cluster import TAOClustering
+from tao_cluster.solvers import Liblinear, Newton, NodeProblem
+
+NAME = "speed"
+SIZE, FACTOR = (5000, 20, 10), 4
+# A lambda of trees of a usual size.
+LAMBDAS = {"digits": 3.0, "anuran": 2.0, "letter": 30.0, "mnist": 300.0}
+
+
+def fits(lambda_):
+    """Name to parameters of TAOClustering."""
+    return {
+        "oblique, defaults": {},
+        "oblique, one lambda": {"lambda_": lambda_},
+        "oblique, one lambda, no search": {"lambda_": lambda_, "relax": False},
+        "axis-aligned": {"split": "axis"},
+    }
+
+
+STRENGTHS = (100.0, 10.0, 1.0)
+PEAKS = ("oblique-float64", "oblique-float32", "axis-float64", "oblique-sparse")
+
+
+def runs(plan):
+    """Builders beside CART, TAO beside its free clustering, Newton beside LIBLINEAR, peaks."""
+    size = (1000, 10, 5) if plan.quick else SIZE
+    found = []
+    for times in growths(size):
+        data = "blobs {} x {}, k={}".format(*times)
+        found.append(Run(NAME, data, "builders", "beside CART", 0, builders, {"size": times}))
+    for data in ("digits",) if plan.quick else LAMBDAS:
+        for name, parameters in fits(LAMBDAS[data]).items():
+            if data == "mnist" and parameters.get("split") == "axis":
+                continue  # minutes of a search that images do not suit
+            options = {"parameters": parameters}
+            found.append(Run(NAME, data, f"TAO {name}", "beside k-means", 0, tao, options))
+    sets = ("digits",) if plan.quick else ("digits", "letter", "mnist")
+    found += [Run(NAME, data, "Newton", "beside LIBLINEAR", 0, nodes) for data in sets]
+    kinds = () if plan.quick else PEAKS
+    found += [Run(NAME, "blobs", f"TAO {kind}", "peak", 0, peak, {"kind": kind}) for kind in kinds]
+    return found
+
+
+def growths(size):
+    """A size, and those with four times the rows, columns and clusters."""
+    yield size
+    for axis in range(3):
+        yield tuple(value * FACTOR if i == axis else value for i, value in enumerate(size))
+
+
+def builders(workshop, run):
+    """A row a builder: its least seconds of two, and those of CART of k leaves."""
+    with threadpool_limits(limits=1):
+        for build in builds(200, run.options["size"][1], 5).values():
+            build()  # compiles
+        seconds = best_times(builds(*run.options["size"]), 2)
+    n, d, k = run.options["size"]
+    shared = {"rows": n, "columns": d, "clusters": k, "yardstick": seconds["CART"]}
+    names = ("CART", *BUILDERS)
+    return [shared | {"point": name, "seconds": seconds[name]} for name in names]
+
+
+def tao(workshop, run):
+    """A fit to given centres beside k-means of ten starts, as the free clustering is found."""
+    case = workshop.case(run.data)
+    model = TAOClustering(
+        case.n_clusters, reference=case.centers, random_state=0, **run.options["parameters"]
+    )
+    compiled(model, case.X)
+    with threadpool_limits(limits=1):
+        _, yardstick = timed(lambda: KMeans(case.n_clusters, n_init=10, random_state=0).fit(case.X))
+        model, seconds = timed(lambda: model.fit(case.X))
+    return {
+        "rows": case.X.shape[0],
+        "columns": case.X.shape[1],
+        "clusters": case.n_clusters,
+        "cost": model.cost_increase_,
+        "parameters": model.tree_.n_parameters,
+        "leaves": model.tree_.n_leaves,
+        "seconds": seconds,
+        "yardstick": yardstick,
+    }
+
+
+def nodes(workshop, run):
+    """A row a strength: one node problem from nothing; `work` is how far from the least value."""
+    case = workshop.case(run.data)
+    X, half = case.X, case.n_clusters / 2
+    goes_right = pairwise_distances_argmin(X, case.centers) < half
+    rows, weight = np.arange(X.shape[0]), np.ones(X.shape[0])
+    found = []
+    with threadpool_limits(limits=1):
+        bound = {name: solver.bind(X) for name, solver in _solvers().items()}
+        for strength in (STRENGTHS[0], *STRENGTHS):  # the first compiles
+            seconds, values = {}, {}
+            for name, solver in bound.items():
+                start = time.process_time()
+                split, _ = solver.solve(NodeProblem(rows, goes_right, weight, strength, None))
+                seconds[name] = time.process_time() - start
+                values[name] = objective(split, X, goes_right, strength)
+            found.append(
+                {
+                    "point": strength,
+                    "rows": X.shape[0],
+                    "columns": X.shape[1],
+                    "seconds": seconds["Newton"],
+                    "yardstick": seconds["LIBLINEAR"],
+                    "work": values["Newton"] / values["LIBLINEAR"] - 1,
+                }
+            )
+    return found[1:]
+
+
+def _solvers():
+    return {"Newton": Newton(), "LIBLINEAR": Liblinear(1e-3)}
+
+
+def peak(workshop, run):
+    """Peak memory beside X of a fit in a process of its own, in MB; `yardstick` is X."""
+    found = in_new_process(
+        "benchmarks.peaks", name=run.options["kind"], rows=None, columns=None, n_holders=0
+    )
+    shared = {name: found[name] for name in ("cost", "parameters", "leaves", "seconds")}
+    size = found["bytes"] / 1e6
+    return shared | {"memory": found["grown"] / 1e6, "yardstick": size}

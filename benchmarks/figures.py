@@ -1,0 +1,288 @@
+"""Figures of the evidence for a paper or a page, drawn from the .csv files of docs/results.
+
+    python -m benchmarks.figures                           # all, as .pdf, into build/figures
+    python -m benchmarks.figures fronts --format svg --out docs/results
+    python -m benchmarks.figures field_leaves_1 --results docs/results
+
+Vectors with embedded fonts; a colour is always the same method.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from benchmarks.evidence.pages import field
+from benchmarks.evidence.pages.oblique import DATA
+from benchmarks.evidence.pages.ranks import ranking
+from benchmarks.evidence.pages.words import published, title
+from benchmarks.evidence.runs import Results
+from benchmarks.evidence.tables import exkmc, mu_path, oblique
+from benchmarks.evidence.tables.field import NAME as FIELD
+
+ROOT = Path(__file__).parents[1]
+STYLE = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 7,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "figures",  # the same file for the same figures
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+}
+# Okabe and Ito's colours, which the colour-blind tell apart; ours are the two dark ones.
+COLOURS = {
+    "TAO oblique": "#0072B2",
+    "TAO axis": "#009E73",
+    oblique.PATH: "#0072B2",
+    oblique.THOROUGH: "#004266",
+    oblique.NEWTON: "#E69F00",
+    oblique.LIBLINEAR: "#CC79A7",
+    "ExKMC": "#D55E00",
+    "ExKMC, base IMM": "#E69F00",
+    "IMM": "#000000",
+    "CART": "#56B4E9",
+    "ExGreedy": "#999999",
+    "ExShallow": "#8C6D31",
+    "Kauri": "#CC79A7",
+    "SpEx": "#7B4173",
+    "k-d tree": "#BBBBBB",
+    "CUBT": "#B8860B",
+    "CLTree": "#F4A3C1",
+}
+PAPER = {"marker": "*", "markersize": 9, "color": "#D55E00", "linestyle": ""}
+WIDE = 6.9  # inches: two columns of a paper
+
+
+def grid(n, most_columns=3, height=2.2):
+    """Figure and axes of n panels."""
+    columns = min(n, most_columns)
+    rows = -(-n // columns)
+    width = WIDE * max(columns, 2) / most_columns
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width, height * rows), squeeze=False, layout="constrained"
+    )
+    for ax in axes.flat[n:]:
+        ax.set_axis_off()
+    return figure, list(axes.flat[:n])
+
+
+def logarithmic(ax, *names):
+    """Logarithmic axes with plain numbers at the powers of ten, or more where there are few."""
+    for name in names:
+        ax.set(**{f"{name}scale": "log"})
+        axis = getattr(ax, f"{name}axis")
+        low, high = getattr(ax, f"get_{name}lim")()
+        if high / max(low, 1e-12) < 30:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def legend_of(figure, axes):
+    """One legend below all panels."""
+    found = {}
+    for ax in axes:
+        found |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend(found.values(), found, loc="outside lower center", ncols=4)
+
+
+def fronts(frame):
+    """Cost against parameters beside the paper's trees (kdd22-table2)."""
+    sets = [data for data in DATA if data in set(frame["data"])]
+    papers = published(oblique.NAME)
+    papers = papers[papers["method"] == "TAO"]
+    figure, axes = grid(len(sets))
+    for data, ax in zip(sets, axes, strict=True):
+        part = frame[frame["data"] == data]
+        for method in (oblique.PATH, oblique.THOROUGH):
+            for i, (_, own) in enumerate(_sorted(part, method).groupby("seed")):
+                label = method if i == 0 else None
+                ax.plot(
+                    own["parameters"], own["cost"], "-", color=COLOURS[method], lw=0.8, label=label
+                )
+        for method in (oblique.NEWTON, oblique.LIBLINEAR):
+            own = part[part["method"] == method]
+            ax.plot(own["parameters"], own["cost"], "o", color=COLOURS[method], label=method)
+        for method in ("CART", "ExKMC", "IMM", "ExGreedy", "ExShallow"):
+            own = part[part["method"] == method]
+            ax.plot(own["parameters"], own["cost"], "s", color=COLOURS[method], label=method)
+        own = papers[papers["data"] == data]
+        if len(own):
+            ax.plot(own["parameters"], own["cost"], label="TAO, the paper's table", **PAPER)
+        ax.set(title=title(data), xlabel="parameters")
+        logarithmic(ax, "x", "y")
+        ax.set_ylabel("cost over k-means, %")
+    legend_of(figure, axes)
+    return figure
+
+
+def _sorted(frame, method):
+    return frame[frame["method"] == method].sort_values("parameters")
+
+
+def _front(trees):
+    """Trees, smallest first, without those that cost no less than a smaller one."""
+    return trees[trees["cost"] < np.r_[np.inf, np.minimum.accumulate(trees["cost"])[:-1]]]
+
+
+def along_mu(frame):
+    """Cost along the steps of each algorithm (kdd22-fig3)."""
+    sets = list(frame["data"].unique())
+    figure, axes = grid(2 * len(sets), 2)
+    colours = plt.get_cmap("tab10").colors
+    names = list(frame["method"].unique())
+    for i, data in enumerate(sets):
+        left, right = axes[2 * i : 2 * i + 2]
+        for method, own in frame[frame["data"] == data].groupby("method", sort=False):
+            own = own[own["work"] != mu_path.RESULT]  # noqa: PLW2901
+            mu = own["point"].astype(float)
+            is_along = (mu > 0) & np.isfinite(mu)
+            style = {"color": colours[names.index(method)], "label": method}
+            if not is_along.any():
+                right.plot(np.arange(len(own)), own["cost"], **style)
+                continue
+            left.plot(mu[is_along], own.loc[is_along, "cost"], **style)
+            start = own.loc[own["work"] == mu_path.DIRECT_FIT, "cost"].iloc[0]
+            left.plot(mu[is_along].min() / 1.5, start, "o", color=style["color"])
+        left.set(title=f"{title(data)}: penalty method", xlabel="mu (dot: the direct fit)")
+        right.set(title=f"{title(data)}: direct form", xlabel="tree looked at")
+        logarithmic(left, "x", "y")
+        logarithmic(right, "y")
+        left.set_ylabel("cost over k-means, %")
+    legend_of(figure, axes)
+    return figure
+
+
+def ratios(frame):
+    """Cost ratio against leaves (exkmc-fig3)."""
+    sets = list(frame["data"].unique())
+    figure, axes = grid(len(sets))
+    for data, ax in zip(sets, axes, strict=True):
+        part = frame[frame["data"] == data]
+        k = part["clusters"].dropna().iloc[0]
+        for method in exkmc.METHODS:
+            own = part[part["method"] == method]
+            means = (1 + own["cost"] / 100).groupby(own["leaves"]).mean()
+            style = "o" if len(means) == 1 else "-" if len(means) > 5 else "o-"
+            ax.plot(means.index, means, style, color=COLOURS[method], label=method, markersize=2.5)
+        least = 1 + part.loc[part["method"] == "ExKMC", "cost"].max() / 100
+        ax.set(title=f"{title(data)}, k = {k:.0f}", xlabel="leaves", xlim=(0.9 * k, 4.2 * k))
+        ax.set_ylim(0.98, max(1.1, 1.25 * least))
+        ax.set_ylabel("cost ratio")
+    legend_of(figure, axes)
+    return figure
+
+
+def field_fronts(frame, size="parameters", cost="cost"):
+    """Cost against size of all methods (field)."""
+    sets = list(frame["data"].unique())
+    figure, axes = grid(len(sets))
+    for data, ax in zip(sets, axes, strict=True):
+        for method, own in frame[frame["data"] == data].groupby("method", sort=False):
+            if method not in COLOURS:
+                continue
+            front = _front(own.sort_values([size, "cost"]))
+            ax.plot(
+                front[size],
+                np.maximum(front[cost], 0.01),
+                "o-",
+                color=COLOURS[method],
+                label=method,
+            )
+        ax.set(title=title(data), xlabel=size)
+        logarithmic(ax, "x", "y")
+        ax.set_ylabel("cost over k-means, %" if cost == "cost" else "the same, new rows")
+    legend_of(figure, axes)
+    return figure
+
+
+def critical_difference(frame, budget):
+    """Average ranks over data sets, bars over methods that are level (field)."""
+    found = ranking(field._complete(field.costs(frame, budget)))
+    n = len(found.ranks)
+    figure, ax = plt.subplots(figsize=(WIDE, 0.9 + 0.16 * n), layout="constrained")
+    ax.set(xlim=(0.8, n + 0.2), ylim=(-0.9 * ((n + 1) // 2) - 0.8, 3.6))
+    ax.axis("off")
+    ax.plot([1, n], [2, 2], color="black", lw=0.8)
+    for rank in range(1, n + 1):
+        ax.plot([rank, rank], [2, 2.25], color="black", lw=0.8)
+        ax.text(rank, 2.4, str(rank), ha="center")
+    half = (n + 1) // 2
+    for i, (name, rank) in enumerate(found.ranks.items()):
+        is_left = i < half
+        depth = -0.9 * (i if is_left else n - 1 - i) - 1.2
+        edge = 0.85 if is_left else n + 0.15
+        ax.plot([rank, rank, edge], [2, depth, depth], color=COLOURS.get(name, "black"), lw=0.8)
+        side = "right" if is_left else "left"
+        ax.text(edge, depth, f" {name} {rank:.1f} ", ha=side, va="center", clip_on=False)
+    if n < 2:  # nothing to tell apart
+        return figure
+    _bars(ax, found)
+    text = f"{found.n_sets} data sets, critical difference {found.difference:.1f}"
+    ax.plot([1, min(n, 1 + found.difference)], [3.1, 3.1], color="black", lw=1.5)
+    ax.text(min(n, 1 + found.difference) + 0.1, 3.1, text, va="center")
+    return figure
+
+
+def _bars(ax, found):
+    """A bar over each largest group of methods that are within the critical difference."""
+    ranks, last, height = found.ranks.to_numpy(), -1, 1.7
+    for i, rank in enumerate(ranks):
+        end = int(np.flatnonzero(ranks <= rank + found.difference)[-1])
+        if end > max(last, i):
+            ax.plot([rank - 0.05, ranks[end] + 0.05], [height, height], color="black", lw=2.5)
+            height, last = height - 0.3, end
+
+
+# Name to (table, function of its rows).
+FIGURES = {
+    "fronts": (oblique.NAME, fronts),
+    "mu_path": (mu_path.NAME, along_mu),
+    "exkmc": (exkmc.NAME, ratios),
+    "field_fronts": (FIELD, field_fronts),
+    "field_fronts_leaves": (FIELD, lambda frame: field_fronts(frame, "leaves")),
+    "field_fronts_new": (FIELD, lambda frame: field_fronts(frame, cost="cost_new")),
+}
+FIGURES |= {
+    "field_{}_{}".format(*budget): (FIELD, lambda frame, b=budget: critical_difference(frame, b))
+    for budget, _ in field.budgets()
+}
+
+
+def draw(name, results, out, suffix):
+    """Write a figure from the files of a folder; None if its table is not there."""
+    table, make = FIGURES[name]
+    frame = Results(Path(results, f"{table}.csv")).frame()
+    if frame.empty:
+        return None
+    path = Path(out, f"{name}.{suffix}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with plt.rc_context(STYLE):
+        figure = make(frame)
+        no_date = {"CreationDate": None} if suffix == "pdf" else {"Date": None}
+        figure.savefig(path, metadata=no_date if suffix in {"pdf", "svg"} else None, dpi=130)
+        plt.close(figure)
+    return path
+
+
+def main():
+    """Draw what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(FIGURES))
+    parser.add_argument("--results", type=Path, default=ROOT / "docs" / "results")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "figures")
+    parser.add_argument("--format", choices=["pdf", "svg", "png"], default="pdf")
+    options = parser.parse_args()
+    for name in options.names or FIGURES:
+        print(draw(name, options.results, options.out, options.format) or f"{name}: not measured")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""The evidence: runs that are interrupted go on, tables of bundled data, what is rendered."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import datasets, figures
+from benchmarks.evidence.catalogue import TABLES
+from benchmarks.evidence.free import Workshop
+from benchmarks.evidence.pages import coverage, oblique, ranks, words
+from benchmarks.evidence.pages.ablations import sizes_at
+from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
+from benchmarks.evidence.tables.plan import Plan
+
+
+def silent(text):
+    """In place of print."""
+
+
+def runs_of(measure, n=4):
+    return [Run("table", "data", "method", "setting", seed, measure) for seed in range(n)]
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    """What has finished is there, half a line is not, and nothing is run twice."""
+    done, interrupts = [], [KeyboardInterrupt]
+
+    def measure(workshop, run):
+        if run.seed == 2 and interrupts:
+            raise interrupts.pop()
+        done.append(run.seed)
+        return [{"cost": 1.5 * run.seed, "point": "a"}, {"cost": 2.0, "point": "b"}]
+
+    workshop = Workshop(None, tmp_path / "cache")
+    with pytest.raises(KeyboardInterrupt):
+        execute(runs_of(measure), tmp_path, workshop, tell=silent)
+    path = tmp_path / "table.csv"
+    assert done == [0, 1]
+    assert len(Results(path).frame()) == 4
+    path.write_text(path.read_text() + "table,data,method,sett")
+    assert execute(runs_of(measure), tmp_path, workshop, tell=silent) == 2
+    assert done == [0, 1, 2, 3]
+    frame = Results(path).frame()
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame["seed"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert frame["cost"].tolist() == [0, 2, 1.5, 2, 3, 2, 4.5, 2]
+    assert frame[["date", "commit", "machine", "versions"]].notna().all(axis=None)
+    assert execute(runs_of(measure), tmp_path, workshop, tell=silent) == 0
+
+
+def test_processes_write_what_one_writes(tmp_path):
+    """Runs may finish in any order."""
+    workshop = Workshop(None, tmp_path / "cache")
+    runs = TABLES["laber21-table1"].runs(Plan(2, quick=True))
+    runs = [run for run in runs if run.data == "iris"]
+    costs = {}
+    for n_jobs in (1, 2):
+        execute(runs, tmp_path / str(n_jobs), workshop, n_jobs=n_jobs, tell=silent)
+        frame = Results(tmp_path / str(n_jobs) / "laber21-table1.csv").frame()
+        costs[n_jobs] = frame.set_index(list(KEY))["cost"].sort_index()
+    pd.testing.assert_series_equal(costs[1], costs[2])
+
+
+def test_missing_data_are_told(tmp_path):
+    told = []
+    workshop = Workshop(tmp_path / "none", tmp_path / "cache")
+    run = [Run("t", "fifa19", "m", "s", 0, lambda workshop, run: workshop.case(run.data))]
+    assert execute(run, tmp_path, workshop, tell=told.append) == 0
+    assert "fifa19.npz is missing" in told[0]
+
+
+def test_quick_table_and_its_page(tmp_path):
+    """From the command line to the page; measured figures stand beside the paper's."""
+    arguments = ["laber21-table1", "--quick", "--only", "iris", "--out", str(tmp_path)]
+    command.main(arguments)
+    page = (tmp_path / "index.md").read_text()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    assert ["iris", "IMM", "1", "1.037", "1.04", "-0.003"] in cells
+    assert "2 of 2 means within 0.03" in page
+    assert "3 of 9 runs" in page
+    assert "breast cancer: IMM, ExGreedy, DPTree (seed 1)" in page
+    before = (tmp_path / "laber21-table1.csv").read_bytes()
+    command.main(arguments)
+    assert (tmp_path / "laber21-table1.csv").read_bytes() == before
+
+
+def test_every_table_has_runs_of_their_own():
+    for name, table in TABLES.items():
+        for plan in (Plan(), Plan(quick=True)):
+            runs = table.runs(plan)
+            assert {run.table for run in runs} == {name}
+            assert len({run.key for run in runs}) == len(runs)
+
+
+def test_all_results_that_are_kept_are_rendered():
+    """The page in docs/results is that of its files, but while these are being added to."""
+    results = Path(__file__).parents[1] / "docs" / "results"
+    git = ["git", "-C", str(results), "status", "--porcelain", "--", "."]
+    if subprocess.run(git, capture_output=True, text=True, check=False).stdout:  # noqa: S603
+        pytest.skip("docs/results is being worked on")
+    for name, table in TABLES.items():
+        frame = Results(results / f"{name}.csv").frame()
+        if len(frame):
+            assert table.section(frame) in (results / "index.md").read_text(encoding="utf-8")
+
+
+def test_domination_asks_for_cost_and_size():
+    trees = pd.DataFrame({"cost": [0.9, 1.4, 1.5, 3.0], "parameters": [900, 700, 600, 100]})
+    assert oblique.best(trees, 1.5, 753)["parameters"] == 600
+    assert oblique.best(trees, 1.4, 753)["parameters"] == 700
+    assert oblique.best(trees, 1.0, 753) is None
+
+
+def test_ranks_and_duels():
+    """The critical difference of four methods on 14 sets is 1.25 (Demsar 2006, section 3.2.2)."""
+    rng = np.random.default_rng(0)
+    costs = pd.DataFrame(rng.random((14, 4)), columns=list("abcd"))
+    found = ranks.ranking(costs)
+    assert found.n_sets == 14
+    assert found.difference == pytest.approx(1.25, abs=0.01)
+    costs = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.001, 1.0, np.nan]})
+    assert ranks.duels(costs).loc["a", "b"] == "1/1/1"
+    assert ranks.ranking(costs).ranks.tolist() == pytest.approx([1.5, 1.5])
+
+
+def test_size_at_a_cost():
+    trees = pd.DataFrame({"cost": [1.0, 4.0, 2.0], "parameters": [100, 25, 60]})
+    assert sizes_at(trees, 2.0) == pytest.approx(60)
+    assert sizes_at(trees, np.sqrt(8)) == pytest.approx(np.sqrt(60 * 25))
+    assert np.isnan(sizes_at(trees, 0.5))
+
+
+def test_coverage_counts_what_is_missing():
+    planned = runs_of(None, 3)
+    frame = pd.DataFrame([dict(zip(KEY, planned[0].key, strict=True))])
+    text = coverage.coverage(frame, planned)
+    assert "1 of 3 runs" in text
+    assert "data: method (seeds 1 to 2)" in text
+
+
+def test_papers_figures_have_sources():
+    for name in TABLES:
+        found = words.published(name)
+        assert found["source"].notna().all()
+        assert found[["cost", "ratio"]].notna().any(axis=1).all()
+
+
+def test_openml_is_asked_where_there_is_no_file(tmp_path, monkeypatch):
+    """Offline: a table of the right shape passes, another is refused."""
+    values = np.random.default_rng(0).normal(size=(20_000, 16))
+    asked = []
+
+    class Found:
+        def __init__(self, rows):
+            self.data = pd.DataFrame(values[:rows])
+
+    def fetch(rows):
+        def fetched(name, version, as_frame):
+            asked.append((name, version))
+            return Found(rows)
+
+        return fetched
+
+    monkeypatch.setattr(datasets, "fetch_openml", fetch(20_000))
+    with pytest.raises(FileNotFoundError):
+        datasets.load("letter", folder=tmp_path)
+    assert not asked
+    X, k, _ = datasets.load("letter", folder=tmp_path, may_fetch=True)
+    assert asked == [("letter", 1)]
+    assert X.shape == (20_000, 16)
+    assert k == 26
+    assert X.std(axis=0) == pytest.approx(np.ones(16))
+    monkeypatch.setattr(datasets, "fetch_openml", fetch(100))
+    with pytest.raises(ValueError, match="instead of"):
+        datasets.load("letter", folder=tmp_path, may_fetch=True)
+
+
+def test_figures_are_vectors(tmp_path):
+    command.main(["exkmc-fig3", "--quick", "--only", "iris", "--out", str(tmp_path)])
+    path = figures.draw("exkmc", tmp_path, tmp_path, "pdf")
+    assert path.read_bytes().startswith(b"%PDF")
+    assert figures.draw("fronts", tmp_path, tmp_path, "pdf") is None
