@@ -67,7 +67,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
 }
-html_sidebars = {"index": [], "start": [], "choosing": []}
+html_sidebars = {name: [] for name in ("index", "start", "choosing", "results/index")}
 
 
 sphinx_gallery_conf = {
