@@ -38,6 +38,7 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|scipy|pandas|matplotlib|dask|distributed)\..*")]
 suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
 
+highlight_language = "none"  # blocks that name no language are shell lines and tables
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -67,7 +68,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 7,
 }
-html_sidebars = {"index": [], "start": [], "choosing": []}
+html_sidebars = {name: [] for name in ("index", "start", "choosing", "results/index")}
 
 
 sphinx_gallery_conf = {

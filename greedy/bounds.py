@@ -186,6 +186,14 @@ def bound_of(model: Any, objective=None):
     Returns
     -------
     Bound or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import IMM
+    >>> from greedy.bounds import bound_of
+    >>> bound_of(IMM(3, random_state=0).fit(load_iris().data)).formula
+    '8 H k + 2'
     """
     objective = own_objective(model) if objective is None else objective
     parameters = model.get_params(deep=False)

@@ -65,6 +65,12 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
     the same direction; for axis-aligned trees that leaves distinct (feature, direction) pairs.
 
     Parameters and return value as in :func:`weighted_average_depth`.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> weighted_average_explanation_size(Tree.single_leaf(0, 2), [[0.0, 0.0], [1.0, 0.0]])
+    0.0
     """
     tree = tree_of(tree)
     sizes = explanation_sizes(tree)[tree.apply(X)]

@@ -70,6 +70,14 @@ def sum_over_blocks(function, blocks, state=None):
     -------
     The sum; None if there are no blocks. It does not depend on who worked when, and on how rows
     are cut into blocks only by the rounding of sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster import outofcore
+    >>> blocks = outofcore.blocks_of([np.ones((3, 2)), np.ones((2, 2))])
+    >>> outofcore.sum_over_blocks(lambda block, state: block.X.sum(), blocks)
+    np.float64(10.0)
     """
     total = None
     with contextlib.closing(_results(blocks, function, state)) as results:

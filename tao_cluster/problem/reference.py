@@ -66,6 +66,15 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     -----
     ConvergenceWarning
         If some clusters have no rows, as when X has fewer distinct rows than clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster.objectives import KMeans
+    >>> from tao_cluster.reference import free_clustering
+    >>> X, weight = np.array([[0.0], [2.0], [8.0]]), np.ones(3)
+    >>> free_clustering([[1.0], [8.0]], KMeans(), X, KMeans().prepare(X), 2, weight, 0).inertia
+    2.0
     """
     if objective.free_labels is not None:
         return _by_labels(objective, rows, data, n_clusters, sample_weight)

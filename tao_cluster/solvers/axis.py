@@ -82,6 +82,16 @@ def upright(tree):
     Returns
     -------
     Tree; every row reaches the leaf it reached
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.node_solvers import upright
+    >>> tree = Tree.from_splits(
+    ...     [1, -1, -1], [2, -1, -1], [([0], [-1.0]), None, None], [-0.5, 0, 0], [-1, 0, 1], 1
+    ... )
+    >>> upright(tree).predict([[0.2], [0.7]]).tolist() == tree.predict([[0.2], [0.7]]).tolist()
+    True
     """
     turned = np.zeros(tree.n_nodes, dtype=bool)
     turned[np.diff(tree.split_indptr) > 0] = tree.split_weights < 0
@@ -97,5 +107,13 @@ def upright(tree):
 
 
 def is_axis_aligned(tree):
-    """Whether every test of a tree has one feature, of weight 1, or none."""
+    """Whether every test of a tree has one feature, of weight 1, or none.
+
+    Examples
+    --------
+    >>> from tao_cluster import bisector_tree
+    >>> from tao_cluster.node_solvers import is_axis_aligned
+    >>> is_axis_aligned(bisector_tree([[0.0, 0.0], [1.0, 1.0]]))
+    False
+    """
     return bool(np.all(np.diff(tree.split_indptr) <= 1) and np.all(np.abs(tree.split_weights) == 1))

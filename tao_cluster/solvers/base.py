@@ -122,6 +122,13 @@ def check_supported(solver, X, weight, penalty):
     ------
     ValueError
         With a sentence that names what to use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster.node_solvers import Newton, check_supported
+    >>> from tao_cluster.penalties import ZeroOne
+    >>> check_supported(Newton(), np.zeros((2, 3)), np.ones(2), ZeroOne())
     """
     name = name_of(solver)
     if issparse(X) and not solver.supports_sparse:

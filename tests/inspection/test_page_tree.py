@@ -250,3 +250,24 @@ def test_a_page_opens_at_once(browser, wide):
     page = Page(browser, wide[1])
     times = "const t = performance.getEntriesByType('navigation')[0];"
     assert 0 < page.run(times + "return t.loadEventEnd - t.startTime") < 1000
+
+
+def test_the_first_view_follows_the_size_until_hands_are_there(browser, file):
+    """A frame in a notebook gets its size late; what somebody chose is not taken back."""
+
+    def view(page):
+        return page.run("return document.getElementById('world').getAttribute('transform')")
+
+    def resized(page, width):
+        screen = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+        page.devtools("Emulation.setDeviceMetricsOverride", **screen)
+        page.run_later("const done = arguments[0]; setTimeout(done, 300);")
+        return view(page)
+
+    narrow = view(Page(browser, file, (800, 700)))
+    page = Page(browser, file, DESK)
+    assert view(page) != narrow
+    assert resized(page, 800) == narrow
+    page.one("#closer").click()
+    chosen = view(page)
+    assert resized(page, 1300) == chosen != narrow

@@ -209,7 +209,15 @@ class Entry:
 
 
 def explains_labels(estimator):
-    """Whether an estimator's trees are for labels that are given."""
+    """Whether an estimator's trees are for labels that are given.
+
+    Examples
+    --------
+    >>> from tao_cluster import TAOClustering
+    >>> from tao_cluster.comparison import explains_labels
+    >>> explains_labels(TAOClustering(objective="labels")), explains_labels(TAOClustering(3))
+    (True, False)
+    """
     objective = estimator.get_params(deep=False).get("objective", "kmeans")
     return resolve(objective, OBJECTIVES, Objective).explains_labels
 

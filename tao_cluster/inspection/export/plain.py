@@ -14,6 +14,13 @@ def to_dict(tree):
     Returns
     -------
     dict; `format` and `version` say how to read the rest
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import to_dict
+    >>> to_dict(Tree.single_leaf(0, 2))["leaf_label"]
+    [0]
     """
     return tree_of(shown(tree)[0]).to_dict()
 

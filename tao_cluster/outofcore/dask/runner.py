@@ -101,6 +101,15 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
         If these are no dask collections, or the client is an asynchronous one.
     ValueError
         If they have different rows, or blocks of different rows that cannot be aligned.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from tao_cluster import outofcore
+    >>> from tao_cluster.dask import dask_blocks
+    >>> blocks = dask_blocks(da.ones((6, 2), chunks=(3, 2)))
+    >>> int(outofcore.sum_over_blocks(lambda block, state: len(block.X), blocks))
+    6
     """
     collections = aligned(X, sample_weight, embedding)
     names = list(getattr(X, "columns", []))

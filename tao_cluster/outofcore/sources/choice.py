@@ -223,6 +223,16 @@ def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_job
         Without pyarrow.
     ValueError
         If there are no files, one is not Parquet, or a column is missing or holds no numbers.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import pandas as pd
+    >>> from tao_cluster import outofcore
+    >>> path = os.path.join(tempfile.mkdtemp(), "rows.parquet")
+    >>> pd.DataFrame({"mass": [3.5, 4.0], "seen": [1, 2]}).to_parquet(path)
+    >>> outofcore.parquet_blocks(path, columns=["mass"], sample_weight="seen").names
+    ['mass']
     """
     table = Table.of(path, sample_weight, embedding, columns)
     read = partial(table.read, _BLOCK_VALUES, _MOST_ROWS)

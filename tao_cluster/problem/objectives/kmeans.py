@@ -290,6 +290,13 @@ def cluster_means(X, labels, weight, n_clusters):
     Returns
     -------
     float64 array of shape (n_clusters, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster.objectives import cluster_means
+    >>> cluster_means(np.array([[0.0], [2.0], [8.0]]), np.array([0, 0, 1]), np.ones(3), 2).tolist()
+    [[1.0], [8.0]]
     """
     objective = KMeans()
     data = objective.prepare(X)

@@ -74,6 +74,13 @@ def encode(y, classes=None):
     ------
     ValueError
         If y is no column, or its labels cannot be compared with each other.
+
+    Examples
+    --------
+    >>> from tao_cluster.objectives import encode
+    >>> codes, classes = encode(["b", None, "a"])
+    >>> codes.tolist(), classes.tolist()
+    ([1, -1, 0], ['a', 'b'])
     """
     y = _column(y)
     is_known = ~pandas.isna(y)

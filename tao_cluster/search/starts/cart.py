@@ -37,6 +37,13 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     Returns
     -------
     Tree
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster.cart import cart_tree
+    >>> cart_tree(np.array([[0.0], [1.0], [8.0]]), [0, 0, 1], max_leaf_nodes=2).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     n_rows = X.shape[0]
     max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # it makes room for as many

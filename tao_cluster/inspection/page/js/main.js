@@ -52,7 +52,24 @@ function start() {
   startTable();
   showTab(nRows ? "row" : "node");
   showModel(0);
-  new ResizeObserver(moveFrame).observe(stage);
+  followSize();
+}
+
+// A frame in a notebook or on a page may get its size after the first view; once hands have been
+// on the page, what they chose stays.
+function followSize() {
+  let isTouched = false;
+  let shown = stageSize();
+  for (const name of ["pointerdown", "wheel", "keydown"]) {
+    document.addEventListener(name, () => { isTouched = true; }, { capture: true, passive: true });
+  }
+  new ResizeObserver(() => {
+    const size = stageSize();
+    const isOther = size.width !== shown.width || size.height !== shown.height;
+    shown = size;
+    if (isOther && !isTouched) showModel(state.model);
+    else moveFrame();
+  }).observe(stage);
 }
 
 start();

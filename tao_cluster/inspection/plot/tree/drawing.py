@@ -179,7 +179,15 @@ def _way(estimator, X, highlight, feature_names, upper):
 
 
 def save_tree(path, tree, X=None, **options):
-    """Draw a tree into a file; other parameters as for :func:`plot_tree`."""
+    """Draw a tree into a file; other parameters as for :func:`plot_tree`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.plot import save_tree
+    >>> save_tree(os.path.join(tempfile.mkdtemp(), "tree.png"), Tree.single_leaf(0, 2))
+    """
     figure = plot_tree(tree, X, **options).figure
     figure.savefig(path)
     plt.close(figure)
