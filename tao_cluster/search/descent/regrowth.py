@@ -30,7 +30,12 @@ def regrow(search, state, lambda_):
     most_leaves = search.settings.max_leaves or state.tree.n_leaves
     found = state
     for share in _APPROACH:
-        found = _regrown_at(search, found, share * lambda_, most_leaves)
+        terms = (share * lambda_, most_leaves)
+        if search.is_regrown(found, terms):
+            continue
+        before, found = found, _regrown_at(search, found, *terms)
+        if found is before:
+            search.regrown = found, terms
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
