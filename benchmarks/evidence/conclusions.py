@@ -169,7 +169,7 @@ def _ablations(frame):
     better = [f"{name} {mean:.2f}" for mean, name in order if mean <= 0.97]
     sets = listed(title(data) for data in frame["data"].unique())
     text = (
-        "**What matters.** Parameters at the cost of the default's middle tree, on the rows of the "
+        "**What matters.** Parameters at the costs of the default's trees, on the rows of the "
         f"fits, in multiples of the default's, on {sets}: {listed(worst)}."
     )
     if better:
