@@ -56,6 +56,12 @@ def section(frame):
         "which is why they are compared at equal parameters as well. There is one split into seen "
         "and new rows; of the smallest sets 30 to 120 rows are new, whose costs say little.",
     ]
+    parts += [
+        "![Cost against parameters](field_fronts.svg)",
+        "The same against leaves, and on new rows:",
+        "![Cost against leaves](field_fronts_leaves.svg)",
+        "![Cost on new rows against parameters](field_fronts_new.svg)",
+    ]
     for budget, words in budgets():
         parts += [f"### At {words}", *_comparison(frame, budget, words)]
     return "\n\n".join(parts)
