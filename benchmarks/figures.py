@@ -199,7 +199,7 @@ def field_fronts(frame, size="parameters", cost="cost"):
             )
         ax.set(title=title(data), xlabel=size)
         logarithmic(ax, "x", "y")
-        ax.set_ylabel("cost over k-means, %" if cost == "cost" else "the same, new rows")
+        ax.set_ylabel("cost over k-means, %" if cost == "cost" else "cost on new rows, %")
     legend_of(figure, axes)
     return figure
 
