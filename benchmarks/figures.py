@@ -12,7 +12,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from benchmarks.evidence.pages import field
 from benchmarks.evidence.pages.oblique import DATA
@@ -174,7 +174,8 @@ def ratios(frame):
             ax.plot(means.index, means, style, color=COLOURS[method], label=method, markersize=2.5)
         least = 1 + part.loc[part["method"] == "ExKMC", "cost"].max() / 100
         ax.set(title=f"{title(data)}, k = {k:.0f}", xlabel="leaves", xlim=(0.9 * k, 4.2 * k))
-        ax.set_ylim(0.98, max(1.1, 1.25 * least))
+        ax.set_ylim(0.98, max(1.1, 1.25 * least))  # what is far above would hide the rest
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.set_ylabel("cost ratio")
     legend_of(figure, axes)
     return figure
@@ -198,7 +199,7 @@ def field_fronts(frame, size="parameters", cost="cost"):
             )
         ax.set(title=title(data), xlabel=size)
         logarithmic(ax, "x", "y")
-        ax.set_ylabel("cost over k-means, %" if cost == "cost" else "the same, new rows")
+        ax.set_ylabel("cost over k-means, %" if cost == "cost" else "cost on new rows, %")
     legend_of(figure, axes)
     return figure
 

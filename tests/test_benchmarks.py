@@ -9,9 +9,10 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import datasets, figures
+from benchmarks.evidence import conclusions
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import coverage, oblique, ranks, words
+from benchmarks.evidence.pages import coverage, field, oblique, ranks, words
 from benchmarks.evidence.pages.ablations import sizes_at
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
 from benchmarks.evidence.tables.plan import Plan
@@ -125,6 +126,55 @@ def test_ranks_and_duels():
     costs = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.001, 1.0, np.nan]})
     assert ranks.duels(costs).loc["a", "b"] == "1/1/1"
     assert ranks.ranking(costs).ranks.tolist() == pytest.approx([1.5, 1.5])
+
+
+def made_field():
+    """Three data sets, three methods, two sizes each; "TAO oblique" is always the cheapest."""
+    rows = [
+        {
+            "data": data,
+            "method": method,
+            "cost": cost / size,
+            "cost_new": 10 - cost / size,
+            "rows": 100,
+            "columns": 4,
+            "clusters": 3,
+            "leaves": 3 * size,
+            "parameters": 9 * size - 2,
+            "wad": 2.0,
+            "waes": 1.5,
+        }
+        for data in ("iris", "wine", "digits")
+        for cost, method in enumerate(("TAO oblique", "CART", "IMM"), 1)
+        for size in (1, 2)
+        if (method, size) != ("IMM", 2)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_field_counts_the_cheapest_tree_within_a_budget():
+    frame = made_field()
+    one, two = (field.costs(frame, ("leaves", times)) for times in (1, 2))
+    assert one.loc["iris"].tolist() == [1, 2, 3]
+    assert two.loc["iris"].tolist() == [0.5, 1, 3]
+    assert field.costs(frame, ("parameters", 6)).empty
+    assert field.costs(frame, ("leaves", 1), "cost_new").loc["wine", "CART"] == 8
+    text = field.section(frame)
+    assert "3 data sets: iris (100 x 4, k = 3), wine" in text
+    assert "TAO oblique 1.0, CART 2.0, IMM 3.0" in text
+    assert "IMM 1.0, CART 2.0, TAO oblique 3.0" in text  # on new rows
+    assert "3/0/0" in text
+    assert "No method is cheaper than the better of the two TAO methods" in text
+
+
+def test_conclusions_say_where_we_lose():
+    frame = made_field()
+    frame["method"] = frame["method"].replace({"TAO oblique": "CART", "CART": "TAO axis"})
+    text = " ".join(
+        conclusions.conclusions({name: frame.head(0) for name in TABLES} | {"field": frame})
+    )
+    assert "k leaves, TAO axis: 3 and 3 of 3" in text
+    assert "TAO axis on 0" in text
 
 
 def test_size_at_a_cost():

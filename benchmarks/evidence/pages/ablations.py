@@ -23,8 +23,7 @@ def line(part, default):
     ratios, seconds = [], []
     for seed in seeds:
         ours, base = part[part["seed"] == seed], default[default["seed"] == seed]
-        cost = base["cost"].median()
-        ratios.append(sizes_at(ours, cost) / sizes_at(base, cost))
+        ratios += [sizes_at(ours, cost) / sizes_at(base, cost) for cost in base["cost"]]
         seconds.append(ours["seconds"].sum() / base["seconds"].sum())
     return {
         "seeds": len(seeds),
@@ -44,12 +43,13 @@ def section(frame):
     """The section, Markdown."""
     parts = [
         "One setting changed at a time, on 80 % of the rows. *Size* is the number of parameters "
-        "at the cost of the default's middle tree, over the default's (interpolated between the "
-        "three trees of a seed, in the logarithms; a dash: its trees are all cheaper or all "
-        "dearer); *time* is CPU seconds over the default's. Then the means over seeds of cost, "
-        "cost on the other 20 % of the rows and parameters at the three lambdas; the published "
-        "algorithm, which is as sparse at a tenth of the lambda, has a tenth of them. Parts that "
-        "are no parameters are changed inside the library for the time of a run.",
+        "at the costs of the default's three trees, over the default's (geometric mean; between "
+        "the trees of a seed it is interpolated in the logarithms, beyond them it is left out; a "
+        "dash: all are cheaper or all dearer); *time* is CPU seconds over the default's. Then the "
+        "means over seeds of cost, cost on the other 20 % of the rows and parameters at the three "
+        "lambdas; the published algorithm, which is as sparse at a tenth of the lambda, has a "
+        "tenth of them. Parts that are no parameters are changed inside the library for the time "
+        "of a run.",
     ]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]

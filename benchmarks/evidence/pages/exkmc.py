@@ -14,8 +14,8 @@ def section(frame):
         "Cost over that of the k-means that the trees explain (one start a seed), mean over "
         "seeds; at k / 2 k / 4 k leaves the cheapest tree of at most so many. The paper prints no "
         "numbers for this figure. CUBT and CLTree are run on the small sets, as in the paper, "
-        "whose runs of them ended after an hour elsewhere. A dash: not run, or a leaf a cluster "
-        "only."
+        "whose runs of them ended after an hour elsewhere. A dash: not run. The "
+        "figure leaves out what costs far more than the others, which the table has."
     )
     return "\n\n".join([words, markdown(lines(frame)), "![Cost against leaves](exkmc.svg)"])
 
