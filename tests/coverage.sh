@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Line coverage of both packages: the quick tests, and some on small data with kernels as Python.
+# Numba's wrapped sums warn there; about ten minutes of one core.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export MPLBACKEND=Agg
+coverage erase
+coverage run -m pytest -q -m "not slow and not sweep and not notebooks"
+NUMBA_DISABLE_JIT=1 coverage run -m pytest -q -W ignore::RuntimeWarning \
+  -m "not slow and not sweep and not notebooks" \
+  tests/core/test_tree.py tests/problem tests/solvers/test_node_solvers.py \
+  tests/greedy/test_{binary_cuts,greedy_cuts,purest_cuts,exkcenter,exsinglelink,random_cuts}.py
+coverage combine
+coverage report
