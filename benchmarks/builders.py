@@ -2,14 +2,17 @@
 
     python -m benchmarks.builders
     python -m benchmarks.builders --rows 50000 --columns 20 --clusters 10 --repeats 3
+    python -m benchmarks.builders --memory --rows 20000
 
 Blobs of a size, then of four times as many rows, columns and clusters. "x CART" is the CPU time of
 the build over that of DecisionTreeClassifier(max_leaf_nodes=k) on the labels of the reference in
 the same run; the last columns are by how many times the seconds grow. One thread, kernels compiled,
 best of some repeats that take turns. Trees of mixtures are built of parameters, not of rows.
+--memory prints by how many bytes a row the process grows beside X (Linux), once each.
 """
 
 import argparse
+import ctypes
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -19,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import greedy
 from benchmarks.greedy import best_times
+from benchmarks.path import peak, reset_peak
 
 FACTOR = 4
 # Options beside X and the centres.
@@ -56,6 +60,18 @@ def builds(n_rows, n_columns, n_clusters):
     return found
 
 
+def print_memory(rows, columns, clusters):
+    """Print a line for each builder."""
+    found = builds(rows, columns, clusters)
+    print(f"{rows} x {columns}, k={clusters}; X has {8 * columns} bytes a row")
+    for name, build in found.items():
+        ctypes.CDLL(None).malloc_trim(0)  # what is free already would be used first
+        reset_peak()
+        before = peak()
+        build()
+        print(f"{name:20s} {(peak() - before) / rows:7.0f}", flush=True)
+
+
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -63,10 +79,15 @@ def main():
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--clusters", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--memory", action="store_true", help="bytes a row in place of seconds")
     options = parser.parse_args()
     size = (options.rows, options.columns, options.clusters)
     for build in builds(200, options.columns, options.clusters).values():
         build()  # compiles
+    if options.memory:
+        with threadpool_limits(limits=1):
+            print_memory(*size)
+        return
     sizes = [size] + [
         tuple(value * FACTOR if i == axis else value for i, value in enumerate(size))
         for axis in range(3)
