@@ -86,8 +86,8 @@ class Search:
     history : History
     whole : Search, optional
         Over the rows of which these are noisy copies, too; see :attr:`smoothed`.
-    regrown : tuple of a State and terms
-        What rounds of regrowth at such a price and so many leaves did not change.
+    regrown : tuple of a State, a price and most leaves, optional
+        What rounds of regrowth are known to leave as it is.
     """
 
     problem: Problem
@@ -95,7 +95,7 @@ class Search:
     step: TreeStep
     history: History = field(default_factory=History)
     whole: Any = None
-    regrown: tuple = (None, None)
+    regrown: tuple | None = None
     # The (n, k) distances to the last centres, which the pass from there needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
@@ -193,10 +193,6 @@ class Search:
         rows = np.sort(rng.choice(problem.n_rows, n_rows, replace=False))
         share = float(problem.weight[rows].sum() / problem.weight.sum())
         return cls.of(problem.of_rows(rows), settings, history), share
-
-    def is_regrown(self, state, terms):
-        """Whether rounds of regrowth on such terms are known to leave a state as it is."""
-        return self.regrown[0] is state and self.regrown[1] == terms
 
     def evaluate(self, tree):
         """State of a tree; clusters without rows keep their free centres."""

@@ -30,12 +30,12 @@ def regrow(search, state, lambda_):
     most_leaves = search.settings.max_leaves or state.tree.n_leaves
     found = state
     for share in _APPROACH:
-        terms = (share * lambda_, most_leaves)
-        if search.is_regrown(found, terms):
+        terms = (found, share * lambda_, most_leaves)
+        if search.regrown == terms:
             continue
-        before, found = found, _regrown_at(search, found, *terms)
-        if found is before:
-            search.regrown = found, terms
+        found = _regrown_at(search, *terms)
+        if found is terms[0]:
+            search.regrown = terms
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
