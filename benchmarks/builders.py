@@ -60,6 +60,13 @@ def builds(n_rows, n_columns, n_clusters):
     return found
 
 
+def growths(size):
+    """A size, and those with four times the rows, columns and clusters."""
+    yield size
+    for axis in range(3):
+        yield tuple(value * FACTOR if i == axis else value for i, value in enumerate(size))
+
+
 def print_memory(rows, columns, clusters):
     """Print a line for each builder."""
     found = builds(rows, columns, clusters)
@@ -88,10 +95,7 @@ def main():
         with threadpool_limits(limits=1):
             print_memory(*size)
         return
-    sizes = [size] + [
-        tuple(value * FACTOR if i == axis else value for i, value in enumerate(size))
-        for axis in range(3)
-    ]
+    sizes = list(growths(size))
     with threadpool_limits(limits=1):
         seconds = [best_times(builds(*size), options.repeats) for size in sizes]
     base = seconds[0]

@@ -10,6 +10,8 @@ from sklearn.datasets import fetch_openml, load_breast_cancer, load_digits, load
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from tao_cluster.core.matrices import spaced_rows
+
 # Where NAME.npz with arrays X (and y) lie; see CONTRIBUTING.md.
 DATA_DIR = Path(os.environ.get("TAO_CLUSTER_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -102,7 +104,7 @@ def load(name, dtype=np.float64, folder=None, *, may_fetch=False):
     found = raw(data.source or name, folder, data.scaling in SPARSE, may_fetch)
     X = _scaled(found, data.scaling, dtype)
     if n_rows:
-        X = X[np.unique(np.linspace(0, X.shape[0] - 1, int(n_rows)).astype(int))]
+        X = X[spaced_rows(X.shape[0], int(n_rows))]
     return X, data.n_clusters, data.depth
 
 

@@ -206,7 +206,7 @@ def field_fronts(frame, size="parameters", cost="cost"):
 
 def critical_difference(frame, budget):
     """Average ranks over data sets, bars over methods that are level (field)."""
-    found = ranking(field._complete(field.costs(frame, budget)))
+    found = ranking(field.complete(field.costs(frame, budget)))
     n = len(found.ranks)
     figure, ax = plt.subplots(figsize=(WIDE, 0.9 + 0.16 * n), layout="constrained")
     ax.set(xlim=(0.8, n + 0.2), ylim=(-0.9 * ((n + 1) // 2) - 0.8, 3.6))

@@ -3,7 +3,6 @@
 import time
 import warnings
 
-import numpy as np
 from sklearn.base import clone
 from tao_cluster.measures import (
     normalized_mutual_information,
@@ -12,6 +11,7 @@ from tao_cluster.measures import (
 )
 
 from tao_cluster import TAOClustering
+from tao_cluster.core.matrices import spaced_rows
 
 
 def timed(run):
@@ -73,11 +73,10 @@ def compiled(estimator, X):
     if key in _compiled:
         return
     _compiled.add(key)
-    rows = np.unique(np.linspace(0, X.shape[0] - 1, _COMPILED_ROWS).astype(int))
     few = clone(estimator).set_params(n_clusters=_COMPILED_CLUSTERS, reference=None)
     if hasattr(few, "max_leaves"):
         few.set_params(max_leaves=2 * _COMPILED_CLUSTERS)
-    timed(lambda: few.fit(X[rows]))
+    timed(lambda: few.fit(X[spaced_rows(X.shape[0], _COMPILED_ROWS)]))
 
 
 # What a run's `measure` may be: functions of (workshop, run).

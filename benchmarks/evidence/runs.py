@@ -86,19 +86,17 @@ class Results:
 
     def finished(self):
         """Keys of the runs that are there."""
-        frame = self.frame()
-        return set(map(tuple, frame[list(KEY)].fillna("").astype(str).to_numpy()))
+        return keys(self.frame())
 
     def append(self, run, figures):
         """Add the rows of a run, all or none: one write."""
-        found = [figures] if isinstance(figures, Mapping) else figures
         common = dict(zip(KEY, run.key, strict=True)) | provenance()
         text = io.StringIO()
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         if not self.path.is_file():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             writer.writeheader()
-        for row in found:
+        for row in _trees(figures):
             writer.writerow(common | {name: _shown(value) for name, value in row.items()})
         with self.path.open("a", encoding="utf-8", newline="") as file:
             file.write(text.getvalue())
@@ -110,6 +108,16 @@ class Results:
         content = self.path.read_bytes()
         if not content.endswith(b"\n"):
             self.path.write_bytes(content[: content.rfind(b"\n") + 1])
+
+
+def keys(frame):
+    """Keys of the runs in the rows of a file: set of tuples of str."""
+    return set(map(tuple, frame[list(KEY)].fillna("").astype(str).to_numpy()))
+
+
+def _trees(figures):
+    """Figures of a run as a list of dicts, one for each tree."""
+    return [figures] if isinstance(figures, Mapping) else figures
 
 
 def _shown(value):
@@ -161,9 +169,8 @@ def _name(run):
 
 
 def _summary(figures):
-    rows = [figures] if isinstance(figures, Mapping) else figures
     shown = [
         "/".join(f"{row[name]:.4g}" for name in ("cost", "parameters") if row.get(name) is not None)
-        for row in rows[:12]
+        for row in _trees(figures)[:12]
     ]
     return "  ".join(shown)

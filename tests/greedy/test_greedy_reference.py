@@ -10,22 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.datasets import DATA_DIR
+from benchmarks.datasets import BUNDLED, DATA_DIR
 from greedy import IMM, ExGreedy, ExKMC, ExShallow
 from tao_cluster.inspection.measures import weighted_average_explanation_size
 
 REFERENCE_DIR = Path(
     os.environ.get("TAO_CLUSTER_REFERENCE", Path(__file__).parents[2] / "shared" / "reference")
 )
-BUNDLED = {
-    "iris": load_iris,
-    "wine": load_wine,
-    "breast_cancer": load_breast_cancer,
-    "digits": load_digits,
-}
 STANDARDISED = ("letter", "fifa19", "adult")
 LARGE = {"mnist", "fashion_mnist"}
 NAMES = [*BUNDLED, "mice", "anuran", "avila", *STANDARDISED]

@@ -1,7 +1,7 @@
 """Which of the planned runs are in a file: said above every table."""
 
 from benchmarks.evidence.pages.words import counted, title
-from benchmarks.evidence.runs import KEY
+from benchmarks.evidence.runs import keys
 
 MOST_TOLD = 12
 
@@ -14,7 +14,7 @@ def coverage(frame, planned):
     frame : DataFrame, rows of the file
     planned : list of Run, all that the command would do
     """
-    there = set(map(tuple, frame[list(KEY)].fillna("").astype(str).to_numpy()))
+    there = keys(frame)
     missing = [run for run in planned if run.key not in there]
     n_there = len(planned) - len(missing)
     text = f"{n_there} of {counted(len(planned), 'run')} of this table are in its file."

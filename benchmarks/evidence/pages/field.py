@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from benchmarks.evidence.pages.ranks import duels, ranking
+from benchmarks.evidence.pages.ranks import LEVEL, duels, ranking
 from benchmarks.evidence.pages.words import counted, listed, markdown, number, title
 from benchmarks.evidence.tables.field import PARAMETERS, PEER, TIMES
 
@@ -71,7 +71,7 @@ def _comparison(frame, budget, words):
     seen, new = costs(frame, budget), costs(frame, budget, "cost_new")
     if seen.empty:
         return ["*Nothing of this has been measured yet.*"]
-    found = ranking(_complete(seen))
+    found = ranking(complete(seen))
     picture = f"field_{budget[0]}_{budget[1]}.svg"
     parts = [
         "Percent over k-means, seen rows / new rows:",
@@ -79,7 +79,7 @@ def _comparison(frame, budget, words):
         f"Average ranks over the {counted(found.n_sets, 'data set')} that have all of "
         f"{counted(len(found.ranks), 'method')}: {_ranks(found)}.",
         f"![Average ranks at {words}]({picture})",
-        "On new rows: " + _ranks(ranking(_complete(new))) + ".",
+        "On new rows: " + _ranks(ranking(complete(new))) + ".",
         _lost(seen),
         _folded("Wins / ties / losses of the row against the column, seen rows", _duels(seen)),
         _folded("The same on new rows", _duels(new)),
@@ -96,7 +96,7 @@ def _folded(summary, rows):
     return f"<details><summary>{summary}</summary>\n\n{markdown(rows)}\n\n</details>"
 
 
-def _complete(table):
+def complete(table):
     """The methods that nearly all data sets have: the sets that have them all are ranked."""
     here = table.notna()
     most = here.any(axis=1).sum()
@@ -137,7 +137,7 @@ def _lost(seen):
         if pd.isna(ours[data]) or others.loc[data].isna().all():
             continue
         best = others.loc[data].idxmin()
-        if others.loc[data, best] < ours[data] - 0.005:
+        if others.loc[data, best] < ours[data] - LEVEL:
             texts.append(
                 f"{title(data)} ({best} {number(others.loc[data, best])}, ours "
                 f"{number(ours[data])})"

@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
-from benchmarks.builders import BUILDERS, builds
+from benchmarks.builders import BUILDERS, builds, growths
 from benchmarks.evidence.measures import compiled, timed
 from benchmarks.evidence.runs import Run
 from benchmarks.greedy import best_times
@@ -17,7 +17,7 @@ from tao_cluster import TAOClustering
 from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 
 NAME = "speed"
-SIZE, FACTOR = (5000, 20, 10), 4
+SIZE = (5000, 20, 10)
 # A lambda of trees of a usual size.
 LAMBDAS = {"digits": 3.0, "anuran": 2.0, "letter": 30.0, "mnist": 300.0}
 
@@ -54,13 +54,6 @@ def runs(plan):
     kinds = () if plan.quick else PEAKS
     found += [Run(NAME, "blobs", f"TAO {kind}", "peak", 0, peak, {"kind": kind}) for kind in kinds]
     return found
-
-
-def growths(size):
-    """A size, and those with four times the rows, columns and clusters."""
-    yield size
-    for axis in range(3):
-        yield tuple(value * FACTOR if i == axis else value for i, value in enumerate(size))
 
 
 def builders(workshop, run):
