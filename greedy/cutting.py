@@ -8,15 +8,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from tao_cluster.core.matrices import canonical_csr
+from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.tree.growth import Growth
 
-from .cuts import binary_cut, code_dense, code_stored
+from .cuts import binary_cut, code_dense, code_stored, stored_by_columns, stored_by_rows
 from .growth import Cut, grow
 from .methods.expansion import CutSurrogate
 from .nodes import binary_node
 from .points import Points, columns_of, nearest_two
 
 _MOST = 2.0**53  # no sum of prices is as large
+_MOST_BY_ROWS = 0.5  # share of all rows, from which on it is cheaper to read the columns
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class Cutter:
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
-        Sparse X is copied once into columns.
+    X : array, CSR or CSC matrix of shape (n, d)
+        Sparse X is copied once into columns, unless it is stored so; then its indices are sorted.
 
     Notes
     -----
@@ -41,7 +43,7 @@ class Cutter:
     """
 
     def __init__(self, X):
-        self._X = canonical_csr(X) if issparse(X) else X
+        self._X = canonical_csr(X) if issparse(X) and X.format != "csc" else X
         self._columns = columns_of(self._X)
         self._codes, self._lock = None, threading.Lock()
 
@@ -64,11 +66,20 @@ class Cutter:
         n_rows = self._X.shape[0] if issparse(self._X) else 0
         node = binary_node(rows, goes_right, weight, n_rows)
         least = math.floor(min(price * node.scale, _MOST))  # prices are whole numbers
-        columns, codes = self._columns, self._coded()
-        gain, feature, threshold, is_flipped = binary_cut(columns, codes, node, least)
+        columns, codes, stored = self._columns, self._coded(), self._stored(node)
+        gain, feature, threshold, is_flipped = binary_cut(columns, codes, node, stored, least)
         if feature < 0:
             return None
         return BinaryCut(feature, threshold, gain / node.scale - price, is_flipped)
+
+    def _stored(self, node):
+        """What the stored values of each column can save a node; empty for an array."""
+        n_rows, n_features = self._X.shape
+        if not issparse(self._X):
+            return np.empty(0, np.int64)
+        if self._X.format == "csr" and len(node.rows) < _MOST_BY_ROWS * n_rows:
+            return stored_by_rows(kernel_view(self._X), node, n_features)
+        return stored_by_columns(self._columns, node, n_features)
 
     def _coded(self):
         with self._lock:  # the nodes of one depth are searched by several threads

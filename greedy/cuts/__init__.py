@@ -14,7 +14,7 @@ Two files stand apart: `random.py` grows whole trees from random numbers, and `u
 the features of a node, for baselines whose criteria have no such bounds.
 """
 
-from .binary import binary_cut
+from .binary import binary_cut, stored_by_columns, stored_by_rows
 from .codes import code_dense, code_stored
 from .conductance import GraphNode, conductance_cuts
 from .kauri import KauriNode, few_valued, kauri_cuts, side_sums
@@ -43,5 +43,7 @@ __all__ = [
     "search_tree",
     "side_sums",
     "spacing_cut",
+    "stored_by_columns",
+    "stored_by_rows",
     "surrogate_cut",
 ]

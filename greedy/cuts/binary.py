@@ -23,6 +23,11 @@ def _is_better(gain, feature, threshold, best):
 
 
 @jit
+def _is_hopeless(bound, feature, best):
+    return bound < best[0] or (bound == best[0] and feature > best[1])
+
+
+@jit
 def _add(codes, rows, price, base, sums):
     touched = 0
     for start in range(0, rows.shape[0], _CHUNK):
@@ -37,7 +42,58 @@ def _add(codes, rows, price, base, sums):
     return touched  # or the compiler would leave it out
 
 
-def _bin_sums_dense(columns, codes, node, lo, hi, least, left, right):
+@jit
+def _saved_by_stored(left, right, node):
+    """What cuts of a feature save at most, `left` and `right` being what its stored rows weigh.
+
+    On one side of a cut are stored values alone. They can be right where the better constant test
+    is wrong; or that test can be turned round for all others, which costs what it was better by.
+    """
+    ahead = node.total_left - node.total_right
+    return max(right - max(-ahead, 0), left - max(ahead, 0))
+
+
+@jit
+def stored_by_rows(X, node, n_features):
+    """What cuts of each feature save at most, from the stored values of the node's rows.
+
+    Parameters
+    ----------
+    X : (data, indices, indptr) of a CSR matrix of shape (n, d)
+    node : greedy.nodes.BinaryNode
+    n_features : int, d
+
+    Returns
+    -------
+    int64 array of shape (d,)
+    """
+    _, indices, indptr = X
+    left, right = np.zeros(n_features, np.int64), np.zeros(n_features, np.int64)
+    for r in range(node.rows.shape[0]):
+        sums, price = left if r < node.n_left else right, node.price[r]
+        for s in range(indptr[node.rows[r]], indptr[node.rows[r] + 1]):
+            sums[indices[s]] += price
+    for f in range(n_features):
+        left[f] = _saved_by_stored(left[f], right[f], node)
+    return left
+
+
+@jit
+def stored_by_columns(columns, node, n_features):
+    """The same from all rows: `columns` are (data, indices, indptr) of the CSC form."""
+    _, indices, indptr = columns
+    most = np.zeros(n_features, np.int64)
+    for f in range(n_features):
+        left = right = 0
+        for s in range(indptr[f], indptr[f + 1]):
+            price = node.signed[indices[s]]
+            left += max(price, 0)
+            right += max(-price, 0)
+        most[f] = _saved_by_stored(left, right, node)
+    return most
+
+
+def _bin_sums_dense(columns, codes, node, stored, lo, hi, best, left, right):
     first, n_left = codes.first, node.n_left
     n_bins = first[hi] - first[lo]
     left[:n_bins] = 0
@@ -51,22 +107,20 @@ def _bin_sums_dense(columns, codes, node, lo, hi, least, left, right):
     return touched >= 0
 
 
-def _bin_sums_csc(columns, codes, node, lo, hi, least, left, right):
-    _, indices, indptr = columns
-    at_left = at_right = 0
-    for s in range(indptr[lo], indptr[hi]):
-        price = node.signed[indices[s]]
-        at_left += max(price, 0)
-        at_right += max(-price, 0)
-    if max(at_left, at_right) <= least:  # all that its values other than zero can save
+def _bin_sums_csc(columns, codes, node, stored, lo, hi, best, left, right):
+    if _is_hopeless(stored[lo], lo, best):
         return False
+    _, indices, indptr = columns
     n_bins = codes.first[hi] - codes.first[lo]
     left[:n_bins] = 0
     right[:n_bins] = 0
+    at_left = at_right = 0
     for s in range(indptr[lo], indptr[hi]):
         price = node.signed[indices[s]]
         left[codes.codes[s]] += max(price, 0)
         right[codes.codes[s]] += max(-price, 0)
+        at_left += max(price, 0)
+        at_right += max(-price, 0)
     left[codes.zero[lo]] += node.total_left - at_left
     right[codes.zero[lo]] += node.total_right - at_right
     return True
@@ -74,7 +128,7 @@ def _bin_sums_csc(columns, codes, node, lo, hi, least, left, right):
 
 # Fill the sums of both classes in the bins of some features.
 #
-# Returns whether one of them may save more than `least`; if not, nothing is filled.
+# Returns whether one of them may have a better cut than the best; if not, nothing is filled.
 _bin_sums = by_layout(_bin_sums_dense, _bin_sums_csc)
 
 
@@ -154,11 +208,6 @@ def _try_ends(feature, low, high, left, right, node, best):
 
 
 @jit
-def _is_hopeless(bound, feature, best):
-    return bound < best[0] or (bound == best[0] and feature > best[1])
-
-
-@jit
 def _try_bins(columns, codes, node, feature, code, best):
     """Best cut inside the bins of a feature, or `best`."""
     low = codes.low[codes.first[feature] : codes.first[feature + 1]]
@@ -229,7 +278,7 @@ def _most_of(left, right, node):
 
 
 @jit
-def binary_cut(columns, codes, node, least):
+def binary_cut(columns, codes, node, stored, least):
     """Cut that parts two classes with the least price on the wrong sides.
 
     Parameters
@@ -237,6 +286,8 @@ def binary_cut(columns, codes, node, least):
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
     codes : Codes, of the same
     node : greedy.nodes.BinaryNode
+    stored : int64 array of shape (d,)
+        Of sparse X what cuts of each feature save at most; empty for others.
     least : int, what a cut must save more than, at least 0
 
     Returns
@@ -250,10 +301,15 @@ def binary_cut(columns, codes, node, least):
     is_flipped = least < 0  # False, but no literal, which all kernels would be compiled for anew
     best = (np.int64(least), np.int64(-1), -np.inf, is_flipped)
     bound = np.full(n_features, -1)
-    for lo in range(0, n_features, codes.width):
+    # The feature that promises most comes first: few of the others are then worth a look.
+    leads = np.argmax(stored) // codes.width if stored.shape[0] else 0
+    for turn in range(-1, (n_features - 1) // codes.width + 1):
+        if turn == leads:
+            continue
+        lo = codes.width * (leads if turn < 0 else turn)
         hi = min(lo + codes.width, n_features)
-        if not _bin_sums(columns, codes, node, lo, hi, best[0], left, right):
-            continue  # a cut that saves as much as the best one would have to come before it
+        if not _bin_sums(columns, codes, node, stored, lo, hi, best, left, right):
+            continue
         for f in range(lo, hi):
             bins = slice(codes.first[f], codes.first[f + 1])
             here = slice(bins.start - codes.first[lo], bins.stop - codes.first[lo])

@@ -9,7 +9,8 @@ N_EDGES = 31
 
 _CHUNK = 256  # rows whose savings are worked out before their features are looked at
 _BLOCK = 64  # features whose sums stay in the cache together
-_KEPT = 2**20  # sums that are kept until the end of a search, 8 MB; else they are made again
+# Sums that are kept until the end of a search, and savings, 8 MB of each; else they are made again.
+_KEPT = 2**20
 
 
 @jit
@@ -76,6 +77,16 @@ def _fill_savings(some, leaf, out):
 
 
 @jit
+def _kept_savings(slot, leaf):
+    """What all rows save, where stored values ask for them again and again; else without rows."""
+    n_rows, n_sums = leaf.rows.shape[0], leaf.totals.shape[0]
+    is_kept = slot.shape[0] > 0 and n_rows * n_sums <= _KEPT
+    kept = np.empty((n_rows if is_kept else 0, n_sums))
+    _fill_savings(np.arange(kept.shape[0]), leaf, kept)
+    return kept
+
+
+@jit
 def _bucket(value, edges):
     """2 i + 1 for a value that is edge i, 2 i for one between edges i - 1 and i.
 
@@ -88,7 +99,7 @@ def _bucket(value, edges):
     return 2 * at + (1 if edges[at] == value else 0)
 
 
-def _bucket_sums_dense(X, slot, leaf, edges, lo, sums):
+def _bucket_sums_dense(X, slot, leaf, kept, edges, lo, sums):
     rows, n_sums = leaf.rows, sums.shape[2]
     savings, buckets = np.empty((_CHUNK, n_sums)), np.empty(_CHUNK, np.int64)
     for start in range(0, rows.shape[0], _CHUNK):
@@ -104,7 +115,7 @@ def _bucket_sums_dense(X, slot, leaf, edges, lo, sums):
                     total[bucket, q] += savings[r, q]
 
 
-def _bucket_sums_csc(X, slot, leaf, edges, lo, sums):
+def _bucket_sums_csc(X, slot, leaf, kept, edges, lo, sums):
     data, indices, indptr = X
     n_sums = sums.shape[2]
     some, stored = np.empty(_CHUNK, np.int64), np.empty(_CHUNK)
@@ -120,12 +131,14 @@ def _bucket_sums_csc(X, slot, leaf, edges, lo, sums):
                 some[n], stored[n] = slot[indices[at]], data[at]
                 n += 1 if some[n] >= 0 else 0
                 at += 1
-            _fill_savings(some[:n], leaf, savings)
+            if not kept.shape[0]:
+                _fill_savings(some[:n], leaf, savings)
             for i in range(n):
+                saved = kept[some[i]] if kept.shape[0] else savings[i]
                 bucket = _bucket(stored[i], edge)
                 for q in range(n_sums):
-                    total[zero, q] -= savings[i, q]
-                    total[bucket, q] += savings[i, q]
+                    total[zero, q] -= saved[q]
+                    total[bucket, q] += saved[q]
 
 
 # Add the rows' savings to their buckets of each feature.
@@ -242,11 +255,11 @@ def _try_sorted(some, values, feature, left, leaf, best):
 
 
 @jit
-def _sum_features(X, slot, leaf, sample, feature, edges, n_edges, sums, at, n):
+def _sum_features(X, slot, leaf, kept, sample, feature, edges, n_edges, sums, at, n):
     """Fill places at..at+n-1 of edges and sums for n features from `feature` on."""
     sums[at : at + n] = 0.0
     _sort_edges(sample, feature, edges[at : at + n], n_edges[at : at + n])
-    _bucket_sums(X, slot, leaf, edges[at : at + n], feature, sums[at : at + n])
+    _bucket_sums(X, slot, leaf, kept, edges[at : at + n], feature, sums[at : at + n])
 
 
 @jit
@@ -278,9 +291,10 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
     edges, n_edges = np.empty((room, N_EDGES + 1)), np.empty(room, np.int64)
     sums = np.zeros((room, n_buckets, totals.shape[0]))
     best, bound = (0.0, np.int64(-1), np.inf), np.empty(n_features)
+    kept = _kept_savings(slot, leaf)
     for start in range(0, n_features, block):
         at, n = start if keeps else 0, min(block, n_features - start)
-        _sum_features(X, slot, leaf, sample, lo + start, edges, n_edges, sums, at, n)
+        _sum_features(X, slot, leaf, kept, sample, lo + start, edges, n_edges, sums, at, n)
         for f in range(at, at + n):
             feature = lo + start + f - at
             best, most = _try_edges(feature, edges[f], n_edges[f], sums[f], totals, best)
@@ -294,7 +308,7 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
         if not keeps:
             # at is 0 here, and no literal: `_sum_features` would be compiled for it again.
             n = min(1, n_features)
-            _sum_features(X, slot, leaf, sample, lo + f, edges, n_edges, sums, at, n)
+            _sum_features(X, slot, leaf, kept, sample, lo + f, edges, n_edges, sums, at, n)
         best = _try_intervals(X, slot, lo + f, edges[at], n_edges[at], sums[at], leaf, best)
     return best
 

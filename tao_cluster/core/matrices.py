@@ -204,6 +204,16 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
         yield slice(start, start + step)
 
 
+def rows_between(X, part):
+    """Consecutive rows of an array or a CSR matrix, which share its values: no copy."""
+    if not sp.issparse(X):
+        return X[part]
+    ends = X.indptr[part.start : part.stop + 1]
+    values = slice(ends[0], ends[-1])
+    parts = X.data[values], X.indices[values], ends - ends[0]
+    return sp.csr_matrix(parts, shape=(len(ends) - 1, X.shape[1]))
+
+
 def row_size(X):
     """Values of a row: columns, or what a row of a sparse matrix stores on average."""
     return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]

@@ -18,8 +18,12 @@ from .threads import map_in_threads, n_threads
 # Rows that go down a tree together.
 _PART_ROWS = 512
 
+# Of a split of fewer features than this share of a sparse row's entries, each is searched there.
+_FEW = 1 / 32
 # A sparse row looks up its entries in a split of so many times their number.
 _MANY = 16
+# Sparse rows, as a share of the columns, from which on a table of a split's weights pays.
+_TABLE_ROWS = 1 / 64
 
 _NOTHING_KNOWN = np.empty((0, 0), np.uint8)
 
@@ -54,27 +58,37 @@ def _lookup_dot(data, columns, indices, weights):
     return total
 
 
-def _row_dot_dense(X, row, indices, weights, start, stop):
-    total = 0.0
-    for s in range(start, stop):
-        total += weights[s] * np.float64(X[row, indices[s]])
+@jit
+def _search_dot(data, columns, indices, weights):
+    """The same sum, by a binary search for each feature of the split."""
+    total, low = 0.0, 0
+    for s in range(indices.shape[0]):
+        low += np.searchsorted(columns[low:], indices[s])
+        if low == columns.shape[0]:
+            break
+        if columns[low] == indices[s]:
+            total += weights[s] * np.float64(data[low])
     return total
 
 
-def _row_dot_csr(X, row, indices, weights, start, stop):
-    data, columns, indptr = X
-    begin, end = indptr[row], indptr[row + 1]
-    entries = (data[begin:end], columns[begin:end])
-    if stop - start > _MANY * (end - begin):
-        return _lookup_dot(*entries, indices[start:stop], weights[start:stop])
-    return _merge_dot(*entries, indices[start:stop], weights[start:stop])
+@jit
+def _table_dot(data, columns, table, products):
+    """The same sum, by a table of the weights of columns: zeros but for the features.
+
+    What is to be added is put aside first: no entry waits for the sum, and none has to be guessed.
+    """
+    last, n_products = np.uint64(table.shape[0] - 1), 0
+    for position in range(columns.shape[0]):
+        w = table[min(np.uint64(columns[position]), last)]
+        products[n_products] = w * np.float64(data[position])
+        n_products += w != 0
+    total = 0.0
+    for s in range(n_products):
+        total += products[s]
+    return total
 
 
-# Dot product of row `row` of X with the split stored at start:stop.
-_row_dot = by_layout(_row_dot_dense, _row_dot_csr)
-
-
-def _dot_rows_dense(X, rows, indices, weights, out):
+def _dot_rows_dense(X, rows, indices, weights, room, out):
     # Four sums side by side: the next term of one need not wait for that of another.
     n_rows, n_terms = rows.shape[0], indices.shape[0]
     n_fours = n_rows - n_rows % 4
@@ -89,12 +103,33 @@ def _dot_rows_dense(X, rows, indices, weights, out):
             sum_d += w * np.float64(X[d, j])
         out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
     for r in range(n_fours, n_rows):
-        out[r] = _row_dot(X, rows[r], indices, weights, 0, n_terms)
+        total = 0.0
+        for s in range(n_terms):
+            total += weights[s] * np.float64(X[rows[r], indices[s]])
+        out[r] = total
 
 
-def _dot_rows_csr(X, rows, indices, weights, out):
+def _dot_rows_csr(X, rows, indices, weights, room, out):
+    data, columns, indptr = X
+    table, products = room
+    n_terms = indices.shape[0]
+    if table.shape[0]:
+        for s in range(n_terms):
+            table[indices[s]] = weights[s]
     for r in range(rows.shape[0]):
-        out[r] = _row_dot(X, rows[r], indices, weights, 0, indices.shape[0])
+        begin, end = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[begin:end], columns[begin:end]
+        if n_terms < _FEW * (end - begin):
+            out[r] = _search_dot(values, features, indices, weights)
+        elif table.shape[0]:
+            out[r] = _table_dot(values, features, table, products)
+        elif n_terms > _MANY * (end - begin):
+            out[r] = _lookup_dot(values, features, indices, weights)
+        else:
+            out[r] = _merge_dot(values, features, indices, weights)
+    if table.shape[0]:
+        for s in range(n_terms):
+            table[indices[s]] = 0.0
 
 
 # Dot products of some rows with a split.
@@ -102,8 +137,8 @@ _dot_rows = by_layout(_dot_rows_dense, _dot_rows_csr)
 
 
 @jit
-def _project(X, rows, indices, weights, out):
-    _dot_rows(X, rows, indices, weights, out)
+def _project(X, rows, indices, weights, room, out):
+    _dot_rows(X, rows, indices, weights, room, out)
 
 
 @jit
@@ -157,7 +192,7 @@ def _add(waiting, n_waiting, node, begin, end):
 
 
 @jit
-def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, out):
+def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, room, out):
     # The rows of a node are asked together, of parts of the rows that the cache holds.
     size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
     at, other, asked = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
@@ -178,7 +213,8 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, si
                 continue
             n_asked = _known_sides(sides, rows, at, begin, end, i, side, asked, numbers)
             start, stop = indptr[i], indptr[i + 1]
-            _project(X, numbers[:n_asked], indices[start:stop], weights[start:stop], values)
+            terms = indices[start:stop], weights[start:stop]
+            _project(X, numbers[:n_asked], *terms, room, values)
             _enter_sides(sides, numbers, i, values, threshold[i], asked, n_asked, side)
             middle = _part(at, begin, end, side, other)
             n_waiting = _add(waiting, n_waiting, right[i], middle, end)
@@ -205,6 +241,17 @@ def kernel_view(X):
 def n_rows(view):
     """Number of rows of a result of :func:`kernel_view`."""
     return len(view[2]) - 1 if isinstance(view, tuple) else len(view)
+
+
+def _room(view, n_rows, indices):
+    """Where kernels put the weights of a split by column, and products of a row: two arrays.
+
+    Both are empty for arrays, and for so few sparse rows that a table is not worth its zeros.
+    """
+    width = int(indices.max()) + 1 if isinstance(view, tuple) and len(indices) else 0
+    if n_rows < _TABLE_ROWS * width:
+        width = 0
+    return np.zeros(width + (width > 0)), np.empty(min(width, len(indices)) + (width > 0))
 
 
 def _in_threads(kernel, rows, out, n_jobs):
@@ -244,7 +291,8 @@ def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
     known = _NOTHING_KNOWN if sides is None else sides
 
     def kernel(rows, out):
-        _descend(view, rows, node, *arrays, known, out)
+        room = _room(view, len(rows), arrays[3])
+        _descend(view, rows, node, *arrays, known, room, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
 
@@ -267,6 +315,6 @@ def project(view, rows, indices, weights, n_jobs=1):
     indices, weights = np.array(indices), np.array(weights)
 
     def kernel(rows, out):
-        _project(view, rows, indices, weights, out)
+        _project(view, rows, indices, weights, _room(view, len(rows), indices), out)
 
     return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)

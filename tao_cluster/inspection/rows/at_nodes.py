@@ -99,9 +99,8 @@ class Rows:
     @cached_property
     def means(self):
         """Means of the nodes' rows, of shape (n_nodes, n_features); 0 without rows."""
-        shape = (self.tree.n_nodes, self.X.shape[1])
         weight = np.ones(len(self.leaf_of_row)) if self.weight is None else self.weight
-        at_leaves = cluster_sums([(slice(None), self.X)], self.leaf_of_row, weight, shape)
+        at_leaves = cluster_sums(self.X, self.leaf_of_row, weight, self.tree.n_nodes)
         sums = self.tree.path_matrix.T @ at_leaves
         return sums / np.where(self.counts > 0, self.counts, 1)[:, None]
 

@@ -53,11 +53,10 @@ def _weigh(block, state):
         return None
     objective, weight = rows.objective, rows.weight
     distances = objective.distances(rows.data, state.centers)
-    parts = [(slice(None), distances)]
     costs, sums, mass = [], [], []
     for tree in state.trees:
         leaves = tree.route(rows.view)
-        costs.append(cluster_sums(parts, leaves, weight, (tree.n_nodes, distances.shape[1])))
+        costs.append(cluster_sums(distances, leaves, weight, tree.n_nodes))
         sums.append(objective.cluster_sums(rows.data, leaves, weight, tree.n_nodes))
         mass.append(np.bincount(leaves, weight, tree.n_nodes))
     return _Weighed(Tables(costs), Tables(sums), Tables(mass))

@@ -3,9 +3,9 @@
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...core.matrices import as_array
+from ...core.jit import by_layout, jit
+from ...core.routing import kernel_view
 
 
 @runtime_checkable
@@ -63,29 +63,45 @@ class Objective(Protocol):
         """What `transform` shows for d, may work in place (k-means: the root of d)."""
 
 
-def cluster_sums(blocks, labels, weight, shape):
-    """Weighted sums of the rows of each cluster.
+def _add_members_dense(X, labels, weight, sums):
+    for i in range(X.shape[0]):
+        total, factor = sums[labels[i]], weight[i]
+        for j in range(X.shape[1]):
+            total[j] += factor * X[i, j]
+
+
+def _add_members_csr(X, labels, weight, sums):
+    data, columns, indptr = X
+    for i in range(labels.shape[0]):
+        total, factor = sums[labels[i]], weight[i]
+        for s in range(indptr[i], indptr[i + 1]):
+            total[columns[s]] += factor * data[s]
+
+
+_add_members_of = by_layout(_add_members_dense, _add_members_csr)
+
+
+@jit
+def _add_members(X, labels, weight, sums):
+    _add_members_of(X, labels, weight, sums)
+
+
+def cluster_sums(X, labels, weight, n_clusters):
+    """Weighted sums of the rows of each cluster, in the order of the rows.
 
     Parameters
     ----------
-    blocks : iterable of (slice, rows)
+    X : array or CSR matrix of shape (n, d)
     labels : int array of shape (n,)
     weight : float64 array of shape (n,)
-    shape : tuple (number of clusters, number of columns)
+    n_clusters : int, k
 
     Returns
     -------
-    float64 array of that shape
+    float64 array of shape (k, d)
     """
-    sums = np.zeros(shape)
-    for part, block in blocks:
-        n_rows = block.shape[0]
-        # By columns, each of which has one entry: there is nothing to be sorted.
-        membership = sp.csc_matrix(
-            (weight[part], labels[part], np.arange(n_rows + 1)), shape=(shape[0], n_rows)
-        )
-        product = membership @ block
-        sums += as_array(product)
+    sums = np.zeros((n_clusters, X.shape[1]))
+    _add_members(kernel_view(X), labels.astype(np.intp, copy=False), weight, sums)
     return sums
 
 

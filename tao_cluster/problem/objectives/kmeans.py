@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans as _SklearnKMeans
 from sklearn.utils.extmath import row_norms
 
 from ...core.jit import jit
-from ...core.matrices import row_blocks
+from ...core.matrices import row_blocks, rows_between
 from ...core.threads import fixed_parts, map_in_threads, n_threads
 from .base import Objective, cluster_sums
 
@@ -110,7 +110,7 @@ class _CenteredRows:
         parts = self.parts if parts is None else parts
         if sp.issparse(self.X):
             for part in parts:
-                yield part, self.X[part].astype(np.float64)
+                yield part, rows_between(self.X, part).astype(np.float64, copy=False)
             return
         if self.X.dtype == np.float64 and self.X.flags.c_contiguous and not self.origin.any():
             yield from ((part, self.X[part]) for part in parts)
@@ -126,7 +126,7 @@ class _CenteredRows:
         """Weighted sums of the rows of each cluster, relative to the origin."""
         n_rows, n_columns = self.X.shape
         if sp.issparse(self.X):
-            return cluster_sums(self.blocks(), labels, weight, (n_clusters, n_columns))
+            return cluster_sums(self.X, labels, weight, n_clusters)
         parts = list(fixed_parts(n_rows))
         sums = np.zeros((len(parts), n_clusters, n_columns))
 

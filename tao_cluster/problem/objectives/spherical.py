@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
-from ...core.matrices import row_blocks
+from ...core.matrices import row_blocks, rows_between
 from .alternating import AlternatingClustering, ByDistances
 from .base import cluster_sums
 
@@ -25,7 +25,7 @@ class _Directions:
     def blocks(self):
         """Yield (slice, rows as they are, in float64)."""
         for part in row_blocks(self.X):
-            yield part, self.X[part].astype(np.float64, copy=False)
+            yield part, rows_between(self.X, part).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,7 @@ class SphericalKMeans(ByDistances):
 
     def cluster_sums(self, data, labels, weight, n_clusters):
         """Weighted sums of the directions of each cluster: float64 array of shape (k, d)."""
-        shape = (n_clusters, data.X.shape[1])
-        return cluster_sums(data.blocks(), labels, weight * data.inverse_norms, shape)
+        return cluster_sums(data.X, labels, weight * data.inverse_norms, n_clusters)
 
     def centers_of(self, sums, total, centers):
         """Directions of such sums; see :class:`Objective`."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...core.jit import jit
 from ...core.routing import n_rows
 
 # Decisions take two bits a row and node. Of trees with more than 256 nodes only the first ones,
@@ -9,6 +10,10 @@ from ...core.routing import n_rows
 # would slow down the deep trees of small data, and one on all bytes every tree of large data.
 _BYTES_A_ROW = 64
 _MOST_BYTES = 2**26  # unless the bytes of a row ask for more
+
+# What it costs to look up a feature in a sparse row, where one in an array costs 1, as it does to
+# carry a decision over to another tree.
+_LOOKUP = 30
 
 
 class Decisions:
@@ -54,12 +59,23 @@ class Decisions:
         """Forget the decisions at nodes whose test is another than in the last tree."""
         if tree is self._tree:
             return
-        if self._tree is None or tree.n_nodes != self._tree.n_nodes:
+        if self._tree is not None and tree.n_nodes == self._tree.n_nodes:
+            self._forget(_changed(tree, self._tree))
+        else:
+            old = self._sides if self._is_worth_carrying(tree) else None
             self._sides = None  # before there are new ones
             self._sides = np.zeros(_shape(tree.n_nodes, n_rows(self._view)), np.uint8)
-        else:
-            self._forget(_changed(tree, self._tree))
+            if old is not None:
+                _carry(old, self._sides, _same_tests(tree, self._tree))
         self._tree = tree
+
+    def _is_worth_carrying(self, tree):
+        """Whether routing anew would cost more than to look for what is known of each test."""
+        if self._tree is None:
+            return False
+        lookup = _LOOKUP if isinstance(self._view, tuple) else 1
+        n_features = tree.n_nonzero / max(len(tree.decision_nodes), 1)
+        return tree.max_depth * lookup * n_features > tree.n_nodes
 
     def _forget(self, nodes):
         """Clear the decisions at some nodes, in one pass over the rows."""
@@ -86,6 +102,31 @@ def _changed(tree, other):
     differs |= tree.split_weights[kept] != other.split_weights[other_kept]
     changed[np.repeat(np.arange(tree.n_nodes), size)[kept][differs]] = True
     return tree.decision_nodes[changed[tree.decision_nodes]]
+
+
+def _same_tests(tree, other):
+    """For each node of a tree one of another that has its test, or -1: int64 array."""
+    where = {_test(other, node): node for node in other.decision_nodes.tolist()}
+    found = np.full(tree.n_nodes, -1)
+    for node in tree.decision_nodes.tolist():
+        found[node] = where.get(_test(tree, node), -1)
+    return found
+
+
+def _test(tree, node):
+    indices, weights = tree.split(node)
+    return float(tree.threshold[node]), indices.tobytes(), weights.tobytes()
+
+
+@jit
+def _carry(old, sides, source):
+    """Enter what is known of the tests that nodes have in common with others."""
+    for r in range(sides.shape[0]):
+        for node in range(source.shape[0]):
+            other = source[node]
+            if other >= 0 and other >> 2 < old.shape[1] and node >> 2 < sides.shape[1]:
+                known = (old[r, other >> 2] >> (2 * (other & 3))) & 3
+                sides[r, node >> 2] |= known << (2 * (node & 3))
 
 
 def _shape(n_nodes, n_rows):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ...core.matrices import row_size, spaced_rows
 from ..axis import Axis
@@ -33,7 +34,8 @@ class SingleFeatures:
         rows = spaced_rows(X.shape[0], most)
         place = np.full(X.shape[0], -1, np.int64)
         place[rows] = np.arange(most)
-        return cls(Axis().bind(X[rows]), place)
+        some = X[rows]
+        return cls(Axis().bind(some.tocsc() if issparse(X) else some), place)
 
     def best(self, problem):
         """The test of one feature with the least loss on the rows there are; None without any."""

@@ -1,4 +1,4 @@
-"""Passes over rows of X, dense or CSR: products, gradient, deviations, extraction."""
+"""Passes over rows of X, dense or CSR: products, gradient, deviations, parts of X."""
 
 import numpy as np
 
@@ -232,6 +232,52 @@ def slots(X, features, n_columns):
     slot = np.full(n_columns, len(features), np.uint32)
     slot[features] = np.arange(len(features))
     return slot
+
+
+@jit
+def _row_ends(indices, indptr, rows, slot, n_wanted, ends):
+    at = 0
+    for r in range(rows.shape[0]):
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            at += slot[indices[s]] < n_wanted
+        ends[r] = at
+
+
+@jit
+def _select(X, rows, slot, n_wanted, data, indices):
+    at = 0
+    for r in range(rows.shape[0]):
+        for s in range(X[2][rows[r]], X[2][rows[r] + 1]):
+            f = slot[X[1][s]]
+            if f < n_wanted:
+                data[at], indices[at] = X[0][s], f
+                at += 1
+
+
+def part_of(X, rows, features, n_columns, dense_share):
+    """Some features of some rows: as CSR where X is, unless they are filled enough.
+
+    Parameters
+    ----------
+    X, rows : see :func:`products`
+    features : integer array of shape (k,), increasing
+    n_columns : int, d
+    dense_share : float, share of non-zeros from which on the result is an array
+
+    Returns
+    -------
+    array of shape (m, k), or (data, indices, indptr), of the precision of X
+    """
+    k, slot = len(features), slots(X, features, n_columns)
+    if not is_sparse(X):
+        return extract(X, rows, features, slot)
+    indptr = np.zeros(len(rows) + 1, np.int64)
+    _row_ends(*X[1:], rows, slot, k, indptr[1:])
+    if indptr[-1] >= dense_share * len(rows) * k:
+        return extract(X, rows, features, slot)
+    data, indices = (np.empty(indptr[-1], part.dtype) for part in X[:2])
+    _select(X, rows, slot, k, data, indices)
+    return data, indices, indptr
 
 
 @jit

@@ -8,10 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core.matrices import as_array, canonical_csr, ranges, variances
-from .rows import column_reach, compress, copy_rows, extract, is_sparse, slots, values_of
+from .rows import column_reach, compress, copy_rows, is_sparse, part_of, values_of
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
+_DENSE_PART = 0.1  # the same of some columns, whose rows are short
+# From this share of all rows on, sparse ones lie close enough to be read where they are.
+_MOST_GATHERED = 0.5
 _BLOCK_ROWS = 512
 _BLOCK_VALUES = 10**6
 _UNIT_BITS = 960  # units of at most 2 ** this, so that prices over them are finite
@@ -68,10 +71,10 @@ class Storage:
         return cls(*form(X), source, threading.local())
 
     def block(self, rows, features):
-        """Dense storage of some features of some rows."""
-        slot = slots(self.values, features, len(self.origin))
-        values = extract(self.values, rows, features, slot)
-        return self._part(features, values, self.reach[features], len(features))
+        """Storage of some features of some rows, as sparse where these are, too."""
+        values = part_of(self.values, rows, features, len(self.origin), _DENSE_PART)
+        size = values_of(values).size / max(len(rows), 1)
+        return self._part(features, values, self.reach[features], size)
 
     def precise(self, rows, features=None):
         """Storage of some rows, and of some features if given, in double precision."""
@@ -111,7 +114,7 @@ class Storage:
         so sparse rows are copied: into arrays that a thread uses again and again, as the pages
         of new ones cost more than the copy. Until its next call, that is.
         """
-        if not is_sparse(self.values) or len(rows) == len(self.values[2]) - 1:
+        if not is_sparse(self.values) or len(rows) > _MOST_GATHERED * (len(self.values[2]) - 1):
             return self.values, rows
         lengths = np.diff(self.values[2])[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
