@@ -205,7 +205,7 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
 
 
 def rows_between(X, part):
-    """Consecutive rows of an array or a CSR matrix, which share its values: no copy."""
+    """Consecutive rows of an array or a CSR matrix: slices of its arrays, cheaper than X[part]."""
     if not sp.issparse(X):
         return X[part]
     ends = X.indptr[part.start : part.stop + 1]

@@ -16,6 +16,7 @@ FORMS = {
     "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
     "float32": lambda X: X.astype(np.float32),
     "sparse": sp.csr_matrix,
+    "columns": sp.csc_matrix,
     "sparse32": lambda X: sp.csr_matrix(X.astype(np.float32)),
 }
 

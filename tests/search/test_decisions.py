@@ -1,6 +1,8 @@
 """Kept decisions: routing through them is routing."""
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from conftest import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,6 +39,21 @@ def test_routing_through_changes_of_a_tree(seed):
         tree = tree.with_splits({changed: (split, threshold)})
     other = random_tree(rng, n_nodes=9)  # another structure
     np.testing.assert_array_equal(kept.leaves_of(other), other.route(view))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_what_is_known_of_a_test_holds_in_other_trees(rng, monkeypatch, form):
+    X, carried = form(rng.normal(size=(60, 6))), []
+    tree = random_tree(rng, n_nodes=31)
+    kept = Decisions(kernel_view(X))
+    known = decisions._carry
+    monkeypatch.setattr(decisions, "_carry", lambda *terms: carried.append(1) or known(*terms))
+    kept.leaves_of(tree)
+    for _ in range(6):
+        constant = (np.zeros(0, np.int32), np.zeros(0)), 0.0
+        tree = tree.with_splits({tree.decision_nodes[-1]: constant}).prune()
+        np.testing.assert_array_equal(kept.leaves_of(tree), tree.apply(X))
+    assert carried or form is np.asarray
 
 
 def test_of_too_many_decisions_those_near_the_root_are_kept(rng, monkeypatch):

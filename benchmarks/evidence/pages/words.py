@@ -63,6 +63,6 @@ def counted(n, thing):
 
 
 def listed(parts):
-    """a, b and c."""
-    parts = list(parts)
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    """a, b and c; nothing of nothing."""
+    *parts, last = list(parts) or [""]
+    return f"{', '.join(parts)} and {last}" if parts else last
