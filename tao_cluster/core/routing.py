@@ -46,28 +46,15 @@ def _merge_dot(data, columns, indices, weights):
 
 
 @jit
-def _lookup_dot(data, columns, indices, weights):
-    """The same sum, by a binary search for each entry of the row."""
+def _search_dot(few, few_columns, many, many_columns):
+    """The same sum, by a binary search for each entry of the shorter list in the longer one."""
     total, low = 0.0, 0
-    for position in range(columns.shape[0]):
-        low += np.searchsorted(indices[low:], columns[position])
-        if low == indices.shape[0]:
+    for position in range(few.shape[0]):
+        low += np.searchsorted(many_columns[low:], few_columns[position])
+        if low == many_columns.shape[0]:
             break
-        if indices[low] == columns[position]:
-            total += weights[low] * np.float64(data[position])
-    return total
-
-
-@jit
-def _search_dot(data, columns, indices, weights):
-    """The same sum, by a binary search for each feature of the split."""
-    total, low = 0.0, 0
-    for s in range(indices.shape[0]):
-        low += np.searchsorted(columns[low:], indices[s])
-        if low == columns.shape[0]:
-            break
-        if columns[low] == indices[s]:
-            total += weights[s] * np.float64(data[low])
+        if many_columns[low] == few_columns[position]:
+            total += np.float64(few[position]) * np.float64(many[low])
     return total
 
 
@@ -120,11 +107,11 @@ def _dot_rows_csr(X, rows, indices, weights, room, out):
         begin, end = indptr[rows[r]], indptr[rows[r] + 1]
         values, features = data[begin:end], columns[begin:end]
         if n_terms < _FEW * (end - begin):
-            out[r] = _search_dot(values, features, indices, weights)
+            out[r] = _search_dot(weights, indices, values, features)
         elif table.shape[0]:
             out[r] = _table_dot(values, features, table, products)
         elif n_terms > _MANY * (end - begin):
-            out[r] = _lookup_dot(values, features, indices, weights)
+            out[r] = _search_dot(values, features, weights, indices)
         else:
             out[r] = _merge_dot(values, features, indices, weights)
     if table.shape[0]:
