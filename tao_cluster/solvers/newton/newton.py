@@ -42,9 +42,10 @@ class Newton(NodeSolver):
     power of two near its reach, once a fit (data with more than half zeros as sparse, 6 or 8
     bytes a non-zero); of sparse data, a copy of the node's rows a thread where these are at most
     half of all; for a refit the node's features, as an array where more than a tenth of their
-    values are not 0; about 100 bytes a row. Sums are in double precision. Where single precision could hide an error of the size
-    of the gap, or gets nowhere (columns that nearly equal each other, rows far from all others),
-    the node's rows in double precision for as long as the node takes.
+    values are not 0; about 100 bytes a row. Sums are in double precision. Where single precision
+    could hide an error of the size of the gap, or gets nowhere (columns that nearly equal each
+    other, rows far from all others), the node's rows in double precision for as long as the node
+    takes.
     """
 
     tol: float = 1e-3
