@@ -174,7 +174,7 @@ def _ablations(frame):
     )
     without = [name for name, mean in means.items() if not np.isfinite(mean)]
     if without:
-        text += f" Not as cheap as the default's, of any size, on some set: {listed(without)}."
+        text += f" On some set no tree was as cheap, of any size, with: {'; '.join(without)}."
     if better:
         text += f" Smaller trees than the default's: {listed(better)}."
     if level:

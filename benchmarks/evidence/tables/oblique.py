@@ -15,7 +15,7 @@ LIBLINEAR, NEWTON = "TAO, published (LIBLINEAR)", "TAO, published (our solver)"
 # data: parameters of the paths, and their lambdas from nearly free trees to tiny ones
 PATHS = {
     "letter": ({"depth": 7, "n_init": 10}, np.geomspace(3, 500, 14)),
-    "mnist": ({"depth": 5}, np.geomspace(20, 8000, 14)),
+    "mnist": ({"depth": 5}, np.geomspace(5, 8000, 16)),
     "fashion_mnist": ({"depth": 5}, np.geomspace(4, 8000, 16)),
     "digits": ({"depth": 5}, np.geomspace(0.1, 20, 10)),
 }
