@@ -235,10 +235,10 @@ def _room(view, n_rows, indices):
 
     Both are empty for arrays, and for so few sparse rows that a table is not worth its zeros.
     """
-    width = int(indices.max()) + 1 if isinstance(view, tuple) and len(indices) else 0
-    if n_rows < _TABLE_ROWS * width:
-        width = 0
-    return np.zeros(width + (width > 0)), np.empty(min(width, len(indices)) + (width > 0))
+    width = int(indices.max()) + 2 if isinstance(view, tuple) and len(indices) else 0  # one beyond
+    if width == 0 or n_rows < _TABLE_ROWS * width:
+        return np.empty(0), np.empty(0)
+    return np.zeros(width), np.empty(min(width, len(indices) + 1))
 
 
 def _in_threads(kernel, rows, out, n_jobs):
