@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from greedy import ExKMC, ExShallow, build_exkmc
-from tao_cluster import TAOClustering
+from greedy import ExKMC, ExShallow, build_exgreedy, build_exkmc
+from tao_cluster import TAOClustering, Tree
 from tao_cluster.search.descent.structure import kernels, local
 from tao_cluster.search.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 from tao_cluster.search.descent.structure.local import better_start, search_structure
@@ -266,3 +266,15 @@ def test_a_poor_find_does_not_replace_the_start(monkeypatch, rng):
     monkeypatch.setattr(local, "search_structure", lambda *args: poor)
     monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
     assert better_start(search, state, [tree], 0.0, 0) is state
+
+
+@pytest.mark.parametrize(("max_leaves", "is_there"), [(4, True), (6, True), (3, False)])
+def test_exgreedy_is_held_against_what_is_found(monkeypatch, rng, max_leaves, is_there):
+    X = rng.normal(size=(80, 3))
+    search = make_search(X, 4, split="axis", max_leaves=max_leaves)
+    poor = Tree.single_leaf(0, 3)
+    monkeypatch.setattr(local, "search_structure", lambda *args: poor)
+    monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
+    found = better_start(search, search.evaluate(poor), [poor], 0.0, 0)
+    expected = build_exgreedy(X, search.problem.free.centers) if is_there else poor
+    assert found.tree == expected

@@ -43,13 +43,13 @@ def axis_aligned(max_leaves, n_clusters):
 
 
 def small_trees(problem, builders_of):
-    """Axis-aligned trees of about a leaf a cluster, which an oblique one is measured by.
+    """Axis-aligned trees of about a leaf a cluster, which others are measured by.
 
     Parameters
     ----------
     problem : Problem
     builders_of : callable(problem) -> list of InitialTree
-        `cart_builders`, whose trees are built at once, or `greedy_builders`.
+        `cart_builders`, whose trees are built at once, `greedy_builders` or `exgreedy_builders`.
 
     Returns
     -------
@@ -70,6 +70,11 @@ def greedy_builders(problem):
     if problem.objective.explains_labels:
         return []
     return [exkmc(k), GREEDY["exshallow"], exkmc(2 * k)]
+
+
+def exgreedy_builders(problem):
+    """ExGreedy's, of a leaf a cluster; none where it is labels that trees explain."""
+    return [] if problem.objective.explains_labels else [GREEDY["exgreedy"]]
 
 
 def exkmc(max_leaves=None):

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from greedy.methods.matching import matched_numbers, renumbered
 
 from ....solvers import upright
+from ...starts.named import exgreedy_builders, small_trees
 from ..passes import descend
 from ..regrowth import regrow, rounds
 from .kernels import BIN, FEATURE, LEFT, without_subtree
@@ -30,6 +31,9 @@ _FIRST_SHARE = 0.25  # of the passes, for the starts one by one; the best one ge
 
 def better_start(search, state, trees, lambda_, random_state):
     """What passes over all rows make of the tree that the search finds, if that is better.
+
+    ExGreedy's tree is held against it: of a leaf a cluster it can be better. As one more start it
+    would take passes from the others, which is as often worse as better.
 
     Parameters
     ----------
@@ -51,9 +55,21 @@ def better_start(search, state, trees, lambda_, random_state):
         # What a sample leads to can be worse than what all rows make of the first start.
         first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
         found.append(regrow(search, first, lambda_))
+    found += _exgreedy(search, trees)
     least = min(state.objective(lambda_) for state in found)
     equal = (s for s in found if s.objective(lambda_) <= least + _LEAST_PROGRESS * abs(least))
     return min(equal, key=lambda state: state.pruned.n_leaves)
+
+
+def _most_leaves(search, trees):
+    return search.settings.max_leaves or max(tree.n_leaves for tree in trees)
+
+
+def _exgreedy(search, trees):
+    """State of ExGreedy's tree in a list; an empty one if it has too many leaves."""
+    most_leaves = _most_leaves(search, trees)
+    found = small_trees(search.problem, exgreedy_builders)
+    return [search.evaluate(tree) for tree in found if tree.n_leaves <= most_leaves]
 
 
 def _numbered(search, tree):
@@ -85,8 +101,7 @@ def search_structure(search, trees, lambda_, random_state):
     Tree
         Of at most `max_leaves` leaves, by default those of the largest of the trees.
     """
-    most_leaves = search.settings.max_leaves or max(tree.n_leaves for tree in trees)
-    most_leaves = min(most_leaves, search.problem.n_rows)
+    most_leaves = min(_most_leaves(search, trees), search.problem.n_rows)
     rng = check_random_state(random_state)
     sketch = Sketch.of(search.problem, trees, lambda_, most_leaves, rng)
     most_passes = search.settings.effort.n_times * sketch.most_passes
