@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import column_or_1d
 
 from tao_cluster.core.jit import by_layout, jit
-from tao_cluster.core.matrices import as_array, check_centers, check_kind, check_rows
+from tao_cluster.core.matrices import check_centers, check_kind, check_rows
 from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.threads import map_in_threads
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
@@ -191,10 +191,17 @@ class Points:
         # Compared as float64: a centre may lie between two values of float32.
         return self.column(rows, feature) <= np.float64(threshold)
 
-    def values(self, rows):
-        """Dense copy of a few rows: float64 array of shape (m, d)."""
-        some = self.X[rows]
-        return as_array(some).astype(np.float64)
+    def edges_from(self, rows, some):
+        """Values of some of the rows of a node, as :func:`greedy.cuts.surrogate_cut` reads them."""
+        if sp.issparse(self.X):
+            return np.isin(rows, some)
+        return np.sort(self.X[some].astype(np.float64), axis=0)
+
+    def from_stored(self, kernel, node):
+        """What ``kernel(rows of X, node, d)`` tells of each feature; nothing for dense X."""
+        if not sp.issparse(self.X):
+            return np.empty(0)
+        return kernel(kernel_view(self.X), node, self.n_features)
 
     def best_cut(self, search, *arguments):
         """Run ``search(columns, *arguments, lo, hi)`` over all features, shared by threads.

@@ -10,18 +10,19 @@ have equal values, and threads that share the features give the result of one.
 
 Ties go to the lowest feature, then to the lowest threshold.
 
-Two files stand apart: `random.py` grows whole trees from random numbers, and `unlabelled.py` sorts
-the features of a node, for baselines whose criteria have no such bounds.
+Two files stand apart: `random.py` grows whole trees from random numbers, and `impurity.py` sorts
+the features of a node, for criteria that have no such bounds.
 """
 
 from .binary import binary_cut, stored_by_columns, stored_by_rows
 from .codes import code_dense, code_stored
 from .conductance import GraphNode, conductance_cuts
+from .impurity import purest_cut
 from .kauri import KauriNode, few_valued, kauri_cuts, side_sums
 from .parting import expected_depth, parting_cut, prices
 from .search_trees import parted_at_edges, search_tree
 from .spacing import spacing_cut
-from .surrogate import N_EDGES, label_costs, label_savings, purest_cut, surrogate_cut
+from .surrogate import N_EDGES, label_costs, label_savings, savings_of_stored, surrogate_cut
 
 __all__ = [
     "N_EDGES",
@@ -40,6 +41,7 @@ __all__ = [
     "parting_cut",
     "prices",
     "purest_cut",
+    "savings_of_stored",
     "search_tree",
     "side_sums",
     "spacing_cut",

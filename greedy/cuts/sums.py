@@ -1,6 +1,6 @@
 """One pass over a node's rows: what the cuts at the edges of its features cost and may save.
 
-Cached kernels of another file do not see an edit here; touch `parting.py` after one.
+Cached kernels of another file do not see an edit here; touch those that import it after one.
 """
 
 import numpy as np

@@ -1,8 +1,10 @@
-"""Kernels for the cut of a leaf that saves most of its surrogate cost, or that makes it purest."""
+"""Kernels for the cut of a leaf that saves most of its surrogate cost."""
 
 import numpy as np
 
 from tao_cluster.core.jit import by_layout, jit
+
+from .sums import gather
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31
@@ -77,13 +79,52 @@ def _fill_savings(some, leaf, out):
 
 
 @jit
-def _kept_savings(slot, leaf):
-    """What all rows save, where stored values ask for them again and again; else without rows."""
+def _kept_savings(leaf):
+    """What all rows save, as stored values ask for them again and again; no rows if it is much."""
     n_rows, n_sums = leaf.rows.shape[0], leaf.totals.shape[0]
-    is_kept = slot.shape[0] > 0 and n_rows * n_sums <= _KEPT
+    is_kept = n_rows * n_sums <= _KEPT
     kept = np.empty((n_rows if is_kept else 0, n_sums))
     _fill_savings(np.arange(kept.shape[0]), leaf, kept)
     return kept
+
+
+@jit
+def savings_of_stored(X, leaf, n_features):
+    """What cuts of each feature save at most, from the stored values of the leaf's rows.
+
+    On one side of a cut are stored values alone. They save no more than under the best of all
+    labels; the others save what all rows do, which is mostly a loss, but for what these lose.
+
+    Parameters
+    ----------
+    X : (data, indices, indptr) of a CSR matrix of shape (n, d)
+    leaf : greedy.nodes.SurrogateNode
+    n_features : int, d
+
+    Returns
+    -------
+    float64 array of shape (d,)
+    """
+    _, indices, indptr = X
+    rows, last = leaf.rows, leaf.totals.shape[0] - 1
+    sums, savings = np.zeros((n_features, last + 1)), np.empty((_CHUNK, last + 1))
+    for start in range(0, rows.shape[0], _CHUNK):
+        stop = min(start + _CHUNK, rows.shape[0])
+        _fill_savings(np.arange(start, stop), leaf, savings)
+        for i in range(stop - start):
+            for q in range(last):
+                savings[i, q] = max(-savings[i, q], 0.0)
+            row = rows[start + i]
+            for s in range(indptr[row], indptr[row + 1]):
+                for q in range(last + 1):
+                    sums[indices[s], q] += savings[i, q]
+    most = np.empty(n_features)
+    for f in range(n_features):
+        others = 0.0
+        for q in range(last):
+            others = max(others, leaf.totals[q] + sums[f, q])
+        most[f] = sums[f, last] + others
+    return most
 
 
 @jit
@@ -145,37 +186,37 @@ def _bucket_sums_csc(X, slot, leaf, kept, edges, lo, sums):
 _bucket_sums = by_layout(_bucket_sums_dense, _bucket_sums_csc)
 
 
-def _values_dense(X, slot, rows, feature):
-    values = np.empty(rows.shape[0])
-    for r in range(rows.shape[0]):
-        values[r] = X[rows[r], feature]
-    return values
-
-
-def _values_csc(X, slot, rows, feature):
-    data, indices, indptr = X
-    values = np.zeros(rows.shape[0])
-    for s in range(indptr[feature], indptr[feature + 1]):
-        if slot[indices[s]] >= 0:
-            values[slot[indices[s]]] = data[s]
-    return values
-
-
-# Values of a feature for some rows.
-_values = by_layout(_values_dense, _values_csc)
-
-
 @jit
-def _sort_edges(sample, lo, edges, n_edges):
-    """Distinct values of each feature in the sorted sample, then infinities."""
+def _distinct(values, edges):
+    """Enter distinct ones of sorted values, then infinities; how many they are."""
     edges[:] = np.inf
+    n = 0
+    for value in values:
+        if n == 0 or value > edges[n - 1]:
+            edges[n] = value
+            n += 1
+    return n
+
+
+def _fill_edges_dense(X, slot, sample, lo, edges, n_edges):
     for f in range(edges.shape[0]):
-        n = 0
-        for value in sample[:, lo + f]:
-            if n == 0 or value > edges[f, n - 1]:
-                edges[f, n] = value
-                n += 1
-        n_edges[f] = n
+        n_edges[f] = _distinct(sample[:, lo + f], edges[f])
+
+
+def _fill_edges_csc(X, slot, sample, lo, edges, n_edges):
+    data, indices, indptr = X
+    values, n = np.zeros(N_EDGES), 0
+    for s in range(indptr[lo], indptr[lo + 1]):
+        place = slot[indices[s]]
+        if place >= 0 and sample[place]:
+            values[n] = data[s]
+            n += 1
+    n += 1 if n < sample.sum() else 0  # some of these rows have zeros
+    n_edges[0] = _distinct(np.sort(values[:n]), edges[0])
+
+
+# Distinct values of each feature in the sample.
+_fill_edges = by_layout(_fill_edges_dense, _fill_edges_csc)
 
 
 @jit
@@ -226,7 +267,8 @@ def _try_edges(feature, edges, n_edges, sums, totals, best):
 @jit
 def _try_intervals(X, slot, feature, edges, n_edges, sums, leaf, best):
     """Best cut between edges of a feature, or `best`."""
-    left, values = np.zeros(leaf.totals.shape[0]), _values(X, slot, leaf.rows, feature)
+    left, values = np.zeros(leaf.totals.shape[0]), np.empty(leaf.rows.shape[0])
+    gather(X, feature, leaf.rows, slot, values)
     for bucket in range(2 * n_edges + 1):
         if bucket % 2 == 0 and -_interval_bound(left, sums[bucket], leaf.totals) <= best[0]:
             low = edges[bucket // 2 - 1] if bucket else -np.inf
@@ -258,40 +300,19 @@ def _try_sorted(some, values, feature, left, leaf, best):
 def _sum_features(X, slot, leaf, kept, sample, feature, edges, n_edges, sums, at, n):
     """Fill places at..at+n-1 of edges and sums for n features from `feature` on."""
     sums[at : at + n] = 0.0
-    _sort_edges(sample, feature, edges[at : at + n], n_edges[at : at + n])
+    _fill_edges(X, slot, sample, feature, edges[at : at + n], n_edges[at : at + n])
     _bucket_sums(X, slot, leaf, kept, edges[at : at + n], feature, sums[at : at + n])
 
 
-@jit
-def surrogate_cut(X, slot, leaf, sample, lo, hi):
-    """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
-
-    The surrogate cost is that of the best label a side, with the reference centres (Frost,
-    Moshkovitz & Rashtchian 2020, section 3). Edges are the values of some rows, best of those
-    that the leaf's label does not serve best: only they can be gained between two edges.
-
-    Parameters
-    ----------
-    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
-    leaf : greedy.nodes.SurrogateNode
-    sample : float64 array of shape (b, d), b <= N_EDGES
-        Values of some rows of the leaf, each column sorted.
-    lo, hi : int
-
-    Returns
-    -------
-    (minus the saving, feature, threshold); feature -1 if no cut saves anything
-    """
+def _search_dense(X, slot, leaf, sample, stored, lo, hi):
     totals, n_features = leaf.totals, hi - lo
     n_buckets = 2 * sample.shape[0] + 1
     keeps = n_features * n_buckets * totals.shape[0] <= _KEPT
     block = min(_BLOCK, n_features)
     room = n_features if keeps else block
     edges, n_edges = np.empty((room, N_EDGES + 1)), np.empty(room, np.int64)
-    sums = np.zeros((room, n_buckets, totals.shape[0]))
+    sums, kept = np.zeros((room, n_buckets, totals.shape[0])), np.empty((0, totals.shape[0]))
     best, bound = (0.0, np.int64(-1), np.inf), np.empty(n_features)
-    kept = _kept_savings(slot, leaf)
     for start in range(0, n_features, block):
         at, n = start if keeps else 0, min(block, n_features - start)
         _sum_features(X, slot, leaf, kept, sample, lo + start, edges, n_edges, sums, at, n)
@@ -313,63 +334,48 @@ def surrogate_cut(X, slot, leaf, sample, lo, hi):
     return best
 
 
-@jit
-def _squares(masses):
-    total = 0.0
-    for c in range(masses.shape[0]):
-        total += masses[c] * masses[c]
-    return total
-
-
-@jit
-def _purest_of(values, node, best, feature):
-    """Best cut of a feature, or `best`, given its values."""
-    order = np.argsort(values, kind="mergesort")
-    left, right = np.zeros(node.totals.shape[0]), node.totals.copy()
-    at_left, at_right = 0.0, _squares(right)  # sums of squares
-    mass_left, mass_right = 0.0, right.sum()
-    for i in range(order.shape[0] - 1):
-        label, mass = node.label[order[i]], node.mass[order[i]]
-        at_left += mass * (2.0 * left[label] + mass)
-        at_right -= mass * (2.0 * right[label] - mass)
-        left[label] += mass
-        right[label] -= mass
-        mass_left += mass
-        mass_right -= mass
-        threshold = values[order[i]]
-        if values[order[i + 1]] == threshold or mass_left == 0.0 or mass_right == 0.0:
+def _search_csc(X, slot, leaf, sample, stored, lo, hi):
+    edges, n_edges = np.empty((1, N_EDGES + 1)), np.empty(1, np.int64)
+    sums = np.zeros((1, 2 * N_EDGES + 1, leaf.totals.shape[0]))
+    best, kept = (0.0, np.int64(-1), np.inf), _kept_savings(leaf)
+    for f in np.argsort(-stored[lo:hi], kind="mergesort"):  # few are tried
+        if -stored[lo + f] > best[0]:
+            break
+        if -stored[lo + f] == best[0] and lo + f > best[1]:
             continue
-        purity = at_left / mass_left + at_right / mass_right
-        if purity > best[0]:
-            best = (purity, feature, threshold)
+        _sum_features(X, slot, leaf, kept, sample, lo + f, edges, n_edges, sums, 0, 1)
+        best, most = _try_edges(lo + f, edges[0], n_edges[0], sums[0], leaf.totals, best)
+        if -most <= best[0]:
+            best = _try_intervals(X, slot, lo + f, edges[0], n_edges[0], sums[0], leaf, best)
     return best
 
 
-@jit
-def purest_cut(X, slot, node, lo, hi):
-    """Cut that takes most from the Gini impurity of a node's labels, over features lo..hi-1.
+# The cut that saves most over features lo..hi-1.
+_search = by_layout(_search_dense, _search_csc)
 
-    The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M.
+
+@jit
+def surrogate_cut(X, slot, leaf, sample, stored, lo, hi):
+    """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
+
+    The surrogate cost is that of the best label a side, with the reference centres (Frost,
+    Moshkovitz & Rashtchian 2020, section 3). Edges are the values of some rows, best of those
+    that the leaf's label does not serve best: only they can be gained between two edges.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
-    node : greedy.nodes.MixedNode
+    slot : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
+    leaf : greedy.nodes.SurrogateNode
+    sample : float64 array of shape (b, d), b <= N_EDGES
+        Values of some rows of the leaf, each column sorted. Of sparse X a bool array of shape
+        (m,): whether a row of the leaf is one of these.
+    stored : float64 array of shape (d,)
+        Of sparse X what cuts of each feature save at most; else empty.
     lo, hi : int
 
     Returns
     -------
-    (minus the share of the impurity that goes, feature, threshold)
-        Feature -1 if the rows have no two values of any feature, or one label. Masses and squares
-        are whole numbers, so that equal cuts tie: they go to the lowest feature and threshold.
+    (minus the saving, feature, threshold); feature -1 if no cut saves anything
     """
-    mass = node.totals.sum()
-    before = _squares(node.totals) / mass if mass > 0.0 else mass
-    best = (-1.0, np.int64(-1), np.inf)
-    if before < mass:
-        for f in range(lo, hi):
-            best = _purest_of(_values(X, slot, node.rows, f), node, best, np.int64(f))
-    if best[1] < 0:
-        return 0.0, best[1], best[2]
-    return -(best[0] - before) / (mass - before), best[1], best[2]
+    return _search(X, slot, leaf, sample, stored, lo, hi)

@@ -11,7 +11,7 @@ from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
-from ..cuts import N_EDGES, purest_cut, surrogate_cut
+from ..cuts import N_EDGES, purest_cut, savings_of_stored, surrogate_cut
 from ..growth import Cut, grow, tell_interrupted
 from ..nodes import SurrogateNode, mixed_node, surrogate_node
 from ..points import Points
@@ -212,9 +212,9 @@ class CutSurrogate:
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
-        sample = misplaced[spaced_rows(len(misplaced), n)]
-        slot, values = points.slot(node.rows), np.sort(points.values(sample), axis=0)
-        best = points.best_cut(surrogate_cut, slot, node, values)
+        edges = points.edges_from(node.rows, misplaced[spaced_rows(len(misplaced), n)])
+        stored = points.from_stored(savings_of_stored, node)
+        best = points.best_cut(surrogate_cut, points.slot(node.rows), node, edges, stored)
         if best is None or -best[0] / node.scale <= self.price:
             return None
         return Cut(best[1], best[2], -best[0] / node.scale - self.price)

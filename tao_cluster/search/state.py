@@ -86,8 +86,8 @@ class Search:
     history : History
     whole : Search, optional
         Over the rows of which these are noisy copies, too; see :attr:`smoothed`.
-    regrown : tuple of a State, a price and most leaves, optional
-        What rounds of regrowth are known to leave as it is.
+    regrowths_in_vain : tuple of a State and a set of (price, most leaves, further leaves)
+        Regrowths that are known not to help the state.
     """
 
     problem: Problem
@@ -95,7 +95,7 @@ class Search:
     step: TreeStep
     history: History = field(default_factory=History)
     whole: Any = None
-    regrown: tuple | None = None
+    regrowths_in_vain: tuple = (None, frozenset())
     # The (n, k) distances to the last centres, which the pass from there needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 from greedy import build_cltree, build_cubt, build_kdtree
-from greedy.cuts.unlabelled import Region, density_cut
+from greedy.cuts.impurity import Region, density_cut
 from greedy.methods.baselines.cltree import CutDensity
 from greedy.methods.baselines.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.methods.baselines.leaves import deviance, joined, taken_back

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from greedy import build_emn, build_exgreedy, build_exkmc, build_exshallow, build_imm
-from greedy.cuts import expected_depth
+from greedy.cuts import expected_depth, savings_of_stored
+from greedy.nodes import surrogate_node
+from greedy.points import Points
 
 SMALL = {"max_examples": 150, "deadline": None}
 OBJECTIVES = st.sampled_from(["kmeans", "kmedians"])
@@ -314,6 +316,20 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
     for node, (rows, label) in expected.items():
         assert set(leaf_of_row[rows]) == {node}
         assert tree.leaf_label[node] == label
+
+
+@settings(**SMALL)
+@given(problems(max_rows=20))
+def test_cuts_save_no_more_than_stored_values_can(problem):
+    X, centers, weight = problem
+    X, centers = X - 1, centers - 1
+    points = Points.of(sp.csr_matrix(X), centers, weight, None)
+    node = surrogate_node(points, points.rows)
+    most = points.from_stored(savings_of_stored, node) / node.scale
+    for feature in range(X.shape[1]):
+        column = X[:, [feature]]
+        saving = best_saving(squared(X, centers), points.weight, column, points.rows)[0]
+        assert saving <= most[feature] + 1e-9
 
 
 def tied_problem():

@@ -12,7 +12,7 @@ from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
 from ...cuts import prices
-from ...cuts.unlabelled import Region, density_cut
+from ...cuts.impurity import Region, density_cut
 from ...growth import Cut, grow
 from ...nodes import price_scale
 from ...points import Points

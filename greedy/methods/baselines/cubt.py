@@ -11,7 +11,7 @@ from tao_cluster.core.routing import kernel_view
 from tao_cluster.core.threads import one_thread
 from tao_cluster.core.tree.growth import Growth
 
-from ...cuts.unlabelled import DevianceNode, deviance_cut
+from ...cuts.impurity import DevianceNode, deviance_cut
 from ...growth import Cut, grow
 from ...points import Points
 from ..start import SHARED, finish

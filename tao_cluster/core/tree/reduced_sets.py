@@ -31,6 +31,10 @@ class ReducedSets:
         """Number of rows of a node, at any time."""
         return self._stop[node] - self._first[node]
 
+    def goes_left(self, node, leaves):
+        """Which of some leaves that have rows are on the left of a node above them: bool array."""
+        return self._first[leaves] < self._first[self._tree.children_right[node]]
+
     def levels(self):
         """Yield the decision nodes of each depth that have rows, from the deepest up.
 

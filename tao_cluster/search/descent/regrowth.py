@@ -30,12 +30,7 @@ def regrow(search, state, lambda_):
     most_leaves = search.settings.max_leaves or state.tree.n_leaves
     found = state
     for share in _APPROACH:
-        terms = (found, share * lambda_, most_leaves)
-        if search.regrown == terms:
-            continue
-        found = _regrown_at(search, *terms)
-        if found is terms[0]:
-            search.regrown = terms
+        found = _regrown_at(search, found, share * lambda_, most_leaves)
     return min(state, found, key=lambda state: state.objective(lambda_))
 
 
@@ -69,7 +64,13 @@ def _regrown_at(search, state, lambda_, most_leaves):
     """Rounds of regrowth at one price, by half as many leaves as there may be at first."""
 
     def regrown(state, n_more):
-        return _regrown(search, state, lambda_, most_leaves, n_more)
+        in_vain, terms = _in_vain(search, state), (lambda_, most_leaves, n_more)
+        if terms in in_vain:
+            return state
+        other = _regrown(search, state, *terms)
+        if not is_better(other, state):
+            in_vain.add(terms)
+        return other
 
     def is_better(state, other):
         return state.objective(lambda_) < other.objective(lambda_)
@@ -81,6 +82,15 @@ def _regrown_at(search, state, lambda_, most_leaves):
 
     state = _passes(search, state, lambda_)
     return rounds(state, regrown, is_better, most_leaves // 2, is_over)
+
+
+def _in_vain(search, state):
+    """Regrowths that are known not to help a state, which is the last one that was asked for."""
+    last, found = search.regrowths_in_vain
+    if last is not state:
+        found = set()
+        search.regrowths_in_vain = state, found
+    return found
 
 
 def _passes(search, state, lambda_):

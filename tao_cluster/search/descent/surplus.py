@@ -70,12 +70,15 @@ def least_useful(step, tree, leaf_of_row, loss, n_tests):
     savings = []
     for node in itertools.chain.from_iterable(rows_of.levels()):
         rows = rows_of[node]
-        now = loss(rows, leaf_of_row[rows]).sum()
+        goes_left = rows_of.goes_left(node, leaf_of_row[rows])
         left, right = (
-            loss(rows, step.leaves_of(tree, rows, child[node])).sum()
-            for child in (tree.children_left, tree.children_right)
+            _paid(step, tree, moved, child[node], leaf_of_row, loss)
+            for moved, child in (
+                (rows[~goes_left], tree.children_left),
+                (rows[goes_left], tree.children_right),
+            )
         )
-        savings.append((min(left, right) - now, int(node), bool(left <= right)))
+        savings.append((min(left, right), int(node), bool(left <= right)))
     parent, chosen, above = _parents(tree), {}, set()  # above: nodes with one below
     for _, node, goes_left in sorted(savings):
         path = list(_path(parent, node))
@@ -86,6 +89,11 @@ def least_useful(step, tree, leaf_of_row, loss, n_tests):
         if len(chosen) == n_tests:
             break
     return chosen
+
+
+def _paid(step, tree, rows, node, leaf_of_row, loss):
+    """By how much it costs rows more to go down from a node than to be where they are."""
+    return (loss(rows, step.leaves_of(tree, rows, node)) - loss(rows, leaf_of_row[rows])).sum()
 
 
 def _parents(tree):

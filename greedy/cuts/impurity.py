@@ -1,6 +1,7 @@
-"""Kernels for cuts that see neither centres nor labels: least deviance, gain over uniform points.
+"""Kernels for cuts that part what differs: labels, rows, or regions by their density.
 
-Results are rounded before they are compared, so that equal cuts tie in spite of sums of floats.
+Features are sorted for it. Sums of labels are whole numbers; other results are rounded before they
+are compared, so that equal cuts tie in spite of sums of floats.
 """
 
 from typing import NamedTuple
@@ -8,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tao_cluster.core.jit import by_layout, jit
+
+from .sums import gather
 
 _ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
 _LEAST_GAIN = 1e-12  # in bits; less is the rounding of entropies
@@ -61,6 +64,72 @@ def _is_better(value, feature, threshold, best):
     if value != best[0]:
         return value < best[0]
     return feature < best[1] or (feature == best[1] and threshold < best[2])
+
+
+# ---------------------------------------------------------------- Gini impurity (ExKMC)
+
+
+@jit
+def _squares(masses):
+    total = 0.0
+    for c in range(masses.shape[0]):
+        total += masses[c] * masses[c]
+    return total
+
+
+@jit
+def _purest_of(values, node, best, feature):
+    """Best cut of a feature, or `best`, given its values."""
+    order = np.argsort(values, kind="mergesort")
+    left, right = np.zeros(node.totals.shape[0]), node.totals.copy()
+    at_left, at_right = 0.0, _squares(right)  # sums of squares
+    mass_left, mass_right = 0.0, right.sum()
+    for i in range(order.shape[0] - 1):
+        label, mass = node.label[order[i]], node.mass[order[i]]
+        at_left += mass * (2.0 * left[label] + mass)
+        at_right -= mass * (2.0 * right[label] - mass)
+        left[label] += mass
+        right[label] -= mass
+        mass_left += mass
+        mass_right -= mass
+        threshold = values[order[i]]
+        if values[order[i + 1]] == threshold or mass_left == 0.0 or mass_right == 0.0:
+            continue
+        purity = at_left / mass_left + at_right / mass_right
+        if purity > best[0]:
+            best = (purity, feature, threshold)
+    return best
+
+
+@jit
+def purest_cut(X, slot, node, lo, hi):
+    """Cut that takes most from the Gini impurity of a node's labels, over features lo..hi-1.
+
+    The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
+    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    node : greedy.nodes.MixedNode
+    lo, hi : int
+
+    Returns
+    -------
+    (minus the share of the impurity that goes, feature, threshold)
+        Feature -1 if the rows have no two values of any feature, or one label. Masses and squares
+        are whole numbers, so that equal cuts tie: they go to the lowest feature and threshold.
+    """
+    mass = node.totals.sum()
+    before = _squares(node.totals) / mass if mass > 0.0 else mass
+    best, values = (-1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
+    if before < mass:
+        for f in range(lo, hi):
+            gather(X, f, node.rows, slot, values)
+            best = _purest_of(values, node, best, np.int64(f))
+    if best[1] < 0:
+        return 0.0, best[1], best[2]
+    return -(best[0] - before) / (mass - before), best[1], best[2]
 
 
 # ---------------------------------------------------------------- deviance (CUBT)
