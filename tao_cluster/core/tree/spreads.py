@@ -97,9 +97,12 @@ def _in_parts(kernel, terms, given, *out):
     tree, view, leaf_of_row, share, parts, n_jobs = given
     paths = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
 
+    n_columns = int(tree.split_indices.max(initial=-1)) + 1 if isinstance(view, tuple) else 0
+
     def run(p):
         some, own = parts[p], tuple(array[p] for array in out)
-        kernel(view, some.start, leaf_of_row[some], share[some], paths, terms, own)
+        table = np.zeros(n_columns)
+        kernel(view, some.start, leaf_of_row[some], share[some], paths, terms, table, own)
 
     map_in_threads(run, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
 
@@ -198,8 +201,39 @@ def _read_firsts(X, first, indptr, indices, out):
                 out[s] = _value(X, first[node], indices[s])
 
 
+def _row_dense(X, row, table):
+    return X[row]
+
+
+def _row_csr(X, row, table):
+    data, columns, indptr = X
+    for s in range(indptr[row], indptr[row + 1]):
+        if columns[s] < table.shape[0]:
+            table[columns[s]] = data[s]
+    return table
+
+
+# Values of a row by feature: of a sparse one in a table of zeros.
+_row = by_layout(_row_dense, _row_csr)
+
+
+def _clear_dense(X, row, table):
+    pass
+
+
+def _clear_csr(X, row, table):
+    _, columns, indptr = X
+    for s in range(indptr[row], indptr[row + 1]):
+        if columns[s] < table.shape[0]:
+            table[columns[s]] = 0.0
+
+
+# Take them out of the table.
+_clear = by_layout(_clear_dense, _clear_csr)
+
+
 @jit
-def _add_values(X, start, leaf, share, paths, terms, out):
+def _add_values(X, start, leaf, share, paths, terms, table, out):
     """Moments of the values of rows over that of the first, their sizes, least products above."""
     parent, left, indptr, indices = paths
     weights, origin = terms
@@ -207,10 +241,11 @@ def _add_values(X, start, leaf, share, paths, terms, out):
     for r in range(leaf.shape[0]):
         child = leaf[r]
         node = parent[child] if share[r] > 0 else -1
+        row = _row(X, start + r, table)
         while node >= 0:
             first, stop = indptr[node], indptr[node + 1]
             for s in range(first, stop):
-                value = _value(X, start + r, indices[s])
+                value = np.float64(row[indices[s]])
                 apart = value - origin[s]
                 sums[s] += share[r] * apart
                 squares[s] += share[r] * (apart * apart)
@@ -218,17 +253,21 @@ def _add_values(X, start, leaf, share, paths, terms, out):
                 if stop == first + 1 and left[node] != child:
                     above[node] = min(above[node], weights[s] * value)
             child, node = node, parent[node]
+        _clear(X, start + r, table)
 
 
 @jit
-def _add_squares(X, start, leaf, share, paths, terms, out):
+def _add_squares(X, start, leaf, share, paths, terms, table, out):
     """Sums of the squares of the values of rows about their mean, which is one over the first."""
     parent, _, indptr, indices = paths
     origin, mean, inverse = terms
     for r in range(leaf.shape[0]):
         node = parent[leaf[r]] if share[r] > 0 else -1
+        row = _row(X, start + r, table)
         while node >= 0:
             for s in range(indptr[node], indptr[node + 1]):
-                apart = (_value(X, start + r, indices[s]) - origin[s] - mean[s]) * inverse[s]
+                value = np.float64(row[indices[s]])
+                apart = (value - origin[s] - mean[s]) * inverse[s]
                 out[0][s] += share[r] * (apart * apart)
             node = parent[node]
+        _clear(X, start + r, table)
