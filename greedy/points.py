@@ -1,6 +1,7 @@
 """What every builder starts from: rows, reference centres and the distances between them."""
 
 import itertools
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -239,12 +240,33 @@ def _in_unit(weight):
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
 
+class _LastColumns:
+    """Weak references to the columns that were made last, and to their rows.
+
+    A fit asks for the columns of its rows for several initial trees and for its own cuts: as long
+    as one of them holds these, the others need no copy.
+    """
+
+    def __init__(self):
+        self._references = ()  # one object, as other threads ask, too
+
+    def of(self, X):
+        """Arrays (data, indices, indptr) of the CSC form of a sparse matrix."""
+        rows, *arrays = [reference() for reference in self._references] or [None]
+        if rows is X and all(array is not None for array in arrays):
+            return tuple(arrays)
+        columns = X.tocsc()
+        arrays = columns.data, columns.indices, columns.indptr
+        self._references = tuple(map(weakref.ref, (X, *arrays)))
+        return arrays
+
+
+_last_columns = _LastColumns()
+
+
 def columns_of(X):
-    """X as the cut kernels read it. Sparse rows are copied once into columns."""
-    if not sp.issparse(X):
-        return X
-    X = X.tocsc()
-    return X.data, X.indices, X.indptr
+    """X as the cut kernels read it. Sparse rows are copied into columns, once while these live."""
+    return _last_columns.of(X) if sp.issparse(X) else X
 
 
 @jit

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from greedy.points import columns_of
 from tao_cluster.core import routing
 from tao_cluster.core.matrices import rows_between
 from tao_cluster.core.routing import kernel_view, project
@@ -69,3 +70,15 @@ def test_a_refit_takes_no_more_room_than_its_values(X):
     assert is_sparse(block.values)
     assert len(block.values[0]) == X[:, features].nnz
     assert block.row_size == X[:, features].nnz / N_ROWS
+
+
+def test_columns_are_copied_once_while_they_live(rng):
+    X = sp.random(50, 8, 0.3, "csr", random_state=0)
+    first = columns_of(X)
+    assert all(a is b for a, b in zip(columns_of(X), first, strict=True))
+    kept = first[0].copy()
+    del first
+    X.data *= 2  # nobody has its columns any more
+    second = columns_of(X)
+    np.testing.assert_array_equal(second[0], 2 * kept)
+    assert columns_of(X.copy())[0] is not second[0]
