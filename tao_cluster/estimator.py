@@ -230,8 +230,8 @@ class TAOClustering(TreeClustering):
     refits and tunes; from 20 000 rows on over 10 000. Limits are met by passes at a growing price.
 
     *Axis-aligned trees* (``split="axis"``). From all initial trees, an iterated local search looks
-    for a better one on a sketch of the rows (at most 5000, more of few columns; 256 columns), for
-    at most 2000 passes. Then, by all rows, nodes are solved exactly, and leaves are regrown where
+    for a better one, than ExGreedy's, too, on a sketch of the rows (5000, more of few columns; 256
+    columns), for up to 2000 passes. By all rows, nodes are solved exactly, and leaves regrown where
     they save more. Both are ours; ``algorithm="penalty", refine=False, lambda_=0`` is the paper's.
 
     *Penalty method.* :class:`tao_cluster.PenaltyMethod` says what the paper leaves open. *Trimming*
