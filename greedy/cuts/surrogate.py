@@ -106,25 +106,33 @@ def savings_of_stored(X, leaf, n_features):
     float64 array of shape (d,)
     """
     _, indices, indptr = X
-    rows, last = leaf.rows, leaf.totals.shape[0] - 1
-    sums, savings = np.zeros((n_features, last + 1)), np.empty((_CHUNK, last + 1))
+    rows, n_labels = leaf.rows, leaf.totals.shape[0] - 1
+    # Of many labels and features the worst label of each row stands for all.
+    n_sums = n_labels if n_features * (n_labels + 1) <= _KEPT else 1
+    sums, most = np.zeros((n_features, n_sums + 1)), np.zeros(n_sums)
+    savings, paid = np.empty((_CHUNK, n_labels + 1)), np.empty(n_sums + 1)
     for start in range(0, rows.shape[0], _CHUNK):
         stop = min(start + _CHUNK, rows.shape[0])
         _fill_savings(np.arange(start, stop), leaf, savings)
         for i in range(stop - start):
-            for q in range(last):
-                savings[i, q] = max(-savings[i, q], 0.0)
+            paid[:n_sums] = 0.0
+            for q in range(n_labels):
+                paid[min(q, n_sums - 1)] = max(paid[min(q, n_sums - 1)], -savings[i, q])
+            paid[n_sums] = savings[i, n_labels]
             row = rows[start + i]
             for s in range(indptr[row], indptr[row + 1]):
-                for q in range(last + 1):
-                    sums[indices[s], q] += savings[i, q]
-    most = np.empty(n_features)
+                for q in range(n_sums + 1):
+                    sums[indices[s], q] += paid[q]
+    most[:] = -np.inf
+    for q in range(n_labels):
+        most[min(q, n_sums - 1)] = max(most[min(q, n_sums - 1)], leaf.totals[q])
+    saved = np.empty(n_features)
     for f in range(n_features):
         others = 0.0
-        for q in range(last):
-            others = max(others, leaf.totals[q] + sums[f, q])
-        most[f] = sums[f, last] + others
-    return most
+        for q in range(n_sums):
+            others = max(others, most[q] + sums[f, q])
+        saved[f] = sums[f, n_sums] + others
+    return saved
 
 
 @jit
