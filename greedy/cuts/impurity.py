@@ -10,6 +10,7 @@ import numpy as np
 
 from tao_cluster.core.jit import by_layout, jit
 
+from .parting import is_better
 from .sums import gather
 
 _ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
@@ -57,13 +58,6 @@ def _node_values_csc(columns, slot, rows, feature):
 
 # Values of a feature that are given, and the places of their rows.
 _node_values = by_layout(_node_values_dense, _node_values_csc)
-
-
-@jit
-def _is_better(value, feature, threshold, best):
-    if value != best[0]:
-        return value < best[0]
-    return feature < best[1] or (feature == best[1] and threshold < best[2])
 
 
 # ---------------------------------------------------------------- Gini impurity (ExKMC)
@@ -143,7 +137,7 @@ def _try_deviance(between, inside, node, feature, threshold, best):
         return best
     saved = between * (1.0 / inside + 1.0 / outside)
     value = -np.rint(saved / node.deviance * _ROUNDED)
-    return (value, feature, threshold) if _is_better(value, feature, threshold, best) else best
+    return (value, feature, threshold) if is_better(value, feature, threshold, best) else best
 
 
 def _try_feature_dense(columns, view, values, some, node, feature, scratch, best):
@@ -367,6 +361,6 @@ def density_cut(columns, slot, region, lo, hi):
         is_right = n_below < values.shape[0] and values[n_below] == place
         threshold = np.nextafter(place, -np.inf) if is_right else place
         value = np.float64(np.float32(density))
-        if best[1] < 0 or _is_better(value, f, threshold, best):
+        if best[1] < 0 or is_better(value, f, threshold, best):
             best, where = (value, f, threshold), place
     return best[0], best[1], best[2], where

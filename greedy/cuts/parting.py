@@ -38,7 +38,7 @@ def prices(excess, scale, weight, cap):
 
 
 @jit
-def _is_better(value, feature, threshold, best):
+def is_better(value, feature, threshold, best):
     """Whether a cut comes before the best one (value, feature, threshold)."""
     if value != best[0]:
         return value < best[0]
@@ -188,7 +188,7 @@ def _try_segment(values, feature, j, cost, edges, order, rank, node, depth, scra
         value += _depth_term(mass, mass, j, n_centers, feature, depth, table)
         bound += _depth_term(mass, depth.total_mass, j, n_centers, feature, depth, table)
         bound -= _SLACK * abs(bound)
-    if _is_allowed(n_left, cost, node) and _is_better(value, feature, edges[j], best):
+    if _is_allowed(n_left, cost, node) and is_better(value, feature, edges[j], best):
         best = (value, feature, edges[j])
     if n_inside == 0 or bound > best[0]:
         return best
@@ -254,7 +254,7 @@ def _try_sorted(inside, order, at, state, rows, change, node, depth, table, best
         if depth.factor > 0.0 and value <= best[0]:
             value += _depth_term(mass, mass, j, n_centers, feature, depth, table)
         is_cut = _is_allowed(n_left + k + 1, cost, node)
-        if is_cut and _is_better(value, feature, inside[i], best):
+        if is_cut and is_better(value, feature, inside[i], best):
             best = (value, feature, inside[i])
     return best
 
@@ -287,7 +287,7 @@ def _best_edge(feature, edges, order, cost, node, depth, best):
         if edges[j] == edges[j + 1] or (not node.all_left and cost[j] == above > 0):
             continue
         value = _counted(cost[j], j, edges.shape[0], depth)
-        if _is_better(value, feature, edges[j], best):
+        if is_better(value, feature, edges[j], best):
             best = (value, feature, edges[j])
     return best
 

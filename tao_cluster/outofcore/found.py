@@ -16,6 +16,7 @@ from ..problem.reference import (
     given_centers,
     is_to_be_fitted,
     nearest_center,
+    to_fit,
     used_clusters,
 )
 from ..problem.space import Space
@@ -220,9 +221,8 @@ def _free_centers(estimator, blocks, reader, sample, look):
                 f"has centres of shape {shown.shape}."
             )
         return space.scaled_centers(shown)
-    found = objective.reference(k, seed) if reference is None else clone(reference)
-    found = fit_reference(found, sample.space, sample.weight, seed)
-    centers = centers_of(*found, objective)
+    found = to_fit(reference, objective, sample.space, k, seed)
+    centers = centers_of(*fit_reference(found, sample.space, sample.weight, seed), objective)
     if reference is not None:
         return centers
     moments = look.of_embedding

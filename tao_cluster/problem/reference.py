@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -82,9 +83,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     if is_ours and rows.shape[0] < n_clusters:
         centers = _one_row_each(objective, data, n_clusters, rows.shape)
     elif is_ours:
-        estimator = (
-            objective.reference(n_clusters, random_state) if reference is None else clone(reference)
-        )
+        estimator = to_fit(reference, objective, rows, n_clusters, random_state)
         centers = centers_of(
             *fit_reference(estimator, rows, sample_weight, random_state), objective
         )
@@ -294,6 +293,27 @@ def _one_row_each(objective, data, n_clusters, shape):
     blank = np.zeros((n_rows, n_columns))
     centers = objective.update_centers(data, np.arange(n_rows), np.ones(n_rows), blank)
     return centers[np.minimum(np.arange(n_clusters), n_rows - 1)]
+
+
+def to_fit(reference, objective, rows, n_clusters, random_state):
+    """What finds the free clustering of rows: the objective's own estimator, or a clone of one.
+
+    Parameters
+    ----------
+    reference : None or unfitted estimator
+    objective : Objective
+    rows : array or CSR matrix of shape (n, m), only its kind counts
+    n_clusters : int
+    random_state : int, RandomState instance or None, of the objective's own
+
+    Returns
+    -------
+    unfitted estimator
+    """
+    if reference is not None:
+        return clone(reference)
+    make = objective.sparse_reference if issparse(rows) else None
+    return (make or objective.reference)(n_clusters, random_state)
 
 
 def fit_reference(estimator, rows, sample_weight, random_state):

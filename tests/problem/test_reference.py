@@ -1,7 +1,8 @@
-"""The free clustering: k-means is finished where the library has stopped early."""
+"""The free clustering: finished where the library stops early, and the same of sparse rows."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_wine
 
@@ -63,3 +64,17 @@ def test_a_reference_of_the_user_is_left_as_it_is():
     for given in (reference, theirs):
         model = CART(8, reference=given).fit(X)
         assert model.free_inertia_ == pytest.approx(theirs.inertia_, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_sparse_rows_have_the_free_clustering_of_dense_ones(k):
+    # Elkan's bounds leave out distances that cannot matter; of one cluster there are none.
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 60)) * (rng.random((300, 60)) < 0.1)
+    X[np.arange(300), np.arange(300) % 7] = 2.0
+    of_sparse, of_dense = (CART(k, random_state=0).fit(rows) for rows in (sp.csr_array(X), X))
+    np.testing.assert_array_equal(of_sparse.free_labels_, of_dense.free_labels_)
+    assert of_sparse.free_inertia_ == pytest.approx(of_dense.free_inertia_, rel=1e-10)
+    objective = of_sparse._method().objective
+    assert objective.sparse_reference(7, 0).algorithm == "elkan"
+    assert objective.reference(7, 0).algorithm == "lloyd"

@@ -96,7 +96,6 @@ def _in_parts(kernel, terms, given, *out):
     """Run a kernel on each part of the rows, which has entries of its own in what comes out."""
     tree, view, leaf_of_row, share, parts, n_jobs = given
     paths = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
-
     n_columns = int(tree.split_indices.max(initial=-1)) + 1 if isinstance(view, tuple) else 0
 
     def run(p):

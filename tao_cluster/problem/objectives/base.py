@@ -27,7 +27,8 @@ class Objective(Protocol):
     rows, and `centers_of`: a method (sums, total weights, centers) -> what `update_centers` gives,
     where optimal centres follow from sums; rows in blocks need that. `stops_early`: whether the
     estimator of the free clustering may end before its centres are optimal for its clusters, so
-    that its iterations are to be finished.
+    that its iterations are to be finished. `sparse_reference`: a method (n_clusters, random_state)
+    -> what `reference` gives, made for sparse rows, where these are better served otherwise.
     """
 
     centers_are_means: ClassVar[bool] = False
@@ -40,6 +41,7 @@ class Objective(Protocol):
     cluster_sums: ClassVar[Any] = None
     centers_of: ClassVar[Any] = None
     stops_early: ClassVar[bool] = False
+    sparse_reference: ClassVar[Any] = None
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.

@@ -202,6 +202,11 @@ class KMeans(Objective):
         """scikit-learn's KMeans (k-means++, `n_init` restarts)."""
         return _SklearnKMeans(n_clusters, n_init=self.n_init, random_state=random_state)
 
+    def sparse_reference(self, n_clusters, random_state):
+        """The same with Elkan's bounds, (n, k) numbers: a distance costs sparse rows much."""
+        reference = self.reference(n_clusters, random_state)
+        return reference.set_params(algorithm="elkan") if n_clusters > 1 else reference
+
     def prepare(self, X):
         """Mean and squared norms of the rows; X itself is only referred to.
 
