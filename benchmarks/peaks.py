@@ -3,6 +3,7 @@
     python -m benchmarks.peaks
     python -m benchmarks.peaks --only sparse --rows 5000 --columns 2000
     python -m benchmarks.peaks --only oblique-float32 --holders 12
+    python -m benchmarks.peaks --only sparse --jobs 2
 
 Every fit has a fresh process (Linux). X is there before, and a small fit of the same kind has
 compiled the kernels and loaded the libraries; the free clustering is part of the fit. What counts
@@ -70,14 +71,14 @@ CASES = {
 }
 
 
-def measure(name, rows, columns, n_holders):
+def measure(name, rows, columns, n_holders, n_jobs=1):
     """Sizes and seconds of one fit, in this process: a dict."""
     make, shape, parameters = CASES[name]
     X = make(rows or shape[0], columns or shape[1])
-    model = TAOClustering(random_state=0, n_jobs=1, **parameters)
+    model = TAOClustering(random_state=0, n_jobs=n_jobs, **parameters)
     # In proportion, so that a sample finds the small tree, too, where one finds the large one.
     small = X[:_SMALL]
-    TAOClustering(random_state=0, n_jobs=1, max_rows=_SMALL // 2, **parameters).fit(small)
+    TAOClustering(random_state=0, n_jobs=n_jobs, max_rows=_SMALL // 2, **parameters).fit(small)
     del small
     ctypes.CDLL(None).malloc_trim(0)  # what is free already would be used first
     reset_peak()
@@ -104,6 +105,7 @@ def main():
     parser.add_argument("--rows", type=int)
     parser.add_argument("--columns", type=int)
     parser.add_argument("--holders", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="threads")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -119,6 +121,7 @@ def main():
             rows=options.rows,
             columns=options.columns,
             n_holders=options.holders,
+            n_jobs=options.jobs,
         )
         print(
             f"{name:18s}{found['bytes'] / 1e6:7.0f}{found['grown'] / found['bytes']:10.2f}"
