@@ -9,15 +9,22 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core.matrices import FLOATS, canonical, check_kind
+from .core.matrices import check_rows
+from .core.parameters import with_plain_numbers
 from .core.routing import kernel_view
 from .core.scaling import Scaling
 from .core.threads import one_thread, uninterrupted
 from .core.tree.readable import Readable
 from .core.tree.spreads import spreads_and_gaps
-from .problem.inputs import Inputs, check_embedding, check_sample_weight, free_labels_of
+from .problem.inputs import (
+    Inputs,
+    check_embedding,
+    check_names,
+    check_sample_weight,
+    free_labels_of,
+)
 from .problem.problem import Problem
 from .problem.reference import given_centers, optimal_centers
 from .problem.space import Space
@@ -67,10 +74,11 @@ class TreeClustering(
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
         """Fit; the scaling is that of other rows where X stands for them."""
-        method = self._method()
+        plain = with_plain_numbers(self)
+        method = plain._method()
         with one_thread():  # once for all parts, and where Ctrl-C leaves what was or a whole fit
             given = (X, y, sample_weight, embedding)
-            inputs, rows, problem = self._freeze(method, *given, scaling)
+            inputs, rows, problem = plain._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
             # Only now, so that a fit that fails leaves an earlier one as it was.
             self._store(X, inputs, rows, problem, result)
@@ -79,7 +87,7 @@ class TreeClustering(
     def _freeze(self, method, X, y, sample_weight, embedding, scaling=None):
         """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
         objective = method.objective
-        _get_feature_names(X)  # TypeError for names of several types, which are read after the fit
+        check_names(X)
         inputs = self._inputs(objective, X, y, sample_weight, embedding)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
@@ -295,10 +303,15 @@ class TreeClustering(
 
     def _check_new(self, X):
         check_is_fitted(self)
-        check_kind(X)
-        return canonical(validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False))
+        check_names(X)
+        rows = check_rows(X)
+        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
+        return rows
 
     # ------------------------------------------------------------------ scikit-learn
+
+    def _validate_params(self):
+        super(TreeClustering, with_plain_numbers(self))._validate_params()
 
     def _html_repr(self):
         """scikit-learn's box of parameters; below it, once fitted, the tree."""

@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 from sklearn.utils.metaestimators import available_if
 
 from .base import TreeClustering
+from .core.matrices import numbers_that_fit
+from .core.parameters import with_plain_numbers
 from .core.threads import one_thread
 from .core.tree import Tree
 from .search.fit import until_interrupted
@@ -318,16 +320,17 @@ class TAOClustering(TreeClustering):
     @one_thread()
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None):
         """Fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
-        method = self._method()
+        plain = with_plain_numbers(self)
+        method = plain._method()
         method.check_path()
         if lambdas is not None:
             lambdas = np.atleast_1d(lambdas)
-            lambdas = np.sort(
-                check_array(lambdas, ensure_2d=False, dtype=float, input_name="lambdas").ravel()
-            )
+            with numbers_that_fit("lambdas"):
+                lambdas = check_array(lambdas, ensure_2d=False, dtype=float, input_name="lambdas")
+            lambdas = np.sort(lambdas.ravel())
             if not lambdas[0] > 0:
                 raise ValueError("lambdas must be positive.")
-        return list(until_interrupted(self._path(method, lambdas, X, y, sample_weight, embedding)))
+        return list(until_interrupted(plain._path(method, lambdas, X, y, sample_weight, embedding)))
 
     def _path(self, method, lambdas, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""

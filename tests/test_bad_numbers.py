@@ -1,15 +1,17 @@
 """Numbers that are none, and numbers that cannot be squared: one sentence, by all estimators."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst
 
 from greedy import IMM, ExKMC, MixtureTree, build_imm, build_mixture_tree
-from tao_cluster import PenaltyMethod, TAOClustering, compare, outofcore, stability, tao_path
+from tao_cluster import PenaltyMethod, TAOClustering, Tree, compare, outofcore, stability, tao_path
 from tao_cluster.inspection.rows.at_nodes import Rows
 from tao_cluster.problem.objectives import KMedians
 from tao_cluster.problem.penalties import SquaredError
@@ -30,6 +32,14 @@ NO_NUMBERS = {
     "dates": (lambda values: (1000 * values).astype(np.int64).astype("M8[D]"), "has dates"),
     "durations": (lambda values: (1000 * values).astype(np.int64).astype("m8[s]"), "has dates"),
     "masked": (lambda values: np.ma.masked_greater(values, 4.5), "has masked entries"),
+    "texts": (lambda values: values.astype(str), "has texts"),
+    "bytes": (lambda values: values.astype("S8"), "has texts"),
+    "texts as objects": (lambda values: values.astype(str).astype(object), "has texts"),
+    "complex": (lambda values: values + 0j, "has complex numbers"),
+    "beyond floats": (
+        lambda values: np.where(values > 4.5, 10**400, values.astype(object)),
+        "has numbers larger than any float",
+    ),
 }
 TABLES = {
     "of dates": pd.DataFrame(DAYS.astype("M8[s]")),
@@ -173,10 +183,34 @@ def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
         outofcore.fit(TAOClustering(3), [ROWS], sample_weight=[weight])
     with refused(sentence):
         outofcore.fit(TAOClustering(3), [ROWS], embedding=[bad])
-    with refused(sentence):
-        TAOClustering(objective="labels").fit(ROWS, weight)
-    with refused(sentence):
-        build_imm(ROWS, CENTERS, labels=weight)
+    if sentence in ("has dates", "has masked entries", "has complex numbers"):
+        with refused(sentence):  # as labels, texts and any whole numbers are what they are
+            TAOClustering(objective="labels").fit(ROWS, weight)
+        with refused(sentence):
+            build_imm(ROWS, CENTERS, labels=weight)
+
+
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_is_no_number_is_refused_as_a_row(kind):
+    change, sentence = NO_NUMBERS[kind]
+    model = IMM(3, random_state=0).fit(ROWS)
+    for use in (model.explain, lambda x: model.nearest_change(x, 1)):
+        with refused(sentence):
+            use(change(ROWS)[0])
+
+
+def test_nothing_is_told_as_nothing(estimator):
+    with refused("X is None"):
+        estimator().fit(None)
+
+
+def test_gaps_are_told_in_a_sentence(estimator):
+    """Not in five, of classifiers that take them."""
+    X = np.where(ROWS > 6, np.nan, ROWS)
+    with refused(r"^Input X contains NaN; fill in such values or leave out their rows\.$"):
+        estimator().fit(X)
+    with refused(r"^Input X contains NaN; fill in"):
+        estimator().fit(ROWS).predict(X)
 
 
 def test_a_mask_that_hides_nothing_changes_nothing():
@@ -192,6 +226,79 @@ def test_names_of_several_types_are_told_before_the_fit(estimator, monkeypatch):
     monkeypatch.setattr(type(model), "_inputs", lambda *arguments: pytest.fail("it went on"))
     with pytest.raises(TypeError, match="string names"):
         model.fit(pd.DataFrame(ROWS, columns=["a", 1, "b"]))
+
+
+def test_a_name_twice_is_told_before_the_fit(estimator):
+    table = pd.DataFrame(ROWS, columns=["a", "b", "a"])
+    with refused("several columns of the name 'a'"):
+        estimator().fit(table)
+    with refused("several columns of the name 'a'"):
+        estimator().fit(pd.DataFrame(ROWS, columns=list("abc"))).predict(table)
+
+
+# ---------------------------------------------------------------- parameters
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+def test_whole_numbers_of_numpy_are_those_of_python(estimator, kind):
+    """Which wrap around at no 128, and have all methods."""
+    sizes = {"max_leaves": 9, "depth": 8, "n_trees": 3}
+    sizes = {name: size for name, size in sizes.items() if name in estimator().get_params()}
+    expected = estimator(**sizes).fit(ROWS)
+    model = estimator(**{name: kind(size) for name, size in sizes.items()})
+    assert model.set_params(n_clusters=kind(3)).fit(ROWS).tree_ == expected.tree_
+    assert type(model.n_clusters) is kind
+
+
+def test_a_comparison_takes_whole_numbers_of_numpy():
+    table, expected = (
+        compare(ROWS, k, methods=["imm", "exkmc"], random_state=0).table for k in (np.int8(3), 3)
+    )
+    assert table["cost_increase"].equals(expected["cost_increase"])
+    assert table["leaves"].equals(expected["leaves"])
+
+
+@pytest.mark.parametrize("number", [np.longdouble(1), np.float32(1), Fraction(1), np.int8(1)])
+def test_real_numbers_of_any_kind_are_floats(number):
+    options = {"depth": 2, "random_state": 0}
+    expected = TAOClustering(3, lambda_=1.0, **options).fit(ROWS)
+    assert TAOClustering(3, lambda_=number, **options).fit(ROWS).tree_ == expected.tree_
+
+
+def test_a_truth_value_is_no_number(estimator):
+    for value in (True, np.True_):
+        with refused("n_clusters=True is a truth value"):
+            estimator().set_params(n_clusters=value).fit(ROWS)
+
+
+@pytest.mark.parametrize("name", ["lambda_", "max_cost_increase", "n_clusters"])
+def test_a_parameter_larger_than_floats(name):
+    with refused(f"{name} is larger than any float"):
+        TAOClustering(**{"n_clusters": 3, name: 10**400}).fit(ROWS)
+    with refused("lambdas has numbers larger than any float"):
+        tao_path(ROWS, 3, [10**400])
+
+
+# ---------------------------------------------------------------- references and weights
+
+
+@pytest.mark.parametrize("weight", [1e12, 1e-12])
+def test_what_takes_no_weights_repeats_rows_within_bounds(weight):
+    weights = np.append(np.ones(29), weight)
+    for method in (MixtureTree(3), IMM(3, reference=AgglomerativeClustering(3))):
+        with refused("takes no sample_weight, and rows repeated"):
+            method.fit(ROWS, sample_weight=weights)
+
+
+def test_a_reference_of_noise_alone():
+    reference = DBSCAN(eps=1e-9, min_samples=5)
+    with refused("labels_ of DBSCAN puts no row into a cluster"):
+        IMM(3, reference=reference).fit(ROWS)
+
+
+def test_labels_that_cannot_be_compared():
+    with refused("which can be compared with each other"):
+        TAOClustering(objective="labels").fit(ROWS, [{}] * 30)
 
 
 # ---------------------------------------------------------------- sizes
@@ -240,3 +347,13 @@ def test_a_class_is_no_object(options):
     (part,) = options.values()
     with refused(f"{part.__name__} is a class; give an object"):
         TAOClustering(3, **options).fit(ROWS)
+
+
+@pytest.mark.parametrize("weights", [(1.7e308, -1.7e308), (5e-324, 1.7e308)])
+def test_weights_near_the_largest_float_are_told(weights):
+    """Sums overflow; their texts say so."""
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([0, 1], weights), None, None], [1.7e308, 0, 0], [-1, 0, 1], 2
+    )
+    assert "inf" in str(tree.explain([1.0, 2.0]))
+    assert "cluster 0" in str(tree.cluster_profile(0, [[1.0, 2.0], [-3.0, 4.0], [5.0, -9.0]]))

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tao_cluster.base import TreeClustering
+from tao_cluster.core.parameters import with_plain_numbers
 from tao_cluster.problem.objectives import KMeans, KMedians
 from tao_cluster.problem.problem import Result
 
@@ -67,7 +68,7 @@ class GreedyTree(TreeClustering):
         Parameters and return value as for :meth:`tao_cluster.initial_trees.InitialTree.build`.
         """
         self._validate_params()
-        start = GreedyStart(*self._terms(rng))
+        start = GreedyStart(*with_plain_numbers(self)._terms(rng))
         return start.build(X, labels, centers, sample_weight, rng, distances)
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):

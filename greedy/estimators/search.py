@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from tao_cluster.core.parameters import with_plain_numbers
 from tao_cluster.core.telling import tell
 from tao_cluster.core.tree.conditions import explanation_sizes
 from tao_cluster.problem.problem import Problem, Result
@@ -96,7 +97,7 @@ class ExShallowSearch(GreedyTree):
         """
         del rng
         self._validate_params()
-        method = self._method()
+        method = with_plain_numbers(self)._method()
         data = method.objective.prepare(X)
         inertia = method.objective.value(data, labels, sample_weight, centers)
         free = FreeClustering(labels, centers, inertia)

@@ -1,5 +1,6 @@
 """Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
 
+import contextlib
 import datetime
 
 import numpy as np
@@ -18,9 +19,12 @@ _MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
 LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
 _LARGEST_COST = 1e300
 
-# What a conversion to floats would take for a number, or fail at without a sentence.
+# What a conversion to floats would take for a number, or fail at without a sentence: kinds of
+# arrays, classes of objects (of pandas by name, which need not be loaded).
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-_TIME_KINDS = "mM"
+_TIME_KINDS, _TIME_NAMES = "mM", {"Period"}
+_TEXTS, _TEXT_KINDS = (str, bytes), "SU"
+_COMPLEX, _COMPLEX_KINDS = (complex, np.complexfloating), "c"
 
 
 def check_rows(X, name="X", estimator=None):
@@ -31,14 +35,37 @@ def check_rows(X, name="X", estimator=None):
     ValueError
         If X has NaN or infinite values, dates, durations or masked entries, or is no matrix.
     """
+    if X is None:
+        raise ValueError(f"{name} is None, where rows of numbers should be.")
     check_kind(X, name)
-    return canonical(
-        check_array(X, accept_sparse="csr", dtype=FLOATS, estimator=estimator, input_name=name)
-    )
+    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
+    with numbers_that_fit(name), advice_for_gaps(name):
+        return canonical(check_array(X, estimator=estimator, **options))
 
 
-def check_kind(values, name="X", instead="days since a date"):
-    """Refuse what a conversion to numbers takes silently: dates, durations, masked entries.
+@contextlib.contextmanager
+def advice_for_gaps(name):
+    """One sentence for NaN and infinite values, in place of scikit-learn's about classifiers."""
+    try:
+        yield
+    except ValueError as error:
+        told = str(error).partition("\n")[0].rstrip(".")
+        if not told.startswith(f"Input {name} contains"):
+            raise
+        raise ValueError(f"{told}; fill in such values or leave out their rows.") from None
+
+
+@contextlib.contextmanager
+def numbers_that_fit(name):
+    """A sentence for whole numbers of Python that no float can hold."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"{name} has numbers larger than any float, about 1.8e308.") from error
+
+
+def check_kind(values, name="X", instead="days since a date", *, has_texts=False):
+    """Refuse what a conversion to numbers takes silently: dates, durations, masked entries, texts.
 
     A masked array of which nothing is masked is taken as the numbers that it holds.
 
@@ -47,11 +74,12 @@ def check_kind(values, name="X", instead="days since a date"):
     values : array-like, sparse matrix, DataFrame or None
     name : str, what sentences call it
     instead : str, what dates may be converted to
+    has_texts : bool, whether texts are what they are, as labels may be
 
     Raises
     ------
     ValueError
-        If it has such values.
+        If it has such values, or complex numbers.
     """
     if values is None or sp.issparse(values):
         return
@@ -60,25 +88,35 @@ def check_kind(values, name="X", instead="days since a date"):
             f"{name} has masked entries, whose values are not to be read; fill them "
             "(numpy.ma.filled) or leave out their rows."
         )
-    if _has_times(values):
+    kinds, classes = _kinds(values)
+
+    def has(of_arrays, of_objects, names=()):
+        is_one = any(issubclass(each, of_objects) or each.__name__ in names for each in classes)
+        return is_one or not kinds.isdisjoint(of_arrays)
+
+    if has(_TIME_KINDS, _TIMES, _TIME_NAMES):
         raise ValueError(
             f"{name} has dates, times or durations, which are not taken; convert them, for "
             f"instance to {instead}."
         )
+    if has(_COMPLEX_KINDS, _COMPLEX):
+        raise ValueError(f"{name} has complex numbers, which are not taken.")
+    if not has_texts and has(_TEXT_KINDS, _TEXTS):
+        raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
 
 
-def _has_times(values):
-    """Whether array-like values, or columns of a table, are dates, times or durations."""
+def _kinds(values):
+    """Kinds of array-like values or of the columns of a table, and the classes of objects."""
     kinds = {getattr(dtype, "kind", "O") for dtype in _dtypes(values)}
     if "O" not in kinds:
-        return not kinds.isdisjoint(_TIME_KINDS)
+        return kinds, ()
     try:
         plain = np.asarray(values)
     except (TypeError, ValueError):  # ragged: a conversion to numbers has its own sentence
-        return False
+        return set(), ()
     if plain.dtype.kind != "O":
-        return plain.dtype.kind in _TIME_KINDS
-    return any(issubclass(kind, _TIMES) for kind in set(map(type, plain.ravel())))
+        return {plain.dtype.kind}, ()
+    return set(), set(map(type, plain.ravel()))
 
 
 def _dtypes(values):
@@ -111,7 +149,8 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
         raise ValueError(f"{name} is sparse; centres must be a dense array, as of toarray().")
     check_kind(centers, name)
     try:
-        centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
+        with numbers_that_fit(name):
+            centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
     except TypeError as error:
         raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
     if not np.abs(centers).max() <= largest:

@@ -181,7 +181,9 @@ def sorted_terms(indices, weights, names, spreads=None, scaled=False):
     weights = np.asarray(weights, dtype=np.float64)
     spreads = np.full(len(weights), np.nan) if spreads is None else spreads
     factors = np.where(np.isnan(spreads), 1.0, spreads)
-    shown = weights * factors if scaled else weights
+    with np.errstate(over="ignore"):  # of weights near the largest float: infinite, and first
+        effects = weights * factors
+    shown = effects if scaled else weights
     return [
         {
             "feature": int(indices[s]),
@@ -190,7 +192,7 @@ def sorted_terms(indices, weights, names, spreads=None, scaled=False):
             "spread": None if np.isnan(spreads[s]) else float(spreads[s]),
             "shown": float(shown[s]),
         }
-        for s in np.lexsort((indices, -np.abs(weights) * factors))
+        for s in np.lexsort((indices, -np.abs(effects)))
     ]
 
 

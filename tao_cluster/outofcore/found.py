@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..core.options import name_of
+from ..core.parameters import with_plain_numbers
 from ..core.tree.spreads import first_values
 from ..problem.reference import (
     centers_of,
@@ -97,7 +98,8 @@ class Found:
 
         Parameters as for :func:`.fit.fit`.
         """
-        method, k = estimator._method(), estimator.n_clusters
+        plain = with_plain_numbers(estimator)
+        method, k = plain._method(), plain.n_clusters
         _check_method(method)
         rng, look = check_random_state(random_state), Look.at(blocks, k)
         scaling = look.scaling() if estimator.standardize else None
@@ -122,7 +124,7 @@ class Found:
             )
         clustered = space.scaled(X) if embedding is None else embedding
         sample = Rows(X, clustered, weight, np.arange(len(weight)), method.objective)
-        centers = _free_centers(estimator, blocks, reader, sample, look)
+        centers = _free_centers(plain, blocks, reader, sample, look)
         cost, mass = free.value(blocks, reader, centers)
         used = used_clusters(mass)
         if is_to_be_fitted(estimator.reference):  # numbers of our own choosing: empty ones last

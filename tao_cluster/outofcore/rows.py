@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ..core.matrices import FLOATS, canonical, check_kind, stored_by_rows
+from ..core.matrices import FLOATS, canonical, check_kind, numbers_that_fit, stored_by_rows
 from ..core.routing import kernel_view
 from ..problem.inputs import check_least_weight
 from ..problem.space import Space
@@ -117,13 +117,9 @@ def _weights(weight, n_rows):
     if weight is None:
         return np.ones(n_rows)
     check_kind(weight, "sample_weight")
-    weight = check_array(
-        weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_min_samples=0,
-        input_name="sample_weight",
-    )
+    options = {"dtype": np.float64, "ensure_min_samples": 0, "input_name": "sample_weight"}
+    with numbers_that_fit("sample_weight"):
+        weight = check_array(weight, ensure_2d=False, **options)
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has the shape {weight.shape}, X has {n_rows} rows.")
     if weight.min(initial=0.0) < 0:
@@ -135,13 +131,8 @@ def _weights(weight, n_rows):
 def _floats(X, name="X", is_finite=False):
     """A block as an array or canonical CSR matrix of floats, looked through where that is asked."""
     check_kind(X, name)
-    return canonical(
-        check_array(
-            X,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            ensure_all_finite=is_finite,
-            ensure_min_samples=0,
-            input_name=name,
+    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
+    with numbers_that_fit(name):
+        return canonical(
+            check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
         )
-    )

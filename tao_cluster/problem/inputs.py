@@ -1,13 +1,14 @@
 """The arguments of `fit`: checked once, and merged into distinct rows with a weight."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, _get_feature_names
 
-from ..core.matrices import check_kind, check_rows, rows_of, stored_by_rows
+from ..core.matrices import check_kind, check_rows, numbers_that_fit, rows_of, stored_by_rows
 from ..core.repeats import distinct_rows
 from .objectives.labels import encode
 from .reference import nearest_center
@@ -17,6 +18,23 @@ LARGEST_WEIGHT = 1e100
 
 # Of a row that counts: sums of what is smaller lose their digits, or are 0.
 LEAST_WEIGHT = 1e-200
+
+
+def check_names(X):
+    """Refuse names of columns that a fit would stumble over at its end, when they are stored.
+
+    Raises
+    ------
+    ValueError
+        If two columns have one name.
+    TypeError
+        If names are of several types.
+    """
+    names = list(getattr(X, "columns", ()))
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(f"X has several columns of the name {twice!r}; rename all but one.")
+    _get_feature_names(X)
 
 
 def check_embedding(embedding, n_rows=None):
@@ -44,7 +62,8 @@ def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
         If some are negative, not finite, or positive but next to nothing.
     """
     check_kind(sample_weight, "sample_weight")
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    with numbers_that_fit("sample_weight"):
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     check_least_weight(weight, least)
     return weight
 
@@ -71,7 +90,7 @@ def label_column(y, n_rows, classes=None):
     ValueError
         If y is missing or has another number of rows.
     """
-    check_kind(y, "y", "texts")
+    check_kind(y, "y", "texts", has_texts=True)
     if y is None:
         raise ValueError('objective="labels" explains labels: give them as y, one a row.')
     codes, classes = encode(y, classes)

@@ -24,6 +24,8 @@ __all__ = [
 
 _ROUNDING = 1e-12
 _MOST_ITERATIONS = 300
+# Of rows that are repeated for what takes no weights, and as a multiple of the distinct ones.
+_MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
 
 
@@ -270,13 +272,15 @@ def centers_of(estimator, rows, sample_weight, objective):
             own = f"{name} of {type(estimator).__name__}"
             return check_centers(getattr(estimator, name), own)
     name = type(estimator).__name__
-    if not hasattr(estimator, "labels_"):
+    if getattr(estimator, "labels_", None) is None:
         raise ValueError(
             f"{name} has no cluster_centers_, means_ or labels_ after fit; give a reference with "
             "centres or labels, or an array of centres."
         )
-    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers")
+    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers", has_texts=True)
     labels, classes = encode(estimator.labels_)
+    if len(classes) == 0:
+        raise ValueError(f"labels_ of {name} puts no row into a cluster: all are noise.")
     if len(labels) != rows.shape[0]:
         raise ValueError(
             f"{name} has labels of {len(labels)} rows, X has {rows.shape[0]}: without centres it "
@@ -333,7 +337,7 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     Raises
     ------
     ValueError
-        If it takes no weights and these are no multiples of one number.
+        If it takes no weights and these are no multiples of one number, or of too many.
     """
     if "random_state" in estimator.get_params() and estimator.random_state is None:
         estimator.set_params(random_state=check_random_state(random_state))
@@ -346,6 +350,12 @@ def fit_reference(estimator, rows, sample_weight, random_state):
                 "another reference."
             )
         repeats, _ = found
+        if repeats.sum() > max(_MOST_REPEATS, _MOST_TIMES * len(repeats)):
+            raise ValueError(
+                f"{type(estimator).__name__} takes no sample_weight, and rows repeated as these "
+                f"weights say would be {repeats.sum():,} rows; fit it beforehand or give another "
+                "reference."
+            )
         if not np.all(repeats == 1):
             rows = rows[np.repeat(np.arange(len(repeats)), repeats)]
         sample_weight = np.ones(rows.shape[0])

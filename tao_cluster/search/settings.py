@@ -183,7 +183,7 @@ class Settings:
 
 def default_depth(n_clusters):
     """What depth="auto" is: 5, or one level more than n_clusters leaves need."""
-    return max(_LEAST_DEPTH, (n_clusters - 1).bit_length() + 1)
+    return max(_LEAST_DEPTH, int(n_clusters - 1).bit_length() + 1)
 
 
 def _resolved_depth(parameters, objective):

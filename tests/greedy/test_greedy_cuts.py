@@ -343,26 +343,37 @@ def tied_problem():
     return X, centers, np.full(len(X), 2)
 
 
-@pytest.mark.slow
-@settings(**SMALL)
-@example(tied_problem())
-@given(problems(max_rows=30))
-def test_sparse_rows_and_threads_give_the_same_tree(problem):
+BUILDS = (
+    (build_imm, {}),
+    (build_emn, {}),
+    (build_imm, {"objective": "kmedians"}),
+    (build_exgreedy, {}),
+    (build_exgreedy, {"objective": "kmedians"}),
+    (build_exshallow, {}),
+    (build_exshallow, {"objective": "kmedians"}),
+    (build_exkmc, {"max_leaves": 9}),
+    (build_exkmc, {"max_leaves": 9, "base": "none"}),
+)
+
+
+def assert_one_tree_in_all_forms(build, problem, options):
     X, centers, weight = problem
     X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
-    for build, options in (
-        (build_imm, {}),
-        (build_emn, {}),
-        (build_imm, {"objective": "kmedians"}),
-        (build_exgreedy, {}),
-        (build_exgreedy, {"objective": "kmedians"}),
-        (build_exshallow, {}),
-        (build_exshallow, {"objective": "kmedians"}),
-        (build_exkmc, {"max_leaves": 9}),
-        (build_exkmc, {"max_leaves": 9, "base": "none"}),
-    ):
-        tree = build(X, centers, sample_weight=weight, **options)
-        for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X[:, ::-1][:, ::-1]):
-            assert build(form, centers, sample_weight=weight, **options) == tree
-        for n_jobs in (2, -1):
-            assert build(X, centers, sample_weight=weight, n_jobs=n_jobs, **options) == tree
+    tree = build(X, centers, sample_weight=weight, **options)
+    for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X[:, ::-1][:, ::-1]):
+        assert build(form, centers, sample_weight=weight, **options) == tree
+    for n_jobs in (2, -1):
+        assert build(X, centers, sample_weight=weight, n_jobs=n_jobs, **options) == tree
+
+
+@pytest.mark.slow
+@settings(**SMALL)
+@given(problems(max_rows=30), st.sampled_from(BUILDS))
+def test_sparse_rows_and_threads_give_the_same_tree(problem, builder):
+    build, options = builder
+    assert_one_tree_in_all_forms(build, problem, options)
+
+
+@pytest.mark.parametrize(("build", "options"), BUILDS)
+def test_ties_give_the_same_tree_in_all_forms(build, options):
+    assert_one_tree_in_all_forms(build, tied_problem(), options)

@@ -15,6 +15,7 @@ from tao_cluster.search.split_kinds import AxisAligned
 
 IRIS = load_iris().data
 DIGITS = load_digits().data
+FEW = DIGITS[::3]
 
 
 # ---------------------------------------------------------------- lambda
@@ -57,7 +58,7 @@ def test_auto_of_the_penalty_method_is_a_typical_lambda():
 
 @pytest.mark.slow
 def test_a_number_keeps_its_meaning():
-    model = TAOClustering(10, lambda_=10, depth=5, random_state=0).fit(DIGITS)
+    model = TAOClustering(10, lambda_=10, depth=5, random_state=0).fit(FEW)
     assert model.best_lambda_ == 10
 
 
@@ -225,7 +226,7 @@ def test_knee_on_other_rows():
 
 @pytest.mark.slow
 def test_cost_on_new_rows_is_that_of_the_definition(rng):
-    train, test = DIGITS[::2], DIGITS[1::2]
+    train, test = FEW[::2], FEW[1::2]
     weight = rng.random(len(test))
     model = TAOClustering(10, lambda_=3, random_state=0).fit(train)
 
@@ -247,7 +248,7 @@ def test_cost_on_new_rows_is_that_of_the_definition(rng):
 @pytest.mark.slow
 @pytest.mark.parametrize("init", ["auto", "bisecting", "centroids", "random"])
 def test_oblique_trees_have_no_more_leaves_than_allowed(init):
-    model = TAOClustering(10, max_leaves=12, init=init, random_state=0).fit(DIGITS)
+    model = TAOClustering(10, max_leaves=12, init=init, random_state=0).fit(FEW)
     assert 10 <= model.tree_.n_leaves <= 12
     assert model.cost_increase_ < 20
 
@@ -255,15 +256,15 @@ def test_oblique_trees_have_no_more_leaves_than_allowed(init):
 @pytest.mark.slow
 @pytest.mark.parametrize("init", ["auto", "imm", "exgreedy", ExKMC(10, max_leaves=60)])
 def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
-    model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(DIGITS)
+    model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(FEW)
     assert 28 <= model.tree_.n_leaves <= 30
 
 
 @pytest.mark.slow
 def test_fewer_leaves_than_clusters():
     with pytest.warns(UserWarning, match="at most 5 leaves cannot have all 10"):
-        model = TAOClustering(10, max_leaves=5, random_state=0).fit(DIGITS)
+        model = TAOClustering(10, max_leaves=5, random_state=0).fit(FEW)
     assert model.tree_.n_leaves <= 5
     with pytest.raises(ValueError, match="max_leaves=5 must be at least"):
-        TAOClustering(10, max_leaves=5, split="axis", random_state=0).fit(DIGITS)
+        TAOClustering(10, max_leaves=5, split="axis", random_state=0).fit(FEW)
     assert AxisAligned.lambda_without_goal == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_search, random_tree, rest_in_sweeps
+from sklearn.cluster import KMeans
 
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.core.routing import kernel_view
@@ -13,7 +14,7 @@ from tao_cluster.search.descent.polish import Thresholds, polish, polishing_sear
 from tao_cluster.search.state import History
 from tao_cluster.solvers import NodeProblem
 
-SAMPLE = 600
+N_ROWS, SAMPLE = 900, 300
 KINDS = {
     "oblique": {"lambda_": 2.0},
     "axis": {"split": "axis", "lambda_": 1.0},
@@ -27,6 +28,16 @@ KINDS = {
 
 # Some trees here are so small, or tests so dear, that clusters are lost.
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
+
+
+@pytest.fixture(scope="module")
+def digits(digits):
+    return digits[:N_ROWS]
+
+
+@pytest.fixture(scope="module")
+def digits_reference(digits):
+    return KMeans(10, n_init=10, random_state=0).fit(digits)
 
 
 def fitted(X, reference, weight=None, **parameters):
@@ -81,9 +92,9 @@ def lambdas_of(model):
     "kind", rest_in_sweeps(["oblique", "axis", "penalty method", "goal in cost"], "oblique")
 )
 def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
-    X, options = digits[:900], KINDS[kind]
+    X, options = digits, KINDS[kind]
     whole = fitted(X, digits_reference, **options)
-    for max_rows in (900, 5000):
+    for max_rows in (N_ROWS, 5000):
         other = fitted(X, digits_reference, max_rows=max_rows, **options)
         same(whole, other)
         assert other.n_iter_ == whole.n_iter_

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
@@ -132,6 +133,8 @@ def compare(
             ignored.append(f"n_clusters={n_clusters} is not used: there are {n_labels} labels.")
         n_clusters = n_labels
     n_clusters = 8 if n_clusters is None else n_clusters
+    if isinstance(n_clusters, Integral):
+        n_clusters = int(n_clusters)  # multiples of an int8 wrap around
     rows, new = rows_of(given, kept), None if held is None else rows_of(given, held)
     settings = {"n_clusters": n_clusters, "objective": objective, "standardize": standardize}
     settings |= {"reference": reference, "n_jobs": n_jobs, "random_state": random_state}

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
+from ...core.matrices import check_rows
 from ...core.tree import tree_of
 from ..columns import Indicator, RawView, named, numbers_of, one_row, printable_names, with_cells
 from ..export.numbers import number_text, told_apart
@@ -186,7 +186,7 @@ class _Row:
 
     @classmethod
     def of(cls, model, table):
-        values = check_array(numbers_of(model, table), accept_sparse="csr", dtype=np.float64)
+        values = check_rows(numbers_of(model, table)).astype(np.float64, copy=False)
         return cls(model, table, values)
 
     def changed(self, numbers):

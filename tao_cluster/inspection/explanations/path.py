@@ -89,6 +89,10 @@ class PathTest:
     def _numbers(self):
         """Texts of these products, which add up to that of the sum, and of the threshold."""
         compare, parts = self._compare, self._parts
+        if not all(map(math.isfinite, (self.total, *(product for _, product in parts)))):
+            numbers = (*(product for _, product in parts), self.total, self.threshold)
+            *texts, total, limit = (number_text(number, _PRECISION) for number in numbers)
+            return texts, total, limit
         largest = max((abs(term.product) for term in self.contributions), default=0.0)
         decimals = decimals_of(self.total, self.threshold, largest, compare, _PRECISION)
         texts, total = summands([product for _, product in parts], self.total, decimals)

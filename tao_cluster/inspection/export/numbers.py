@@ -36,6 +36,8 @@ def bound_number(number, precision, tolerance=math.inf, side=0):
 
 def near_number(number, precision, tolerance, side=0):
     """A number with the fewest significant digits, but so many, that have at most that error."""
+    if not math.isfinite(number):  # sums of weights near the largest float
+        return repr(number)
     for digits in range(precision, _MOST_DIGITS + 1):
         text = number_text(number, digits)
         if side * (float(text) - number) < 0:
@@ -51,7 +53,7 @@ def weight_digits(threshold, tolerance, precision):
 
     A sum near a threshold that is far above the spread of the sum needs more of them.
     """
-    if not tolerance or not threshold:
+    if not tolerance or not threshold or not math.isfinite(tolerance):
         return precision
     needed = math.ceil(math.log10(abs(threshold)) - math.log10(tolerance)) - 1
     return min(max(precision, needed), _MOST_DIGITS)

@@ -98,7 +98,7 @@ def encode(y, classes=None):
     if known.dtype == object:
         known = np.array(known.tolist())
     if classes is None:
-        classes = np.unique(known)
+        classes = _sorted(known)
     place, found = np.zeros(len(known), dtype=np.intp), np.zeros(len(known), dtype=bool)
     if len(classes) and len(known):
         place = np.searchsorted(classes, known)
@@ -106,6 +106,15 @@ def encode(y, classes=None):
     codes = np.full(len(y), -1)
     codes[is_known] = np.where(found, place, len(classes))
     return codes, classes
+
+
+def _sorted(known):
+    try:
+        return np.unique(known)
+    except TypeError as error:
+        raise ValueError(
+            f"Labels must be numbers or texts, which can be compared with each other; {error}."
+        ) from error
 
 
 def _column(y):
