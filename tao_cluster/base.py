@@ -12,7 +12,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.matrices import check_rows
-from .core.parameters import with_plain_numbers
+from .core.options import with_plain_numbers
 from .core.routing import kernel_view
 from .core.scaling import Scaling
 from .core.threads import one_thread, uninterrupted

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .base import TreeClustering
 from .core.matrices import numbers_that_fit
-from .core.parameters import with_plain_numbers
+from .core.options import with_plain_numbers
 from .core.threads import one_thread
 from .core.tree import Tree
 from .search.fit import until_interrupted
@@ -59,6 +59,16 @@ def _has_histograms(estimator):
     penalty = estimator.penalty
     penalty = PENALTIES.get(penalty) if isinstance(penalty, str) else penalty
     return penalty is not None and not penalty.is_binary
+
+
+def _checked(lambdas):
+    """The lambdas of a path: sorted float64 array of positive numbers."""
+    with numbers_that_fit("lambdas"):
+        options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
+        lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
+    if not lambdas[0] > 0:
+        raise ValueError("lambdas must be positive.")
+    return lambdas
 
 
 class TAOClustering(TreeClustering):
@@ -323,13 +333,7 @@ class TAOClustering(TreeClustering):
         plain = with_plain_numbers(self)
         method = plain._method()
         method.check_path()
-        if lambdas is not None:
-            lambdas = np.atleast_1d(lambdas)
-            with numbers_that_fit("lambdas"):
-                lambdas = check_array(lambdas, ensure_2d=False, dtype=float, input_name="lambdas")
-            lambdas = np.sort(lambdas.ravel())
-            if not lambdas[0] > 0:
-                raise ValueError("lambdas must be positive.")
+        lambdas = None if lambdas is None else _checked(lambdas)
         return list(until_interrupted(plain._path(method, lambdas, X, y, sample_weight, embedding)))
 
     def _path(self, method, lambdas, X, y, sample_weight, embedding):

@@ -18,7 +18,7 @@ BUNDLED = {
     "iris, k = 8": (lambda: datasets.load_iris().data, 8),
     "wine": (lambda: datasets.load_wine().data, 3),
     "breast cancer": (lambda: datasets.load_breast_cancer().data, 4),
-    "digits": (lambda: datasets.load_digits().data, 10),
+    "digits": (lambda: datasets.load_digits().data[::2], 10),
     "diabetes": (lambda: datasets.load_diabetes(scaled=False).data, 8),
     "linnerud": (lambda: datasets.load_linnerud().data, 3),
     "blobs": (lambda: datasets.make_blobs(200, centers=8, random_state=0)[0], 8),

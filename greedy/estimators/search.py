@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from tao_cluster.core.parameters import with_plain_numbers
+from tao_cluster.core.options import with_plain_numbers
 from tao_cluster.core.telling import tell
 from tao_cluster.core.tree.conditions import explanation_sizes
 from tao_cluster.problem.problem import Problem, Result

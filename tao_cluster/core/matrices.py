@@ -100,7 +100,7 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
             f"instance to {instead}."
         )
     if has(_COMPLEX_KINDS, _COMPLEX):
-        raise ValueError(f"{name} has complex numbers, which are not taken.")
+        raise ValueError(f"Complex data not supported: {name} has complex numbers.")
     if not has_texts and has(_TEXT_KINDS, _TEXTS):
         raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
 

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..core.options import name_of
-from ..core.parameters import with_plain_numbers
+from ..core.options import name_of, with_plain_numbers
 from ..core.tree.spreads import first_values
 from ..problem.reference import (
     centers_of,

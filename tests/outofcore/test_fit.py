@@ -19,7 +19,7 @@ from tao_cluster.core.tree.spreads import spreads_and_gaps
 from tao_cluster.outofcore import found as found_module
 from tao_cluster.outofcore.rounds.improve import _of_unit_weight
 
-DIGITS, IRIS, WINE = load_digits().data, load_iris().data, load_wine().data
+DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "n_init": 1, "random_state": 0}
 
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from conftest import random_tree, rest_in_sweeps, solve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +21,16 @@ from tao_cluster.solvers import Axis, is_axis_aligned, upright
 
 # Some trees here are so small, or tests so dear, that clusters are lost.
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
+
+
+@pytest.fixture(scope="module")
+def digits(digits):
+    return digits[:600]
+
+
+@pytest.fixture(scope="module")
+def digits_reference(digits):
+    return KMeans(10, n_init=10, random_state=0).fit(digits)
 
 
 def loss_of(split, X, goes_right, weight):
@@ -238,12 +249,11 @@ def test_start_is_measured_where_the_rows_are_clustered(digits):
 @pytest.mark.slow
 def test_threads_and_storage_change_nothing(rng):
     X = np.round(rng.normal(size=(9000, 6)), 2) * (rng.random((9000, 6)) < 0.5)
-    options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=8)}
-    reference = TAOClustering(5, **options).fit(X)
-    for data, n_jobs in ((X, 3), (np.asfortranarray(X), 1)):
-        other = TAOClustering(5, n_jobs=n_jobs, reference=reference.free_centers_, **options)
-        assert other.fit(data).tree_ == reference.tree_
-    sparse = TAOClustering(5, reference=reference.free_centers_, **options).fit(sp.csr_matrix(X))
+    options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=6)}
+    reference = TAOClustering(4, **options).fit(X)
+    other = TAOClustering(4, n_jobs=3, reference=reference.free_centers_, **options)
+    assert other.fit(np.asfortranarray(X)).tree_ == reference.tree_
+    sparse = TAOClustering(4, reference=reference.free_centers_, **options).fit(sp.csr_matrix(X))
     assert sparse.cost_increase_ == pytest.approx(reference.cost_increase_, abs=0.05)
 
 

@@ -177,7 +177,7 @@ def test_goals_are_met_closely():
 @pytest.mark.slow
 def test_a_path_is_searched_where_that_is_asked_for():
     X = load_wine().data
-    common = {"standardize": True, "random_state": 0}
+    common = {"lambdas": [1.0, 10.0, 100.0], "standardize": True, "random_state": 0}
     fast, thorough = (
         tao_path(X, 3, depth=3, search=search, **common) for search in ("fast", "thorough")
     )
