@@ -32,6 +32,7 @@ VARIANTS = [
     TAOClustering(3, penalty="squared", **_SMALL),
 ]
 FURTHER = [
+    TAOClustering(3, lambda_=0.1, depth=2, n_init=2),
     TAOClustering(3, objective=KMedoids(n_init=2), **_SMALL),
     TAOClustering(3, objective=KMedians(n_init=2), **_SMALL),
     TAOClustering(3, split="axis", depth=2, n_init=1),

@@ -6,14 +6,8 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import CART
-
-
-@parametrize_with_checks([CART(n_clusters=3, random_state=0)])
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_it_is_the_tree_of_the_free_labels(digits, digits_reference):

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import DPTree, ExKCenter, ExSingleLink, build_dptree, build_exkcenter
 from tao_cluster import TAOClustering
@@ -25,15 +24,6 @@ METHODS = {
     "ExKCenter by halves": partial(ExKCenter, rest="halves"),
     "ExSingleLink": ExSingleLink,
 }
-
-
-@pytest.mark.slow
-@parametrize_with_checks([method() for method in METHODS.values()])
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        # Some checks have fewer distinct rows than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
 
 
 @pytest.fixture(params=list(METHODS))

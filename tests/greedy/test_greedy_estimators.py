@@ -14,7 +14,6 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import normalized_mutual_info_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import (
     CUBT,
@@ -42,15 +41,6 @@ from tao_cluster.search.starts.initial import InitialTree
 
 BUILDERS = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExShallow}
 METHODS = [IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch, EMN, KDTree, CUBT, CLTree]
-
-
-@pytest.mark.slow
-@parametrize_with_checks([method() for method in METHODS])
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        # Some checks have fewer distinct rows than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
 
 
 @pytest.fixture(params=METHODS, ids=lambda method: method.__name__)

@@ -14,19 +14,10 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import MixtureTree, build_mixture_tree
 from greedy.methods.mixture import best_parting, deviations, grow_mixture, lost
 from tao_cluster import compare
-
-
-@parametrize_with_checks([MixtureTree()])
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        # Some checks have fewer distinct rows than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
 
 
 def random_mixture(rng, k=5, d=3):

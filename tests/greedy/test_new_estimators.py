@@ -1,28 +1,16 @@
 """RandomCuts, EMN, KDTree, CUBT and CLTree as estimators: conventions and strange rows."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import CUBT, EMN, CLTree, KDTree, RandomCuts
 from tao_cluster import TAOClustering
 
 METHODS = [RandomCuts, EMN, KDTree, CUBT, CLTree]
-
-
-@pytest.mark.slow
-@parametrize_with_checks([method() for method in METHODS])
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        # Some checks have fewer distinct rows than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
 
 
 @pytest.fixture(params=METHODS, ids=lambda method: method.__name__)

@@ -1,7 +1,6 @@
 """SpEx against graphs written out, its invariances, hyperplanes and joined leaves."""
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import SpEx, build_spex
 from greedy.methods.spex import rule
@@ -21,15 +19,6 @@ from greedy.points import Points
 from tao_cluster.core.tree import Split
 
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
-
-
-@pytest.mark.slow
-@parametrize_with_checks([SpEx(), SpEx(graph="knn", split="oblique")])
-def test_scikit_learn_conventions(estimator, check):
-    with warnings.catch_warnings():
-        # Some checks have fewer distinct rows than clusters.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        check(estimator)
 
 
 def conductance(A, rows):
