@@ -71,5 +71,8 @@ def _significant(frame, budget, words, name, column):
     level = [o for o in found if o not in cheaper + dearer]
     parts = [f"at {words} cheaper than {len(cheaper)} of {counted(len(found), 'method')}"]
     parts += [f"dearer than {listed(dearer)}"] if dearer else []
+    if len(level) > len(found) / 2:
+        parts[0] += f" ({listed(cheaper)})" if cheaper else ""
+        return ", ".join([*parts, "not to be told from the others"])
     parts += [f"not to be told from {listed(level)}"] if level else []
     return ", ".join(parts)

@@ -31,8 +31,8 @@ def section(frame):
         "several starts, whose costs are of trees of their own; with refits, true cost and search "
         "and without them it is the same fit up to the end of the passes. Costs can rise along a "
         "fit: what falls is the objective, which has lambda ||w|| besides. A history keeps the "
-        "number of non-zero weights, not their norm, so that is what is drawn beside the cost. Lambda is "
-        "0.3 on letter, between two values of the paper's grid."
+        "number of non-zero weights, not their norm, so that is what is drawn beside the "
+        "cost. Lambda is 0.3 on letter, between two values of the paper's grid."
     )
     return "\n\n".join([words, markdown(rows), verdict(frame), "![Cost along mu](mu_path.svg)"])
 
