@@ -11,7 +11,11 @@ def wins(frame):
     texts = []
     for budget, words in page.budgets():
         found = {name: page.beside_best(frame, budget, name) for name in page.OURS}
-        parts = [f"{name} {pair[0]}" for name, pair in found.items() if pair]
+        parts = [
+            f"{name} {pair[0]}{_none(page.without_tree(frame, budget, name))}"
+            for name, pair in found.items()
+            if pair
+        ]
         if parts:
             texts.append(f"{words}: {' and '.join(parts)}")
     return [
@@ -19,6 +23,10 @@ def wins(frame):
         "other methods, TAO of single features against those of single features; "
         f"{_ONCE}). {'; '.join(texts)}."
     ]
+
+
+def _none(sets):
+    return f" (a loss on {listed(sets)}, for no run has a tree of that size)" if sets else ""
 
 
 def losses(frame):
@@ -57,8 +65,9 @@ def significance(frame):
             texts.append(f"{name}, {kind}: {'; '.join(filter(None, parts))}")
     return [
         f"**What is significant** (Wilcoxon's signed-rank test over data sets, {_ONCE}, Holm's "
-        f"correction, p < {page.SIGNIFICANT}). {'. '.join(texts)}. Where a method has five "
-        "or six data sets, hardly any difference could be."
+        f"correction, p < {page.SIGNIFICANT}; two of six budgets, the others are below). "
+        f"{'. '.join(texts)}. Where a method has five or six data sets, hardly any "
+        "difference could be."
     ]
 
 

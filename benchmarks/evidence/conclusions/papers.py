@@ -4,6 +4,7 @@ from benchmarks.evidence.pages import axis as axis_page
 from benchmarks.evidence.pages import exkmc as exkmc_page
 from benchmarks.evidence.pages import laber as laber_page
 from benchmarks.evidence.pages import oblique as oblique_page
+from benchmarks.evidence.pages import text as text_page
 from benchmarks.evidence.pages.words import counted, listed, number, published, title
 from benchmarks.evidence.tables import axis, laber, oblique, text
 
@@ -81,11 +82,10 @@ def documents(frame):
     if tao.empty or cart.empty:
         return []
     largest = cart.loc[cart["leaves"].idxmax()]
-    cheap = tao[tao["cost"] <= largest["cost"]]
+    sizes = text_page.smallest(tao, largest["cost"])["parameters"]
     reference = f"CART with {largest['leaves']:.0f} leaves"
-    if cheap.empty:
+    if sizes.empty:
         return [f"**Documents.** No oblique tree measured is as cheap as {reference}."]
-    sizes = cheap.groupby("seed")["parameters"].min()
     n = tao["seed"].nunique()
     seeds = f"{len(sizes)} of {counted(n, 'seed')}"
     return [

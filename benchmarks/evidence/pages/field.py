@@ -5,7 +5,7 @@ import pandas as pd
 
 from benchmarks.evidence.pages.ranks import duel, holm, levelled, ranking
 from benchmarks.evidence.pages.words import counted, listed, markdown, number, title
-from benchmarks.evidence.tables.field import PARAMETERS, PEER, TIMES
+from benchmarks.evidence.tables.field import DEEPER, PARAMETERS, PATHS, PEER, TIMES
 
 OURS = ("TAO oblique", "TAO axis")
 OTHER_OBLIQUE = "SpEx oblique"
@@ -92,7 +92,9 @@ def section(frame):
         "test several columns at a node, which is why they are compared at equal parameters as "
         "well. **One split into seen and new rows, one seed**; of the smallest sets 30 to 120 rows "
         "are new, whose costs say little. Mixtures take no sparse rows; CLTree and oblique SpEx "
-        "are left out on large and sparse sets, whatever takes long on images there.",
+        "are left out on large and sparse sets, whatever takes long on images there; no oblique "
+        "run asks for a size on images, where the path has no tree of 30 parameters. "
+        + saturation(frame),
         "![Cost against parameters](field_fronts.svg)",
         "The same against leaves, and on new rows (costs below 0.01 %, negative ones among them, "
         "are drawn at 0.01 %; further methods are in the tables alone):",
@@ -109,6 +111,25 @@ def section(frame):
     return "\n\n".join(parts)
 
 
+def saturation(frame):
+    """Where paths of the default depth end, on sets that have deeper ones as well."""
+    paths = frame[(frame["method"] == "TAO oblique") & frame["data"].isin(DEEPER)]
+    texts = []
+    for data, part in paths.groupby("data", sort=False):
+        largest = [part[part["setting"] == name].nlargest(1, "parameters") for name in PATHS]
+        if all(map(len, largest)):
+            at_end = [f"{p.parameters.iloc[0]:.0f} ({number(p.cost.iloc[0])} %)" for p in largest]
+            texts.append(f"{title(data)} at {at_end[0]} and {at_end[1]}")
+    if not texts:
+        return ""
+    return (
+        "Paths of oblique trees end where lambda is too small to matter. Where that is well before "
+        "300 parameters, with costs far above zero, a path a level deeper counts as well, as a "
+        "user would ask for who wants more: they end in parameters and cost on "
+        f"{listed(texts)}."
+    )
+
+
 def best_rival(table, name):
     """Costs of the cheapest of the other methods that a TAO method is compared with."""
     rivals = [other for other in table if other not in OURS]
@@ -122,6 +143,12 @@ def beside_best(frame, budget, name):
     if name not in tables[0]:
         return None
     return tuple(duel(table[name], best_rival(table, name)) for table in tables)
+
+
+def without_tree(frame, budget, name):
+    """Titles of the data sets on which a method was run, and has no tree that is small enough."""
+    table = contest(frame, budget)
+    return [title(data) for data in table.index[np.isinf(table[name])]] if name in table else []
 
 
 def _beside_best(frame):

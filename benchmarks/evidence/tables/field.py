@@ -31,6 +31,7 @@ SPARSE = ("newsgroups",)
 NOT_SPARSE = ("mixture",)
 # There the path of the default depth ends well before 300 parameters, its costs far above zero.
 DEEPER = ("letter", "avila")
+PATHS = ("path", "path, a level deeper")
 
 
 def runs(plan):
@@ -66,10 +67,10 @@ def _oblique(data, seed):
     """A path, and what a user asks for who wants a size."""
     single = data in IMAGES
     path = HELD | {"parameters": {"n_init": 2} if single else {}}
-    yield Run(NAME, data, OBLIQUE, "path", seed, one_path, path)
+    yield Run(NAME, data, OBLIQUE, PATHS[0], seed, one_path, path)
     if data in DEEPER:
         deeper = HELD | {"parameters": {"depth": default_depth(DATASETS[data].n_clusters) + 1}}
-        yield Run(NAME, data, OBLIQUE, "path, a level deeper", seed, one_path, deeper)
+        yield Run(NAME, data, OBLIQUE, PATHS[1], seed, one_path, deeper)
     for size in () if single else PARAMETERS:
         options = HELD | {"size": size}
         yield Run(NAME, data, OBLIQUE, f"{GOAL}, {size} parameters", seed, with_goal, options)
