@@ -13,6 +13,7 @@ from benchmarks.evidence import conclusions
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
 from benchmarks.evidence.pages import ablations, coverage, field, oblique, ranks, words
+from benchmarks.evidence.pages.cart import cart_words
 from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
 from benchmarks.evidence.tables.plan import Plan
@@ -252,6 +253,35 @@ def test_coverage_counts_what_is_missing():
     text = coverage.coverage(frame, planned)
     assert "1 of 3 runs" in text
     assert "data: method (seeds 1 to 2)" in text
+
+
+def test_seconds_of_all_runs():
+    """Along a run they add up, and a yardstick is that of its run, not of its rows."""
+    key = dict.fromkeys(KEY, "x")
+    rows = [
+        key | {"seconds": 1.0, "work": "direct fit", "yardstick": np.nan},
+        key | {"seconds": 0.5, "work": "penalty", "yardstick": np.nan},
+        key | {"seconds": 2.0, "work": "result", "yardstick": np.nan},
+    ]
+    assert coverage.cpu_seconds("kdd22-fig3", pd.DataFrame(rows)) == 3
+    builders = pd.DataFrame(rows).assign(yardstick=4.0)
+    assert coverage.cpu_seconds("speed", builders) == 7.5
+
+
+def test_which_setting_of_cart_gives_the_papers_figure():
+    papers = pd.DataFrame({"data": "letter", "leaves": [26, 52], "cost": [30.0, 20.0]})
+    ours = pd.DataFrame(
+        {
+            "data": "letter",
+            "method": ["CART", "CART", "CART, entropy", "CART, entropy"],
+            "point": [26, 52, 26, 52],
+            "cost": [31.0, 20.01, 30.0, 25.0],
+        }
+    )
+    text = cart_words(ours, papers, ["letter"])
+    assert "CART: 1 of 2 figures; CART, entropy: 1 of 2 figures" in text
+    assert "letter with 26 leaves 31.00 for 30.00; 1 of 1 difference" in text
+    assert "but not on letter" in text
 
 
 def test_papers_figures_have_sources():
