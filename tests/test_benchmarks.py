@@ -214,6 +214,7 @@ def made_ablation(cost, factor, seeds=(0, 1, 2), method="x"):
             "seconds": 1.0,
             "clusters": 3,
             "machine": "a",
+            "commit": "c",
         }
         for seed in seeds
         for each in cost

@@ -94,7 +94,7 @@ def section(frame):
         "same machine: on another one sums are added up in another order, and the search finds "
         "other trees."
     )
-    parts = [words, "### Over the data sets", *_summary(frame, found)]
+    parts = [words + _other_commits(frame), "### Over the data sets", *_summary(frame, found)]
     for data, part in frame.groupby("data", sort=False):
         default = part[part["method"] == DEFAULT]
         if default.empty:
@@ -108,6 +108,18 @@ def section(frame):
         ]
         parts.append(markdown(rows))
     return "\n\n".join(parts)
+
+
+def _other_commits(frame):
+    """Which settings were run at another commit than the default of their data set and seed."""
+    key = ["data", "seed"]
+    default = frame[frame["method"] == DEFAULT].groupby(key)["commit"].first().rename("default's")
+    both = frame.join(default, on=key)
+    other = both[both["commit"] != both["default's"]].dropna(subset=["default's"])
+    methods = list(other["method"].unique())
+    if not methods:
+        return ""
+    return f" Run at another commit than the default of the same set and seed: {listed(methods)}."
 
 
 def _summary(frame, found):
