@@ -44,10 +44,15 @@ BUILDERS = {
 }
 
 
+def blobs(n_rows, n_columns, n_clusters):
+    """Blobs that overlap, and a k-means of them."""
+    X, _ = make_blobs(n_rows, n_columns, centers=2 * n_clusters, cluster_std=4, random_state=0)
+    return X, KMeans(n_clusters, n_init=1, random_state=0).fit(X)
+
+
 def builds(n_rows, n_columns, n_clusters):
     """Name to the function without arguments that builds, for blobs that overlap."""
-    X, _ = make_blobs(n_rows, n_columns, centers=2 * n_clusters, cluster_std=4, random_state=0)
-    reference = KMeans(n_clusters, n_init=1, random_state=0).fit(X)
+    X, reference = blobs(n_rows, n_columns, n_clusters)
     centers, labels = reference.cluster_centers_, reference.labels_
     tree = DecisionTreeClassifier(max_leaf_nodes=n_clusters, random_state=0)
     spreads = np.array([X[labels == c].var(axis=0) for c in range(n_clusters)])

@@ -36,27 +36,51 @@ STYLE = {
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
 }
-# Okabe and Ito's colours, which the colour-blind tell apart; ours are the two dark ones.
+# Every method has a colour of its own; the first are Okabe and Ito's, which the colour-blind tell
+# apart. One path is the same method as oblique TAO.
 COLOURS = {
     "TAO oblique": "#0072B2",
-    "TAO axis": "#009E73",
     oblique.PATH: "#0072B2",
-    oblique.THOROUGH: "#004266",
+    oblique.THOROUGH: "#00304D",
+    "TAO axis": "#009E73",
     oblique.NEWTON: "#E69F00",
     oblique.LIBLINEAR: "#CC79A7",
     "ExKMC": "#D55E00",
-    "ExKMC, base IMM": "#E69F00",
+    "ExKMC, base IMM": "#F4A582",
     "IMM": "#000000",
     "CART": "#56B4E9",
-    "ExGreedy": "#999999",
-    "ExShallow": "#8C6D31",
-    "Kauri": "#CC79A7",
-    "SpEx": "#7B4173",
-    "k-d tree": "#BBBBBB",
-    "CUBT": "#B8860B",
-    "CLTree": "#F4A3C1",
+    "ExGreedy": "#888888",
+    "ExShallow": "#6B4F1D",
+    "Kauri": "#AA1155",
+    "SpEx": "#5E3C99",
+    "k-d tree": "#C8C8C8",
+    "CUBT": "#B5BD00",
+    "CLTree": "#F7A8C4",
+    "EMN": "#1B6D5E",
+    "random cuts": "#7FB7BE",
+    "DP tree": "#A0522D",
+    "SpEx oblique": "#B2ABD2",
+    "mixture tree": "#C49C6B",
+    "gemclus Kauri": "#E3377C",
 }
-PAPER = {"marker": "*", "markersize": 9, "color": "#D55E00", "linestyle": ""}
+# Of the field, that a panel stays readable; the others are in its tables.
+DRAWN = tuple(COLOURS)[: tuple(COLOURS).index("EMN")]
+PAPER = {
+    "marker": "*",
+    "markersize": 9,
+    "color": "#F0E442",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.5,
+    "linestyle": "",
+}
+STAGES = {  # of a fit by the direct form: column `work` to (what to call it, colour)
+    "start": ("starts, one after another", "#C8C8C8"),
+    "direct": ("passes at lambda", "#0072B2"),
+    "relax": ("refits", "#009E73"),
+    "exact": ("passes on the true cost", "#5E3C99"),
+    "search": ("search", "#D55E00"),
+}
+LEAST = {"field": 0.01, "exkmc": 0.1}  # percent: what costs less is drawn there
 WIDE = 6.9  # inches: two columns of a paper
 
 
@@ -100,7 +124,7 @@ def fronts(frame):
     papers = papers[papers["method"] == "TAO"]
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
-        part = frame[frame["data"] == data]
+        part = frame[(frame["data"] == data) & (frame["work"] != oblique.LAST)]
         for method in (oblique.PATH, oblique.THOROUGH):
             for i, (_, own) in enumerate(_sorted(part, method).groupby("seed")):
                 label = method if i == 0 else None
@@ -133,35 +157,54 @@ def _front(trees):
 
 
 def along_mu(frame):
-    """Cost along the steps of each algorithm (kdd22-fig3)."""
+    """Cost and weights along the steps of each algorithm (kdd22-fig3)."""
     sets = list(frame["data"].unique())
-    figure, axes = grid(2 * len(sets), 2)
-    colours = plt.get_cmap("tab10").colors
-    names = list(frame["method"].unique())
+    figure, axes = grid(3 * len(sets))
     for i, data in enumerate(sets):
-        left, right = axes[2 * i : 2 * i + 2]
-        for method, own in frame[frame["data"] == data].groupby("method", sort=False):
-            own = own[own["work"] != mu_path.RESULT]  # noqa: PLW2901
-            mu = own["point"].astype(float)
-            is_along = (mu > 0) & np.isfinite(mu)
-            style = {"color": colours[names.index(method)], "label": method}
-            if not is_along.any():
-                right.plot(np.arange(len(own)), own["cost"], **style)
-                continue
-            left.plot(mu[is_along], own.loc[is_along, "cost"], **style)
-            start = own.loc[own["work"] == mu_path.DIRECT_FIT, "cost"].iloc[0]
-            left.plot(mu[is_along].min() / 1.5, start, "o", color=style["color"])
-        left.set(title=f"{title(data)}: penalty method", xlabel="mu (dot: the direct fit)")
-        right.set(title=f"{title(data)}: direct form", xlabel="tree looked at")
-        logarithmic(left, "x", "y")
-        logarithmic(right, "y")
-        left.set_ylabel("cost over k-means, %")
+        of_data = frame[(frame["data"] == data) & (frame["work"] != mu_path.RESULT)]
+        _penalty_panels(axes[3 * i], axes[3 * i + 1], of_data)
+        _direct_panel(axes[3 * i + 2], of_data)
+        axes[3 * i].set(title=f"{title(data)}: penalty method", ylabel="cost over k-means, %")
+        axes[3 * i + 1].set(title=f"{title(data)}: penalty method", ylabel="non-zero weights")
+        axes[3 * i + 2].set(title=f"{title(data)}: direct form", ylabel="cost over k-means, %")
     legend_of(figure, axes)
     return figure
 
 
-def ratios(frame):
-    """Cost ratio against leaves (exkmc-fig3)."""
+def _penalty_panels(left, right, frame):
+    """Cost and non-zero weights along mu; a dot is the direct fit."""
+    names = {"published (LIBLINEAR)": oblique.LIBLINEAR, "published (our solver)": oblique.NEWTON}
+    for name, method in names.items():
+        own = frame[frame["method"] == name]
+        mu = own["point"].astype(float)
+        is_along = (mu > 0) & np.isfinite(mu)
+        if not is_along.any():
+            continue
+        direct = own[own["work"] == mu_path.DIRECT_FIT].iloc[0]
+        for ax, column in ((left, "cost"), (right, "non_zeros")):
+            style = {"color": COLOURS[method], "alpha": 0.8}
+            ax.plot(mu[is_along], own.loc[is_along, column], label=method, **style)
+            ax.plot(mu[is_along].min() / 1.5, direct[column], "o", **style)
+    for ax in (left, right):
+        ax.set_xlabel("mu (dot: the direct fit)")
+        logarithmic(ax, "x", "y")
+
+
+def _direct_panel(ax, frame):
+    """Cost of the trees that a fit looks at, by stage; the direct form ends with its passes."""
+    own = frame[frame["method"] == "direct form, refits, true cost and search"].reset_index()
+    # Starts are trees of their own: a line from one to the next would mean nothing.
+    on = own[own["work"] != "start"]
+    ax.plot(on.index, on["cost"], "-", color="#888888", lw=0.6)
+    for stage, (words, colour) in STAGES.items():
+        part = own[own["work"] == stage]
+        ax.plot(part.index, part["cost"], "o", color=colour, label=words, markersize=2.5)
+    ax.set_xlabel("tree looked at")
+    logarithmic(ax, "y")
+
+
+def excesses(frame):
+    """Cost over k-means against leaves (exkmc-fig3)."""
     sets = list(frame["data"].unique())
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
@@ -169,14 +212,14 @@ def ratios(frame):
         k = part["clusters"].dropna().iloc[0]
         for method in exkmc.METHODS:
             own = part[part["method"] == method]
-            means = (1 + own["cost"] / 100).groupby(own["leaves"]).mean()
+            means = np.maximum(own.groupby("leaves")["cost"].mean(), LEAST["exkmc"])
             style = "o" if len(means) == 1 else "-" if len(means) > 5 else "o-"
-            ax.plot(means.index, means, style, color=COLOURS[method], label=method, markersize=2.5)
-        least = 1 + part.loc[part["method"] == "ExKMC", "cost"].max() / 100
+            size = 4 if len(means) == 1 else 2.5
+            ax.plot(means.index, means, style, color=COLOURS[method], label=method, markersize=size)
         ax.set(title=f"{title(data)}, k = {k:.0f}", xlabel="leaves", xlim=(0.9 * k, 4.2 * k))
-        ax.set_ylim(0.98, max(1.1, 1.25 * least))  # what is far above would hide the rest
+        logarithmic(ax, "y")
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        ax.set_ylabel("cost ratio")
+        ax.set_ylabel("cost over k-means, %")
     legend_of(figure, axes)
     return figure
 
@@ -187,12 +230,12 @@ def field_fronts(frame, size="parameters", cost="cost"):
     figure, axes = grid(len(sets))
     for data, ax in zip(sets, axes, strict=True):
         for method, own in frame[frame["data"] == data].groupby("method", sort=False):
-            if method not in COLOURS:
+            if method not in DRAWN:
                 continue
             front = _front(own.sort_values([size, "cost"]))
             ax.plot(
                 front[size],
-                np.maximum(front[cost], 0.01),
+                np.maximum(front[cost], LEAST["field"]),
                 "o-",
                 color=COLOURS[method],
                 label=method,
@@ -205,8 +248,11 @@ def field_fronts(frame, size="parameters", cost="cost"):
 
 
 def critical_difference(frame, budget):
-    """Average ranks over data sets, bars over methods that are level (field)."""
-    found = ranking(field.complete(field.costs(frame, budget)))
+    """Average ranks over data sets, bars over methods that are level (field); None without any."""
+    table = field.main_field(frame, budget)
+    if table is None:
+        return None
+    found = ranking(table)
     n = len(found.ranks)
     figure, ax = plt.subplots(figsize=(WIDE, 0.9 + 0.16 * n), layout="constrained")
     ax.set(xlim=(0.8, n + 0.2), ylim=(-0.9 * ((n + 1) // 2) - 0.8, 3.6))
@@ -223,8 +269,6 @@ def critical_difference(frame, budget):
         ax.plot([rank, rank, edge], [2, depth, depth], color=COLOURS.get(name, "black"), lw=0.8)
         side = "right" if is_left else "left"
         ax.text(edge, depth, f" {name} {rank:.1f} ", ha=side, va="center", clip_on=False)
-    if n < 2:  # nothing to tell apart
-        return figure
     _bars(ax, found)
     text = f"{found.n_sets} data sets, critical difference {found.difference:.1f}"
     ax.plot([1, min(n, 1 + found.difference)], [3.1, 3.1], color="black", lw=1.5)
@@ -246,7 +290,7 @@ def _bars(ax, found):
 FIGURES = {
     "fronts": (oblique.NAME, fronts),
     "mu_path": (mu_path.NAME, along_mu),
-    "exkmc": (exkmc.NAME, ratios),
+    "exkmc": (exkmc.NAME, excesses),
     "field_fronts": (FIELD, field_fronts),
     "field_fronts_leaves": (FIELD, lambda frame: field_fronts(frame, "leaves")),
     "field_fronts_new": (FIELD, lambda frame: field_fronts(frame, cost="cost_new")),
@@ -258,7 +302,7 @@ FIGURES |= {
 
 
 def draw(name, results, out, suffix):
-    """Write a figure from the files of a folder; None if its table is not there."""
+    """Write a figure from the files of a folder; None if there is nothing to draw."""
     table, make = FIGURES[name]
     frame = Results(Path(results, f"{table}.csv")).frame()
     if frame.empty:
@@ -267,6 +311,9 @@ def draw(name, results, out, suffix):
     path.parent.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
         figure = make(frame)
+        if figure is None:
+            path.unlink(missing_ok=True)
+            return None
         no_date = {"CreationDate": None} if suffix == "pdf" else {"Date": None}
         figure.savefig(path, metadata=no_date if suffix in {"pdf", "svg"} else None, dpi=130)
         plt.close(figure)

@@ -12,8 +12,9 @@ from benchmarks import datasets, figures
 from benchmarks.evidence import conclusions
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.pages import coverage, field, oblique, ranks, words
-from benchmarks.evidence.pages.ablations import sizes_at
+from benchmarks.evidence.pages import ablations, coverage, field, oblique, ranks, words
+from benchmarks.evidence.pages.cart import cart_words
+from benchmarks.evidence.pages.equal_cost import compared
 from benchmarks.evidence.runs import COLUMNS, KEY, Results, Run, execute
 from benchmarks.evidence.tables.plan import Plan
 
@@ -124,7 +125,7 @@ def test_ranks_and_duels():
     assert found.n_sets == 14
     assert found.difference == pytest.approx(1.25, abs=0.01)
     costs = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.001, 1.0, np.nan]})
-    assert ranks.duels(costs).loc["a", "b"] == "1/1/1"
+    assert str(ranks.duel(costs["a"], costs["b"])) == "1/1/1"
     assert ranks.ranking(costs).ranks.tolist() == pytest.approx([1.5, 1.5])
 
 
@@ -161,9 +162,12 @@ def test_field_counts_the_cheapest_tree_within_a_budget():
     assert field.costs(frame, ("leaves", 1), "cost_new").loc["wine", "CART"] == 8
     text = field.section(frame)
     assert "3 data sets: iris (100 x 4, k = 3), wine" in text
+    assert "No ranking: fewer than 5 data sets" in text
+    assert "3/0/0" in text
+    more = pd.concat([frame, *(frame.assign(data=frame["data"] + name) for name in ("a", "b"))])
+    text = field.section(more)
     assert "TAO oblique 1.0, CART 2.0, IMM 3.0" in text
     assert "IMM 1.0, CART 2.0, TAO oblique 3.0" in text  # on new rows
-    assert "3/0/0" in text
     assert "No method is cheaper than the better of the two TAO methods" in text
 
 
@@ -173,15 +177,75 @@ def test_conclusions_say_where_we_lose():
     text = " ".join(
         conclusions.conclusions({name: frame.head(0) for name in TABLES} | {"field": frame})
     )
-    assert "k leaves, TAO axis: 3 and 3 of 3" in text
-    assert "TAO axis on 0" in text
+    assert "k leaves: TAO axis 0/0/3" in text
+    assert "TAO axis 18 on seen rows and 18 on new ones" in text
 
 
-def test_size_at_a_cost():
-    trees = pd.DataFrame({"cost": [1.0, 4.0, 2.0], "parameters": [100, 25, 60]})
-    assert sizes_at(trees, 2.0) == pytest.approx(60)
-    assert sizes_at(trees, np.sqrt(8)) == pytest.approx(np.sqrt(60 * 25))
-    assert np.isnan(sizes_at(trees, 0.5))
+def test_corrected_p_values():
+    """Holm (1979): sorted p values times 4, 3, 2, 1, never falling."""
+    assert ranks.holm([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_a_method_without_a_small_tree_is_last():
+    """It was run, so it lost; a method that was not run is not there."""
+    frame = made_field()
+    frame = pd.concat([frame, frame[frame["data"] == "digits"].assign(data="mice")])
+    frame = frame[(frame["method"] != "IMM") | (frame["data"] != "iris")]
+    frame.loc[(frame["data"] == "wine") & (frame["method"] == "CART"), "parameters"] = 1000
+    table = field.contest(frame, ("parameters", 7))
+    assert np.isinf(table.loc["wine", "CART"])
+    assert np.isnan(table.loc["iris", "IMM"])
+    duel = ranks.duel(table["CART"], table["IMM"])
+    assert str(duel) == "2/0/1"
+    assert next(field.fields(table), None) is None  # of four sets there is no ranking
+
+
+def made_ablation(cost, factor, seeds=(0, 1, 2), method="x"):
+    """Trees of a setting: parameters are factor * 100 / cost ** 0.5."""
+    rows = [
+        {
+            "data": "iris",
+            "method": method,
+            "seed": seed,
+            "point": each,
+            "cost": each * (1 + 0.1 * seed),
+            "cost_new": 2 * each,
+            "parameters": factor * 100 / (each * (1 + 0.1 * seed)) ** 0.5,
+            "seconds": 1.0,
+            "clusters": 3,
+            "machine": "a",
+            "commit": "c",
+        }
+        for seed in seeds
+        for each in cost
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_size_at_equal_cost():
+    """The ratio of two lines, and no ratio where too few costs are reached."""
+    base = made_ablation((1.0, 2.0, 4.0), 1.0)
+    found = compared(made_ablation((1.0, 2.0, 5.0), 1.5), base)
+    assert found.ratio == pytest.approx(1.5)
+    assert found.error == pytest.approx(0, abs=1e-9)
+    assert found.counts == "9 of 9"
+    dear = compared(made_ablation((3.0, 6.0), 1.5), base)
+    assert np.isnan(dear.ratio)
+    assert (dear.reached, dear.dearer, dear.cheaper) == (3, 6, 0)
+    cheap = compared(made_ablation((0.1, 0.2), 1.5), base)
+    assert (cheap.reached, cheap.dearer, cheap.cheaper) == (0, 0, 9)
+
+
+def test_seeds_of_other_machines_are_not_compared():
+    base = made_ablation((1.0, 2.0, 4.0), 1.0, method="default")
+    other = made_ablation((1.0, 2.0, 4.0), 1.5)
+    other.loc[other["seed"] == 2, "machine"] = "b"
+    found = ablations.beside(other, base)
+    assert (found.seeds, found.apart, found.is_same) == ([0, 1], 1, False)
+    assert ablations.beside(base, base).is_same
+    text = ablations.section(pd.concat([base, base.assign(method="same"), other]))
+    assert "no effect" in text
+    assert "2 (1 more on another machine)" in text
 
 
 def test_coverage_counts_what_is_missing():
@@ -190,6 +254,35 @@ def test_coverage_counts_what_is_missing():
     text = coverage.coverage(frame, planned)
     assert "1 of 3 runs" in text
     assert "data: method (seeds 1 to 2)" in text
+
+
+def test_seconds_of_all_runs():
+    """Along a run they add up, and a yardstick is that of its run, not of its rows."""
+    key = dict.fromkeys(KEY, "x")
+    rows = [
+        key | {"seconds": 1.0, "work": "direct fit", "yardstick": np.nan},
+        key | {"seconds": 0.5, "work": "penalty", "yardstick": np.nan},
+        key | {"seconds": 2.0, "work": "result", "yardstick": np.nan},
+    ]
+    assert coverage.cpu_seconds("kdd22-fig3", pd.DataFrame(rows)) == 3
+    builders = pd.DataFrame(rows).assign(yardstick=4.0)
+    assert coverage.cpu_seconds("speed", builders) == 7.5
+
+
+def test_which_setting_of_cart_gives_the_papers_figure():
+    papers = pd.DataFrame({"data": "letter", "leaves": [26, 52], "cost": [30.0, 20.0]})
+    ours = pd.DataFrame(
+        {
+            "data": "letter",
+            "method": ["CART", "CART", "CART, entropy", "CART, entropy"],
+            "point": [26, 52, 26, 52],
+            "cost": [31.0, 20.01, 30.0, 25.0],
+        }
+    )
+    text = cart_words(ours, papers, ["letter"])
+    assert "CART: 1 of 2 figures; CART, entropy: 1 of 2 figures" in text
+    assert "letter with 26 leaves 31.00 for 30.00; 1 of 1 difference" in text
+    assert "but not on letter" in text
 
 
 def test_papers_figures_have_sources():
@@ -234,3 +327,9 @@ def test_figures_are_vectors(tmp_path):
     path = figures.draw("exkmc", tmp_path, tmp_path, "pdf")
     assert path.read_bytes().startswith(b"%PDF")
     assert figures.draw("fronts", tmp_path, tmp_path, "pdf") is None
+
+
+def test_colours_tell_methods_apart():
+    same = {figures.COLOURS["TAO oblique"]}  # that of its path, too
+    own = [colour for colour in figures.COLOURS.values() if colour not in same]
+    assert len(set(own)) == len(own)

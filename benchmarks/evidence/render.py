@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchmarks.evidence.catalogue import TABLES
 from benchmarks.evidence.conclusions import conclusions
-from benchmarks.evidence.pages.coverage import coverage, provenance
+from benchmarks.evidence.pages.coverage import coverage, cpu_seconds, provenance
 from benchmarks.evidence.runs import Results
 from benchmarks.evidence.tables.plan import Plan
 from benchmarks.figures import FIGURES, draw
@@ -50,8 +50,13 @@ def render(folder, is_quick=False):
         if len(frames[table.name])
     ]
     missing = [name for name, frame in frames.items() if frame.empty]
+    hours = sum(cpu_seconds(name, frame) for name, frame in frames.items()) / 3600
     page = _TEMPLATES.get_template("index.md.jinja").render(
-        sections=sections, missing=missing, conclusions=conclusions(frames), quick=is_quick
+        sections=sections,
+        missing=missing,
+        conclusions=conclusions(frames),
+        hours=f"{hours:.1f}",
+        quick=is_quick,
     )
     path = Path(folder, "index.md")
     path.parent.mkdir(parents=True, exist_ok=True)

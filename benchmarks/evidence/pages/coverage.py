@@ -1,7 +1,8 @@
-"""Which of the planned runs are in a file: said above every table."""
+"""Which of the planned runs are in a file, and what they took: said above every table."""
 
 from benchmarks.evidence.pages.words import counted, title
-from benchmarks.evidence.runs import keys
+from benchmarks.evidence.runs import KEY, keys
+from benchmarks.evidence.tables import mu_path
 
 MOST_TOLD = 12
 
@@ -51,6 +52,16 @@ def _seeds(missing):
         return f"seed {first}"
     whole = list(missing) == list(range(first, last + 1))
     return f"seeds {first} to {last}" if whole else f"seeds {', '.join(map(str, missing))}"
+
+
+def cpu_seconds(name, frame):
+    """CPU seconds of all fits and yardsticks of a table."""
+    seconds = frame["seconds"]
+    if name == mu_path.NAME:  # they add up along a run, whose last row is the whole fit
+        seconds = seconds[frame["work"].isin([mu_path.DIRECT_FIT, mu_path.RESULT])]
+    # Peaks have megabytes as their yardstick, builders one that is the same in every row.
+    yardsticks = frame[frame["setting"] != "peak"].groupby(list(KEY))["yardstick"].max()
+    return float(seconds.sum() + yardsticks.sum())
 
 
 def provenance(frame):

@@ -2,8 +2,17 @@
 
 import numpy as np
 
-from benchmarks.evidence.pages.words import counted, markdown, number, published, spread, title
-from benchmarks.evidence.tables.oblique import LIBLINEAR, NAME, NEWTON, PATH, THOROUGH
+from benchmarks.evidence.pages.cart import cart_words
+from benchmarks.evidence.pages.words import (
+    counted,
+    listed,
+    markdown,
+    number,
+    published,
+    spread,
+    title,
+)
+from benchmarks.evidence.tables.oblique import LAST, LIBLINEAR, NAME, NEWTON, PATH, THOROUGH
 
 DATA = ("mnist", "fashion_mnist", "letter", "digits")
 
@@ -61,12 +70,20 @@ def section(frame):
         if found:
             parts += [words, markdown([line(each) for each in found]), verdict(found)]
     parts += [
-        "The other methods of the paper's table, and its own algorithm at its own settings "
-        "(penalty method, 100 steps of a = 1.1, one bisecting start; lambda and depth as told; "
-        "the paper does not say which lambda belongs to which of its rows). Axis-aligned trees "
-        "differ from the paper's where the free clustering does: the paper's is the best of 50 "
-        "starts, ours of 10.",
+        "### The published algorithm at its own settings",
+        "Penalty method, 100 steps of a = 1.1, one bisecting start. The paper has lambda in {100, "
+        "10, 5, 1, 0.5, 0.1} and depths 4 to 6, and tells for two rows of Fashion-MNIST alone "
+        "which they are (5.22 %: lambda = 100, depth 5; 0.44 %: lambda = 10, depth 4). On letter "
+        "its whole grid is run (and 0.3, which is not of it), on MNIST and Fashion-MNIST **a part "
+        "of it alone**. *Result* is the tree of least objective (4) of all that the run looked at, "
+        "which is what ours returns; *last* is the tree at the end of the path along mu, which is "
+        "the paper's (a dash: not kept by that run).",
+        markdown(published_runs(frame)),
+        reached(frame),
+        "### The axis-aligned trees of the paper's table",
+        _free_words(frame),
         markdown(others(frame)),
+        cart_verdict(frame),
         "![Cost against parameters](fronts.svg)",
     ]
     return "\n\n".join(parts)
@@ -85,19 +102,105 @@ def verdict(found):
     return text
 
 
+def published_runs(frame):
+    """Lines of the published algorithm: the result, and the last tree along mu."""
+    lines = []
+    for data in DATA:
+        ours = frame[(frame["data"] == data) & frame["method"].isin([NEWTON, LIBLINEAR])]
+        groups = ours.groupby(["method", "setting"])
+        for (method, setting), part in sorted(groups, key=lambda group: _numbers(*group[0])):
+            is_last = part["work"] == LAST
+            result, last = part[~is_last], part[is_last]
+            lines.append(
+                {
+                    "data": title(data),
+                    "solver": method.removeprefix("TAO, published (").rstrip(")"),
+                    "setting": setting,
+                    "seeds": str(result["seed"].nunique()),
+                    "result: cost %": spread(result["cost"]),
+                    "parameters": spread(result["parameters"], 0),
+                    "leaves": spread(result["leaves"], 0),
+                    "last: cost %": spread(last["cost"]),
+                    "parameters ": spread(last["parameters"], 0),
+                    "CPU s": spread(result["seconds"], 1),
+                }
+            )
+    return lines
+
+
+def _numbers(method, setting):
+    """What settings are sorted by: solver, depth, lambda."""
+    return method, [-float(part.partition("=")[2]) for part in setting.split(", ")]
+
+
+def reaching(frame, column_of=LAST):
+    """Rows of the paper that some tree of the published algorithm is as good as, and all of them.
+
+    Parameters
+    ----------
+    column_of : LAST for trees at the end of the path along mu, None for results
+    """
+    is_last = frame["work"] == LAST
+    ours = frame[frame["method"].isin([NEWTON, LIBLINEAR]) & (is_last == (column_of == LAST))]
+    papers = published(NAME)
+    papers = papers[(papers["method"] == "TAO") & papers["data"].isin(ours["data"])]
+    found = [
+        row
+        for row in papers.itertuples()
+        if best(ours[ours["data"] == row.data], row.cost, row.parameters) is not None
+    ]
+    return found, len(papers)
+
+
+def reached(frame):
+    """Of how many rows of the paper some run reaches cost and size."""
+    texts = []
+    for kind, words in ((None, "results"), (LAST, "last trees along mu")):
+        found, n = reaching(frame, kind)
+        which = listed(f"{title(row.data)} at {row.cost} %" for row in found)
+        texts.append(f"{words}: {len(found)} of {n}" + (f" ({which})" if found else ""))
+    return "**Rows of the paper whose cost and size some run reaches: " + "; ".join(texts) + ".**"
+
+
+def cart_verdict(frame):
+    """Which settings of CART give the paper's figures."""
+    papers = published(NAME)
+    return cart_words(frame, papers[papers["method"] == "CART"], _same_free(frame))
+
+
+def _same_free(frame):
+    """Data sets on which IMM and ExGreedy cost what the paper prints, to the digit."""
+    papers = published(NAME).set_index(["data", "method"])["cost"]
+    ours = frame.groupby(["data", "method"])["cost"].mean()
+    pairs = {data: [(data, name) for name in ("IMM", "ExGreedy")] for data in DATA}
+    return [
+        data
+        for data, keys in pairs.items()
+        if all(k in ours and k in papers and abs(ours[k] - papers[k]) < 0.005 for k in keys)
+    ]
+
+
+def _free_words(frame):
+    same = listed(map(title, _same_free(frame)))
+    return (
+        "Where IMM and ExGreedy cost what the paper prints, to the digit, the free clustering is "
+        f"the paper's, too: on {same or 'none'}. Elsewhere it is another (the paper's is the best "
+        "of 50 starts, ours of 10), and costs over it are other figures."
+    )
+
+
 def others(frame):
     """Lines of all other methods, with the paper's figure beside those that it has."""
     papers = published(NAME)
     lines = []
-    rest = frame[~frame["method"].isin([PATH, THOROUGH])]
+    rest = frame[~frame["method"].isin([PATH, THOROUGH, NEWTON, LIBLINEAR])]
     for data in DATA:
         of_data = rest[rest["data"] == data]
         for (method, setting), part in of_data.groupby(["method", "setting"], sort=False):
             leaves = part["point"].astype(float).iloc[0]
-            is_ours = method in (LIBLINEAR, NEWTON)
             same = papers[
                 (papers["data"] == data)
-                & (papers["method"] == method)
+                & (papers["method"] == method.partition(",")[0])
                 & (papers["leaves"] == leaves)
             ]
             lines.append(
@@ -108,7 +211,7 @@ def others(frame):
                     "cost %": spread(part["cost"]),
                     "parameters": spread(part["parameters"], 0),
                     "leaves": spread(part["leaves"], 0),
-                    "paper: cost %": "" if is_ours or same.empty else number(same["cost"].iloc[0]),
+                    "paper: cost %": "" if same.empty else number(same["cost"].iloc[0]),
                     "CPU s": spread(part["seconds"], 1),
                 }
             )

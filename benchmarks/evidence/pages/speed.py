@@ -2,6 +2,8 @@
 
 from benchmarks.evidence.pages.words import markdown, number, title
 
+GROWTHS = ("4 n", "4 d", "4 k")
+
 
 def section(frame):
     """The section, Markdown."""
@@ -12,8 +14,13 @@ def section(frame):
             "seconds grow with four times the rows, columns and clusters:",
             markdown(_builders(frame[frame["method"] == "builders"])),
             "Fits of `TAOClustering` to given centres, beside `KMeans(n_init=10)`, which finds "
-            "them:",
+            "them (axis-aligned fits of images take minutes and are in the table of the field):",
             markdown(_fits(frame[frame["setting"] == "beside k-means"])),
+            "The same on the builders' blobs, and by what seconds grow with four times the rows, "
+            "columns and clusters (axis-aligned trees have the leaves that the default depth "
+            "allows). While rows are few, what follows the passes sees noisy copies of them, the "
+            "fewer the more rows there are, so that time hardly grows with n at these sizes:",
+            markdown(_grown(frame[frame["setting"] == "growth"])),
             "One problem of a node from nothing, our Newton solver beside LIBLINEAR at eps 1e-3; "
             "the last column is how far ours is from LIBLINEAR's value (negative: better):",
             markdown(_nodes(frame[frame["method"] == "Newton"])),
@@ -31,13 +38,30 @@ def _builders(frame):
         base = by_size.loc[sizes[0]]
         cells = {"builder": name, f"{sizes[0]}: CPU s": number(base["seconds"], 3)}
         cells["x CART"] = number(base["seconds"] / base["yardstick"])
-        for size, words in zip(sizes[1:], ("4 n", "4 d", "4 k"), strict=False):
-            growth = (
-                by_size.loc[size, "seconds"] / base["seconds"] if size in by_size.index else None
-            )
-            cells[words] = number(growth, 1)
+        for size, words in zip(sizes[1:], GROWTHS, strict=False):
+            cells[words] = number(_growth(by_size, size, base), 1)
         found.append(cells)
     return found
+
+
+def _grown(frame):
+    """A line a kind of fit; the columns are sizes, the first of which the others are held to."""
+    found = []
+    sizes = list(frame["data"].unique())
+    for method, part in frame.groupby("method", sort=False):
+        by_size = part.set_index("data")
+        base = by_size.loc[sizes[0]]
+        cells = {"fit": method.removeprefix("TAO "), f"{sizes[0]}: CPU s": number(base["seconds"])}
+        cells["x k-means"] = number(base["seconds"] / base["yardstick"])
+        for size, words in zip(sizes[1:], GROWTHS, strict=False):
+            cells[words] = number(_growth(by_size, size, base), 1)
+        cells["leaves, all sizes"] = " / ".join(number(value, 0) for value in part["leaves"])
+        found.append(cells)
+    return found
+
+
+def _growth(by_size, size, base):
+    return by_size.loc[size, "seconds"] / base["seconds"] if size in by_size.index else None
 
 
 def _shape(row):

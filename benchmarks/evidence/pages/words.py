@@ -11,7 +11,16 @@ TITLES = {
     "fashion_mnist": "Fashion-MNIST",
     "fifa19": "FIFA19",
     "adult": "Adult",
-    "newsgroups_a1": "20 newsgroups",
+    "avila": "standardised avila",
+    "avila_raw": "raw avila",
+    "avila_01": "avila in 0..1",
+    "letter_raw": "raw letter",
+    "wine_raw": "raw wine",
+    "breast_cancer_raw": "raw breast cancer",
+    "digits_raw": "digits",  # only the unit differs, which no cost sees
+    "newsgroups": "newsgroups (1069 words, tf-idf)",
+    "newsgroups_counts": "newsgroups (1893 words, counts)",
+    "newsgroups_a1": "newsgroups (28330 words, tf-idf)",
     "web_of_science": "Web of Science",
     "amazon": "Amazon reviews",
 }
@@ -26,7 +35,7 @@ def published(table):
 def title(data):
     """Name of a data set, to read."""
     name, _, n_rows = data.partition(":")
-    name = TITLES.get(name, name.removesuffix("_raw").replace("_", " "))
+    name = TITLES.get(name, name.replace("_", " "))
     return f"{name} ({n_rows} rows)" if n_rows else name
 
 

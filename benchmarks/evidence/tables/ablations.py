@@ -69,6 +69,7 @@ PENALTIES = {
     "published": ({}, {}),
     "published, a = 1.5, 20 steps": ({"mu_factor": 1.5, "n_mu_steps": 20}, {}),
     "published, a = 1.02, 500 steps": ({"mu_factor": 1.02, "n_mu_steps": 500}, {}),
+    "published, squared penalty": ({}, {"penalty": "squared"}),
     "published, 4 starts of ours": ({}, {"init": "auto", "n_init": 4}),
     "published, then direct passes": ({}, {"refine": True, "relax": False}),
     "published, then all of ours": ({}, {"refine": True}),
@@ -76,7 +77,11 @@ PENALTIES = {
 # Tests of standardised columns, which explain the same clusters; the other sets are standardised.
 STANDARDISED, RAW_SETS = "tests of standardised columns", ("digits", "anuran", "digits:600")
 # Dear settings have the first seeds alone.
-DEAR = {"thorough search": 1, "published, a = 1.02, 500 steps": 1}
+DEAR = {
+    "thorough search": 1,
+    "published, a = 1.02, 500 steps": 1,
+    "published, squared penalty": 3,
+}
 
 
 def runs(plan):

@@ -2,6 +2,7 @@
 
 from benchmarks.evidence.measures import one_fit
 from benchmarks.evidence.runs import Run
+from benchmarks.evidence.tables.cart import variants
 from greedy import CART, ExGreedy, ExKMC, ExShallow
 from tao_cluster import TAOClustering
 
@@ -40,7 +41,9 @@ def runs(plan):
         for name, make in (("ExGreedy", ExGreedy), ("ExShallow", ExShallow)):
             options = {"make": lambda case, make=make: make(), "point": k}
             found.append(Run(NAME, data, name, f"{k} leaves", 0, one_fit, options))
-        for n in [times * k for times in TIMES]:
+        sizes = [times * k for times in TIMES]
+        found += variants(NAME, data, sizes)
+        for n in sizes:
             for name, (make, is_random) in estimators(n).items():
                 options = {"make": lambda case, make=make: make(), "point": n}
                 found += [

@@ -7,7 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
-from benchmarks.builders import BUILDERS, builds, growths
+from benchmarks.builders import BUILDERS, blobs, builds, growths
+from benchmarks.evidence.free import Case
 from benchmarks.evidence.measures import compiled, timed
 from benchmarks.evidence.runs import Run
 from benchmarks.greedy import best_times
@@ -32,6 +33,12 @@ def fits(lambda_):
     }
 
 
+# Whose seconds are followed along n, d and k; sizes of axis-aligned trees are 2 ** depth leaves.
+GROWN = {
+    "oblique, one lambda": {"lambda_": 300.0},
+    "oblique, one lambda, no search": {"lambda_": 300.0, "relax": False},
+    "axis-aligned": {"split": "axis"},
+}
 STRENGTHS = (100.0, 10.0, 1.0)
 PEAKS = ("oblique-float64", "oblique-float32", "axis-float64", "oblique-sparse")
 
@@ -43,6 +50,10 @@ def runs(plan):
     for times in growths(size):
         data = "blobs {} x {}, k={}".format(*times)
         found.append(Run(NAME, data, "builders", "beside CART", 0, builders, {"size": times}))
+        found += [
+            Run(NAME, data, f"TAO {name}", "growth", 0, grown, {"size": times, "parameters": own})
+            for name, own in GROWN.items()
+        ]
     for data in ("digits",) if plan.quick else LAMBDAS:
         for name, parameters in fits(LAMBDAS[data]).items():
             if data == "mnist" and parameters.get("split") == "axis":
@@ -68,6 +79,17 @@ def builders(workshop, run):
     return [shared | {"point": name, "seconds": seconds[name]} for name in names]
 
 
+def grown(workshop, run):
+    """A fit to blobs that overlap, as the builders are given, beside k-means of ten starts."""
+    n, d, k = run.options["size"]
+    X, reference = blobs(n, d, k)
+    model = TAOClustering(
+        k, reference=reference.cluster_centers_, random_state=0, **run.options["parameters"]
+    )
+    compiled(model, X)
+    return _beside_kmeans(Case(X, k, 5, reference.cluster_centers_), model)
+
+
 def tao(workshop, run):
     """A fit to given centres beside k-means of ten starts, as the free clustering is found."""
     case = workshop.case(run.data)
@@ -75,6 +97,11 @@ def tao(workshop, run):
         case.n_clusters, reference=case.centers, random_state=0, **run.options["parameters"]
     )
     compiled(model, case.X)
+    return _beside_kmeans(case, model)
+
+
+def _beside_kmeans(case, model):
+    """Figures of a fit, whose yardstick is k-means of ten starts."""
     with threadpool_limits(limits=1):
         _, yardstick = timed(lambda: KMeans(case.n_clusters, n_init=10, random_state=0).fit(case.X))
         model, seconds = timed(lambda: model.fit(case.X))
