@@ -1,10 +1,11 @@
 """A tree as plain Python values, and back; bit by bit, also through JSON."""
 
-import json
 import math
 from dataclasses import fields
 
 import numpy as np
+
+from .documents import is_version, read_document
 
 FORMAT = "tao-cluster tree"
 FORMAT_VERSION = 1
@@ -54,7 +55,7 @@ def from_plain(cls, data):
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"Not a tree: expected a dict with format {FORMAT!r}.")
-    if data.get("version") != FORMAT_VERSION:
+    if not is_version(data.get("version"), FORMAT_VERSION):
         raise ValueError(
             f"Tree format version {data.get('version')!r} cannot be read; "
             f"this release reads version {FORMAT_VERSION}."
@@ -83,8 +84,8 @@ def from_text(cls, text):
         If the text is no JSON, or not that of a tree.
     """
     try:
-        data = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
+        data = read_document(text)
+    except ValueError as error:
         raise ValueError(f"Not a tree: expected a text of JSON ({error}).") from error
     return from_plain(cls, data)
 
