@@ -4,6 +4,7 @@ from .cells import with_cells
 from .names import (
     Filled,
     Indicator,
+    Numbered,
     check_feature_names,
     has_indicators,
     names_of,
@@ -16,6 +17,7 @@ from .view import RawView, as_frame, named, numbers_of, raw_view, shown
 __all__ = [
     "Filled",
     "Indicator",
+    "Numbered",
     "RawView",
     "as_frame",
     "brief",

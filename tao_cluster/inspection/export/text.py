@@ -3,6 +3,8 @@
 from ..report import report
 from .names import condition_text
 
+_BAR, _MOST_BARS = "|    ", 30
+
 
 def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=False):
     """The tree as indented text, one line a branch or leaf.
@@ -56,4 +58,10 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
 
 
 def _indent(depth):
-    return "|    " * depth + "|--- "
+    """Bars for the levels above; of very deep nodes their level as a number instead.
+
+    A line is then no longer than that, and the text of a chain in proportion to its tests.
+    """
+    if depth > _MOST_BARS:
+        return f"{_BAR * _MOST_BARS}(level {depth}) |--- "
+    return _BAR * depth + "|--- "
