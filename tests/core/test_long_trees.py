@@ -150,7 +150,7 @@ def test_text_of_a_chain_is_in_proportion_to_its_tests():
     assert len(lines) == 3 * 10_000 + 1
     assert max(map(len, lines)) < 200
     assert lines[90].startswith("|    " * 30 + "|--- ")
-    assert lines[-1] == "|    " * 30 + "(level 10000) |--- cluster 1"
+    assert lines[-1] == "|    " * 30 + "(level 10000) |--- cluster 2"
 
 
 def test_a_row_of_a_chain_is_led_to_a_leaf_in_one_walk(monkeypatch):
