@@ -8,7 +8,7 @@ from sklearn.mixture import GaussianMixture
 from ..core.tree import Tree
 from ..core.tree.growth import Growth
 from ..problem.space import Space
-from .forms import Instance, Labels, ListOf, Number, Numbers, Records, Texts
+from .forms import Instance, Labels, ListOf, Number, Numbers, OneOf, Records, Texts
 
 _WHOLE, _COUNT = Number(0, is_whole=True), Number(1, is_whole=True)
 _REAL, _ABOVE = Number(may_be_infinite=True), Number(0, may_be_infinite=True)
@@ -34,7 +34,9 @@ _SOMETIMES = {
     "feature_names_in_": Texts("d"),
     "labels_": Labels(),
     "free_labels_": Labels(has_noise=True),
-    "_sklearn_output_config": Instance(dict),
+    "_sklearn_output_config": OneOf(
+        tuple({"transform": kind} for kind in ("default", "pandas", "polars"))
+    ),
 }
 _PASS = {
     "stage": _STRING,
@@ -53,6 +55,7 @@ _TRIAL = {"depth_factor": _REAL, "cost_increase": _REAL, "explanation_size": _RE
 _STEP = {"leaves": _COUNT, "surrogate": _REAL, "cost": _REAL, "cost_increase": _REAL}
 
 # Of single estimators; "validation_cost_increase_" and "classes_" are for some of their options.
+_CUTTING: tuple[str, ...]
 _CUTTING = ("IMM", "ExGreedy", "ExShallow", "EMN", "DPTree", "RandomCuts", "Kauri", "SpEx")
 _CUTTING += ("ExKCenter", "CUBT", "CLTree", "KDTree", "ExKMC", "ExSingleLink")
 _OWN = {

@@ -130,6 +130,23 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class OneOf:
+    """One of some values."""
+
+    values: tuple[Any, ...]
+
+    def fits(self, value, sizes):
+        """Whether it is one of them."""
+        del sizes
+        return value in self.values
+
+    def told(self, sizes):
+        """What is asked."""
+        del sizes
+        return f"one of {', '.join(map(repr, self.values))}"
+
+
+@dataclass(frozen=True)
 class Records:
     """A list of dicts, each with all the keys of one of some tables of forms, and no others."""
 

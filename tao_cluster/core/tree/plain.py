@@ -12,7 +12,7 @@ FORMAT_VERSION = 1
 
 # What a few characters may claim: as much as is worked with, and no more. A fit to more features
 # keeps a gigabyte of centres, and no tree that is read has so many clusters.
-_MOST_FEATURES, _MOST_CLUSTERS = 2**24, 2**16
+MOST_FEATURES, _MOST_CLUSTERS = 2**24, 2**16
 
 _WHOLE = ("children_left", "children_right", "split_indptr", "split_indices", "leaf_label")
 _REAL = ("split_weights", "threshold")
@@ -96,9 +96,9 @@ def _check_fields(data):
     What the fields have to do with each other is left to the invariants of trees.
     """
     n_features = data["n_features"]
-    if type(n_features) is not int or not 1 <= n_features <= _MOST_FEATURES:
+    if type(n_features) is not int or not 1 <= n_features <= MOST_FEATURES:
         raise ValueError(
-            f"Not a tree: n_features must be a whole number from 1 to {_MOST_FEATURES}."
+            f"Not a tree: n_features must be a whole number from 1 to {MOST_FEATURES}."
         )
     for name in _WHOLE:
         if not _holds(data[name], {int}):
