@@ -5,6 +5,7 @@ from ...core.tree.conditions import conditions_of_leaves
 from ..columns import shown
 from ..report import report
 from .names import bounds_text, rows_text, sum_text, threshold_text, without_implied
+from .options import check_options
 
 
 def to_rules(
@@ -49,6 +50,7 @@ def to_rules(
     if 2 < width <= 5 then cluster 1 (2 rows, 50.0 %)
     if width > 5 then cluster 0 (1 row, 25.0 %)
     """
+    check_options("to_rules", precision=precision, max_terms=max_terms, scaled=scaled)
     tree, names = shown(tree, feature_names)
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     nodes = report(tree, X, **options)["nodes"]

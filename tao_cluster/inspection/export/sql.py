@@ -11,6 +11,7 @@ import numpy as np
 from ...core.tree import tree_of
 from ...core.tree.conditions import conditions_of_leaves
 from ..columns import Filled, Indicator, Numbered, named
+from .options import check_options
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
 _DECIMALS = 4
@@ -72,6 +73,7 @@ def to_sql(tree, columns=None, *, table=None):
       WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
     END
     """
+    check_options("to_sql", table=table)
     tree, names = named(tree, columns)
     labels = _labels(tree)
     # Tests without weights have no condition, so leaves that they shut off must go.
