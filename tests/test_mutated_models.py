@@ -190,6 +190,7 @@ FOUND = {
     "n_clusters -3": (parameter("n_clusters", -3), "'n_clusters' parameter"),
     "depth x": (parameter("depth", "x"), "'depth' parameter"),
     "lambda NaN": (parameter("lambda_", {"float": "nan"}), "'lambda_' parameter"),
+    "n_jobs 0": (parameter("n_jobs", 0), "n_jobs"),
     "n_jobs ()": (parameter("n_jobs", {"tuple": []}), "'n_jobs' parameter"),
 }
 

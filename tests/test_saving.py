@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import skops.io as skops_io
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -20,7 +21,7 @@ from tao_cluster.objectives import KMeans as KMeansObjective
 from tao_cluster.objectives import KMedians
 
 import greedy
-from tao_cluster import PenaltyMethod, TAOClustering, Tree, load
+from tao_cluster import PenaltyMethod, TAOClustering, Tree, load, outofcore
 from tao_cluster.saving import FORMAT_VERSION, save
 from tao_cluster.saving.parts import ESTIMATORS
 from tao_cluster.saving.values import from_json, to_json
@@ -272,3 +273,33 @@ def test_what_is_no_json_gets_a_sentence(text, tmp_path):
     (tmp_path / "model.json").write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match="not a model"):
         load(tmp_path / "model.json")
+
+
+# Rows and labels of other types, of which centres, counts and labels_ are made.
+FITS = {
+    "float32": lambda: TAOClustering(2, random_state=0).fit(FRAME.astype(np.float32)),
+    "sparse": lambda: TAOClustering(2, random_state=0).fit(sp.csr_matrix(FRAME)),
+    "equal rows": lambda: TAOClustering(1).fit(np.zeros((9, 2))),
+    "huge": lambda: greedy.ExSingleLink(2).fit(FRAME.to_numpy() * 1e100),
+    "one cluster": lambda: greedy.ExKMC(1).fit(FRAME),
+    "no weight": lambda: greedy.IMM(2).fit(FRAME, sample_weight=LABELS),
+    "blocks": lambda: outofcore.fit(greedy.IMM(2), [FRAME[::2], FRAME[1::2]], random_state=0),
+    "output": lambda: greedy.IMM(2).set_output(transform="pandas").fit(FRAME),
+    **{
+        f"labels {kind}": lambda y=y: TAOClustering(objective="labels", lambda_=0.01).fit(FRAME, y)
+        for kind, y in {
+            "int": np.where(LABELS == 0, -1, LABELS),
+            "float": np.where(LABELS == 0, np.nan, LABELS),
+            "bool": LABELS > 0,
+            "texts": np.where(LABELS == 0, None, NAMES),
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_fits_of_any_kind_are_within_the_table(name, tmp_path):
+    """What is asked of a file is not more than what fits give."""
+    model = FITS[name]()
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").tree_ == model.tree_

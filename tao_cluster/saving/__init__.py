@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
@@ -178,6 +179,7 @@ def _model(data):
         raise ValueError(f"{cls.__name__} has no parameter {min(unknown)!r}.")
     model = cls(**parameters)
     model._validate_params()
+    effective_n_jobs(model.n_jobs)  # ValueError for 0, which only it knows to be no number of jobs
     check_fitted(cls.__name__, attributes)
     vars(model).update(attributes)
     return model

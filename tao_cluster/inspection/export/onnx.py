@@ -36,10 +36,10 @@ def to_onnx(tree, *, dtype=np.float32):
 
     Notes
     -----
-    The model has a number for each test and feature, and one for each test and leaf, so that a
-    tree of 10 001 nodes takes 100 MB. All tests are one matrix product in float64, whose order of summation is the runtime's, so that
+    All tests are one matrix product in float64, whose order of summation is the runtime's, so that
     a row within rounding of an oblique threshold may take the other side than in `predict`.
-    Axis-aligned trees give the same labels for all rows.
+    Axis-aligned trees give the same labels for all rows. The model has a number for each test and
+    feature, and one for each test and leaf: a tree of 10 001 nodes takes 100 MB.
 
     Examples
     --------
