@@ -4,7 +4,6 @@ from .cells import with_cells
 from .names import (
     Filled,
     Indicator,
-    Numbered,
     check_feature_names,
     has_indicators,
     names_of,
@@ -17,7 +16,6 @@ from .view import RawView, as_frame, named, numbers_of, raw_view, shown
 __all__ = [
     "Filled",
     "Indicator",
-    "Numbered",
     "RawView",
     "as_frame",
     "brief",

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...core.tree import tree_of
 from ...core.tree.conditions import conditions_of_leaves
-from ..columns import Filled, Indicator, Numbered, named
+from ..columns import Filled, Indicator, named
+from ..columns.names import Numbered
 from .options import check_options
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
