@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
-from .recipe import Column, NotANumberError, Recipe, is_text, listed
+from .recipe import Column, NotANumberError, Recipe, check_cells, is_text, listed
 
 MISSING = ("refuse", "drop", "median", "indicator")
 CATEGORIES = ("one-hot", "drop")
@@ -105,6 +105,8 @@ def features_of(frame, choices):
     notes = []
     features = frame if choices.columns is None else frame[list(choices.columns)]
     features = features.drop(columns=[*choices.drop, *others], errors="ignore")
+    check_cells(features)
+    check_cells(frame[others])
     if choices.columns is None:
         features = without_row_numbers(features, notes)
     features = _without_texts(features.apply(truth_as_text), choices.categories, notes)

@@ -3,13 +3,13 @@
 import argparse
 import sys
 import warnings
-from pathlib import Path
 
 from .. import __version__
 from .demo import run_demo
 from .fitting import add_parsers as add_fits
 from .folder import check_free
 from .using import add_parsers as add_uses
+from .using import place
 
 
 def main(argv=None):
@@ -27,6 +27,9 @@ def main(argv=None):
         return 0
     except (ValueError, OSError, ImportError) as error:
         _tell(f"error: {error}")
+        return 2
+    except MemoryError as error:
+        _tell(f"error: there is not enough memory. {error}")
         return 2
     return 0
 
@@ -48,7 +51,8 @@ def _parser():
     demo = commands.add_parser(
         "demo", help="compare methods on scikit-learn's digits and draw a tree"
     )
-    demo.add_argument("--out", default="tao_digits.png", help="picture (default %(default)s)")
+    picture = "picture (default %(default)s)"
+    demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
     demo.set_defaults(run=_demo)
     add_fits(commands, _tell)
     add_uses(commands, _tell)
@@ -56,7 +60,7 @@ def _parser():
 
 
 def _demo(options):
-    out = Path(options.out)
+    out = options.out
     if out.suffix.lower() not in {".png", ".pdf", ".svg"}:
         raise ValueError(f"{out}: expected a picture file, .png, .pdf or .svg.")
     check_free([out], force=True)

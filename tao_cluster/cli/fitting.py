@@ -16,7 +16,7 @@ from .columns import CATEGORIES, MISSING, Choices
 from .folder import MODEL, OF_FIT, PAGE, check_folder, check_free, named, write_fit
 from .large import check_options, check_shape, fit_large
 from .loading import load_data
-from .using import separator, shape
+from .using import place, separator, shape
 
 _OF_PATH = ("path.csv", "path.png", PAGE)
 
@@ -80,7 +80,9 @@ def add_parsers(commands, tell):
     )
     study.add_argument("--depth", type=int, help="of oblique trees")
     study.add_argument(
-        "--out", help="prefix of OUT_compare.csv and OUT_compare.png (default: DATA's name)"
+        "--out",
+        type=place,
+        help="prefix of OUT_compare.csv and OUT_compare.png (default: DATA's name)",
     )
     study.add_argument("--force", action="store_true", help="overwrite what is there")
 
@@ -143,7 +145,7 @@ def _add_tree(parser):
 
 def _add_folder(parser, files):
     parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help=f"for {files} (default: DATA's name with _tree)"
+        "--out", type=place, metavar="FOLDER", help=f"for {files} (default: DATA's name with _tree)"
     )
     parser.add_argument("--force", action="store_true", help="overwrite what is there")
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.tree import Tree
+from ..core.tree.documents import read_document
 from ..inspection.plot import save_tree
 from ..saving import load
 from .loading import read_file
@@ -117,7 +118,7 @@ def read_model(path):
     if not columns.is_file() or file.name != MODEL:
         return model, None
     try:
-        recipe = Recipe.from_dict(json.loads(columns.read_text(encoding="utf-8")))
+        recipe = Recipe.from_dict(read_document(columns.read_bytes()))
     except ValueError as error:
         raise ValueError(f"{columns}: {error}") from error
     n_names = len(recipe.feature_names)

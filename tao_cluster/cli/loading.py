@@ -1,19 +1,20 @@
 """Reading a user's data file, a table or an array, with one clear sentence where it fails."""
 
-import contextlib
 import csv
 import gzip
 import itertools
 import warnings
-import zlib
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from sklearn.utils.fixes import parse_version
 
-from ..outofcore.sources import read_npy, read_npz
+from ..outofcore.sources import read_npy, read_npz, readable
 from .columns import Choices, Loaded, features_of
 from .recipe import NotANumberError
+from .unpacking import check_packed, is_packed
 
 
 def load_data(path, choices=None):
@@ -111,14 +112,13 @@ def _first_lines(path, separator):
 
 def _open(path):
     """The text of a file, perhaps compressed."""
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
-    return path.open(newline="", encoding="utf-8-sig")
+    open_text = gzip.open if is_packed(path) else Path.open
+    return open_text(path, "rt", newline="", encoding="utf-8-sig")
 
 
 def _read_table(path, read):
     try:
-        with _readable(path):
+        with readable(path):
             frame = read(path)
     except ImportError as error:
         raise ValueError(
@@ -126,7 +126,13 @@ def _read_table(path, read):
         ) from error
     frame.columns = frame.columns.map(str)
     _check_names(path, list(frame.columns))
-    return frame.reset_index(drop=True)
+    return frame.reset_index(drop=True).apply(_without_decimals)
+
+
+def _without_decimals(column):
+    """A column of decimal numbers as floats; others as they are."""
+    is_decimal = column.dtype == object and {type(v) for v in column.dropna()} == {Decimal}
+    return column.astype(np.float64) if is_decimal else column
 
 
 def _check_names(path, names):
@@ -138,20 +144,11 @@ def _check_names(path, names):
 # How pandas reads numbers to the last bit; from 3.1 on it does so, and dislikes to be told.
 _IS_EXACT = parse_version(pd.__version__) >= parse_version("3.1")
 _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
-_FAULTS = (OSError, EOFError, ValueError, KeyError, csv.Error, zlib.error)
-
-
-@contextlib.contextmanager
-def _readable(path):
-    """Name the file when it is not what its ending says."""
-    try:
-        yield
-    except _FAULTS as error:
-        raise ValueError(f"{path}: cannot be read as {path.suffix} ({error}).") from error
 
 
 def _read_csv(path, separator):
-    with _readable(path):
+    with readable(path):
+        check_packed(path)
         first, second = _first_lines(path, separator)
     if first is None:
         raise ValueError(f"{path}: the file is empty.")
@@ -211,7 +208,7 @@ def _read_frame(path, separator, has_names, width):
 
 def _check_lines(path, separator, width):
     """ValueError at the first line that has another number of values."""
-    with _readable(path):
+    with readable(path):
         for number, line in _lines(path, separator):
             if len(line) != width:
                 raise ValueError(f"line {number} has {len(line)} values, expected {width}")
@@ -223,9 +220,12 @@ def _place(path, row, separator):
         return f"row {row}"
     separator = _separator(path, separator)
     lines = itertools.islice(_lines(path, separator), row, None)
-    if _are_names(*_first_lines(path, separator)):
-        next(lines)
-    return f"line {next(lines)[0]}"
+    try:
+        if _are_names(*_first_lines(path, separator)):
+            next(lines)
+        return f"line {next(lines)[0]}"
+    except (csv.Error, StopIteration):  # they are read in another way than the table was
+        return f"row {row}"
 
 
 def _is_number(cell):

@@ -1,5 +1,6 @@
 """How the columns of a table become features: learned from one table, applied to others."""
 
+from collections.abc import Hashable
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -137,6 +138,7 @@ class Recipe:
         if missing:
             raise ValueError(f"no column {missing[0]!r}, which the model was fitted with.")
         frame = frame[[column.name for column in self.columns]].copy()
+        check_cells(frame)
         for column in self.columns:
             if column.kinds is not None:
                 frame[column.name] = frame[column.name].map(str, na_action="ignore")
@@ -168,19 +170,40 @@ class Recipe:
                     str(part["name"]),
                     None if part["kinds"] is None else tuple(map(str, part["kinds"])),
                     tuple(map(str, part["known"])),
-                    part["fill"],
+                    _fill(part["fill"], part["kinds"]),
                     bool(part["is_told"]),
                 )
                 for part in data["columns"]
             )
-            return cls(columns, data["id_column"])
+            return cls(columns, None if data["id_column"] is None else str(data["id_column"]))
         except (TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"not the columns of a fit ({error}).") from error
+
+
+def _fill(value, kinds):
+    """What stands for missing values: a text among categories, else a number."""
+    if value is None or (kinds is not None and isinstance(value, str)):
+        return value
+    if kinds is None and type(value) in (int, float):
+        return value
+    raise TypeError(f"missing values as {value!r}")
 
 
 def is_text(column):
     """Whether a column holds texts: neither numbers nor truth values."""
     return not (is_numeric_dtype(column) or is_bool_dtype(column))
+
+
+def check_cells(frame):
+    """ValueError if a column holds lists, dicts and the like, as Parquet files may."""
+    for name in frame:
+        odd = (v for v in frame[name] if not isinstance(v, Hashable))
+        found = next(odd, None) if frame[name].dtype == object else None
+        if found is not None:
+            raise ValueError(
+                f"column {name!r} holds values with parts ({type(found).__name__}), neither "
+                "numbers nor texts; leave it out by --drop."
+            )
 
 
 def listed(names, *, quote=True):

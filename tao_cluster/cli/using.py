@@ -1,6 +1,7 @@
 """What a fitted model is used for: predict, explain, plot, page, export."""
 
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import numpy as np
@@ -80,13 +81,23 @@ def _add_images(parser):
 
 
 def _add_out(parser, text, default=None):
-    parser.add_argument("--out", type=Path, default=default and Path(default), help=text)
+    parser.add_argument("--out", type=place, default=default and Path(default), help=text)
     parser.add_argument("--force", action="store_true", help="overwrite what is there")
 
 
 def separator(text):
     """A separator as typed: TAB has a name."""
-    return {"TAB": "\t", "tab": "\t", r"\t": "\t"}.get(text, text)
+    mark = {"TAB": "\t", "tab": "\t", r"\t": "\t"}.get(text, text)
+    if len(mark) != 1 or mark in '"\r\n':
+        raise ArgumentTypeError(f"expected one character, or TAB, between values; got {text!r}")
+    return mark
+
+
+def place(text):
+    """Where something is to be written: a path; no name would be the folder that one is in."""
+    if not text:
+        raise ArgumentTypeError("expected a name, got an empty text")
+    return Path(text)
 
 
 def _rows(options, tell):

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
+from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ..core.telling import tell
 from ..core.tree import Tree
+from ..core.tree.documents import is_version, read_document
 from ..core.tree.plain import FORMAT as TREE_FORMAT
+from .fitted import attributes_of, check_fitted
 from .parts import ESTIMATORS
 from .values import UnsavableError, from_json, to_json
 
@@ -22,6 +25,9 @@ __all__ = ["FORMAT", "FORMAT_VERSION", "load", "save"]
 
 FORMAT = "tao-cluster model"
 FORMAT_VERSION = 1
+
+# Of values that no check foresaw: a file is refused by a sentence all the same.
+_FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
 
 
 def save(model, path):
@@ -118,28 +124,29 @@ def load(path):
     """
     text = Path(path).read_bytes()
     try:
-        data = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        data = read_document(text)
+    except ValueError as error:
         raise ValueError(f"{path}: not a model, as it is no JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") not in (FORMAT, TREE_FORMAT):
         raise ValueError(f"{path}: not a model: expected JSON with format {FORMAT!r}.")
     try:
         return Tree.from_dict(data) if data["format"] == TREE_FORMAT else _model(data)
-    except ValueError as error:
+    except (ValueError, *_FAULTS) as error:
         raise ValueError(f"{path}: not a model that can be used: {error}") from error
-
-
-def _no_constant(name):
-    raise ValueError(f"{name} is no JSON")
 
 
 def _state(model):
     """Parameters and fitted attributes as JSON has them."""
     named, parameters, attributes, lost = model.get_params(deep=False), {}, {}, []
     constant = set(vars(type(model)())) - set(named)  # no parameter, and yet set by __init__
+    known = {name for forms in attributes_of(type(model).__name__) for name in forms}
     for name, value in vars(model).items():
         if name in constant:
             continue
+        if name not in named and name not in known:
+            raise ValueError(
+                f"Cannot save {name}, which is no attribute of a fitted {type(model).__name__}."
+            )
         try:
             (parameters if name in named else attributes)[name] = to_json(value)
         except UnsavableError as error:
@@ -156,7 +163,7 @@ def _state(model):
 
 def _model(data):
     """The estimator of a document."""
-    if data.get("version") != FORMAT_VERSION:
+    if not is_version(data.get("version"), FORMAT_VERSION):
         raise ValueError(
             f"it has version {data.get('version')!r}; this release reads version {FORMAT_VERSION}."
         )
@@ -171,32 +178,11 @@ def _model(data):
     if unknown:
         raise ValueError(f"{cls.__name__} has no parameter {min(unknown)!r}.")
     model = cls(**parameters)
-    _check(model, attributes)
+    model._validate_params()
+    effective_n_jobs(model.n_jobs)  # ValueError for 0, which only it knows to be no number of jobs
+    check_fitted(cls.__name__, attributes)
     vars(model).update(attributes)
     return model
-
-
-def _check(model, attributes):
-    """ValueError if fitted attributes are not such, or do not fit each other."""
-    # labels_ are not needed: a fit to rows in blocks has none.
-    expected = {"tree_", "cluster_centers_", "n_features_in_", "_space"}
-    missing = expected - set(attributes)
-    if missing:
-        raise ValueError(f"the attribute {min(missing)} is missing.")
-    for name in attributes:
-        is_hidden = name in ("_space", "_growth", "_max_leaves")
-        if name.startswith("__") or not (is_hidden or name.endswith("_")) or hasattr(model, name):
-            raise ValueError(f"{name!r} is no attribute of a fitted {type(model).__name__}.")
-    tree, centers = attributes["tree_"], attributes["cluster_centers_"]
-    names = attributes.get("feature_names_in_")
-    if not isinstance(tree, Tree) or not isinstance(centers, np.ndarray) or centers.ndim != 2:
-        raise ValueError("tree_ must be a tree and cluster_centers_ an array of rows.")
-    if tree.n_features != attributes["n_features_in_"]:
-        raise ValueError("the tree has another number of features than n_features_in_.")
-    if names is not None and len(names) != tree.n_features:
-        raise ValueError("feature_names_in_ has another number of names than there are features.")
-    if tree.leaf_label.max() >= len(centers):
-        raise ValueError("the tree has a cluster without a centre.")
 
 
 def _write(path, text):

@@ -9,12 +9,16 @@ from sklearn.base import BaseEstimator
 
 from ..core.tree import Tree
 from ..inspection.columns import Filled, Indicator
+from .forms import of_kind
 from .parts import OTHERS, PARTS
 
 _DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f4", "<f8"}
 _ODD_FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NAMES = {Indicator: "indicator", Filled: "filled"}
+# What the names of features are made of; the value of an indicator may be missing.
+_NAME_PARTS = {Indicator: (str, str | bool | int | float | None, bool), Filled: (str, float)}
 _MOST_DEPTH = 20  # of values in values
+_MOST_STRETCH = 64
 
 
 class UnsavableError(ValueError):
@@ -154,26 +158,53 @@ def _read_array(data, depth):
 def _read_values(data, depth):
     values = _read_list(data["values"], depth)
     if data["text"]:
-        return np.array(values, dtype=str)
+        if not all(isinstance(value, str) for value in values):
+            raise TypeError("expected strings")
+        # An array of strings has room for the longest in each entry, whatever the file's length.
+        if len(values) * max(map(len, values), default=0) <= _stretched(values):
+            return np.array(values, dtype=str)
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
 
 
+def _stretched(values):
+    """Characters that an array of strings may take, in proportion to those of the strings."""
+    return _MOST_STRETCH * (len(values) + sum(map(len, values)))
+
+
+def _read_name(cls, parts, depth):
+    """A name of a feature, of the parts that it was made of."""
+    values = _read_list(parts, depth)
+    kinds = _NAME_PARTS[cls]
+    if len(values) != len(kinds) or not all(map(of_kind, values, kinds)):
+        raise TypeError("other values than those of a name")
+    return cls(*values)
+
+
 def _read_part(data, depth):
     cls, values = PARTS[data["part"]], _read_dict(data["fields"], depth)
-    known = {f.name for f in fields(cls) if f.init}
-    if set(values) != known:
+    known = {f.name: f.type for f in fields(cls) if f.init}
+    if set(values) != set(known):
         raise ValueError(f"{data['part']} has the fields {sorted(values)}, not {sorted(known)}")
+    for name, value in values.items():
+        if not of_kind(value, known[name]):
+            kind = getattr(known[name], "__name__", known[name])
+            raise ValueError(f"{name} of {data['part']} must be a {kind}")
     return cls(**values)
 
 
 def _read_other(data, depth):
+    """An estimator of scikit-learn: its parameters as it checks them, its results as they are."""
     estimator = OTHERS[data["scikit-learn"]]()
-    state = _read_dict(data["state"], depth)
-    if not set(estimator.get_params(deep=False)) <= set(state):
+    state, named = _read_dict(data["state"], depth), estimator.get_params(deep=False)
+    if not set(named) <= set(state):
         raise ValueError(f"{data['scikit-learn']} lacks parameters")
+    for name in set(state) - set(named):
+        if name.startswith("__") or hasattr(type(estimator), name):
+            raise ValueError(f"{data['scikit-learn']} has no attribute {name!r}")
     vars(estimator).update(state)
+    estimator._validate_params()
     return estimator
 
 
@@ -185,10 +216,10 @@ _READERS = {
     "values": (_read_values, {"values", "text"}),
     "tree": (lambda data, _: Tree.from_dict(data["tree"]), {"tree"}),
     "indicator": (
-        lambda data, depth: Indicator(*_read_list(data["indicator"], depth)),
+        lambda data, depth: _read_name(Indicator, data["indicator"], depth),
         {"indicator"},
     ),
-    "filled": (lambda data, depth: Filled(*_read_list(data["filled"], depth)), {"filled"}),
+    "filled": (lambda data, depth: _read_name(Filled, data["filled"], depth), {"filled"}),
     "part": (_read_part, {"part", "fields"}),
     "scikit-learn": (_read_other, {"scikit-learn", "state"}),
 }

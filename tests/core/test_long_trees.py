@@ -1,5 +1,6 @@
 """Paths, counts and rules of trees whose paths are long: the size of what is asked for, no more."""
 
+import importlib
 import itertools
 import tracemalloc
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
-from tao_cluster.export import to_rules, to_sql
+from tao_cluster.explanations import cluster_profile, nearest_change
+from tao_cluster.export import to_rules, to_sql, to_text
 
 from tao_cluster import Tree
 from tao_cluster.core.tree.conditions import conditions_of_leaves, path_conditions
@@ -115,3 +117,54 @@ def test_rules_look_at_tests_a_few_times(monkeypatch):
     for export in (to_rules, to_sql):
         export(tree)
     assert next(looked) < 10 * 500
+
+
+def oblique_chain(n_tests):
+    """The chain, whose tests have five weights each: no two of a path can be merged."""
+    tree, rng = chain(n_tests), np.random.default_rng(0)
+    splits = [(range(5), rng.normal(size=5)) if left >= 0 else None for left in tree.children_left]
+    arrays = (tree.threshold, tree.leaf_label, 5)
+    return Tree.from_splits(tree.children_left, tree.children_right, splits, *arrays)
+
+
+@pytest.mark.parametrize(
+    ("write", "module", "part"),
+    [
+        (to_rules, "rules", "sum_text"),
+        (to_sql, "sql", "_comparison"),
+        (lambda tree: cluster_profile(tree, 0), "rules", "sum_text"),
+    ],
+)
+def test_a_test_is_written_once(write, module, part, monkeypatch):
+    """Paths repeat it: 125 000 times in the rules of 500 tests."""
+    module = importlib.import_module(f"tao_cluster.inspection.export.{module}")
+    inner, written = getattr(module, part), itertools.count()
+    monkeypatch.setattr(module, part, lambda *given: (next(written), inner(*given))[1])
+    write(oblique_chain(500))
+    assert next(written) <= 2 * 500
+
+
+def test_text_of_a_chain_is_in_proportion_to_its_tests():
+    """Bars end at 30 levels, below which lines tell theirs."""
+    lines = chain(10_000).to_text().split("\n")
+    assert len(lines) == 3 * 10_000 + 1
+    assert max(map(len, lines)) < 200
+    assert lines[90].startswith("|    " * 30 + "|--- ")
+    assert lines[-1] == "|    " * 30 + "(level 10000) |--- cluster 2"
+
+
+def test_a_row_of_a_chain_is_led_to_a_leaf_in_one_walk(monkeypatch):
+    looked = itertools.count()
+    inner = type(path_conditions(chain(1), 1)[0])
+    at = inner.at
+    monkeypatch.setattr(inner, "at", lambda *test: (next(looked), at(*test))[1])
+    assert nearest_change(chain(300), np.zeros(5), 0).cost > 0
+    assert next(looked) <= 2 * 300
+
+
+def test_features_that_no_test_has_cost_nothing():
+    tree = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [([9], [1.0]), None, None], [1, 0, 0], [-1, 0, 1], 2**24
+    )
+    for write in (to_sql, to_rules, to_text, Tree.to_html):
+        assert peak(lambda write=write: write(tree)) < 2**20

@@ -91,7 +91,7 @@ class Condition:
             return None
         return Bound.of_test(self.indices[0], self.weights[0], self.threshold, self.is_left)
 
-    @property
+    @cached_property
     def sum(self):
         """What is limited, as a key: equal for one feature, and for equal weighted sums."""
         if len(self.indices) == 1:

@@ -1,17 +1,18 @@
 """A tree as plain Python values, and back; bit by bit, also through JSON."""
 
-import json
 import math
 from dataclasses import fields
 
 import numpy as np
+
+from .documents import is_version, read_document
 
 FORMAT = "tao-cluster tree"
 FORMAT_VERSION = 1
 
 # What a few characters may claim: as much as is worked with, and no more. A fit to more features
 # keeps a gigabyte of centres, and no tree that is read has so many clusters.
-_MOST_FEATURES, _MOST_CLUSTERS = 2**24, 2**16
+MOST_FEATURES, _MOST_CLUSTERS = 2**24, 2**16
 
 _WHOLE = ("children_left", "children_right", "split_indptr", "split_indices", "leaf_label")
 _REAL = ("split_weights", "threshold")
@@ -54,7 +55,7 @@ def from_plain(cls, data):
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"Not a tree: expected a dict with format {FORMAT!r}.")
-    if data.get("version") != FORMAT_VERSION:
+    if not is_version(data.get("version"), FORMAT_VERSION):
         raise ValueError(
             f"Tree format version {data.get('version')!r} cannot be read; "
             f"this release reads version {FORMAT_VERSION}."
@@ -83,8 +84,8 @@ def from_text(cls, text):
         If the text is no JSON, or not that of a tree.
     """
     try:
-        data = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
+        data = read_document(text)
+    except ValueError as error:
         raise ValueError(f"Not a tree: expected a text of JSON ({error}).") from error
     return from_plain(cls, data)
 
@@ -95,9 +96,9 @@ def _check_fields(data):
     What the fields have to do with each other is left to the invariants of trees.
     """
     n_features = data["n_features"]
-    if type(n_features) is not int or not 1 <= n_features <= _MOST_FEATURES:
+    if type(n_features) is not int or not 1 <= n_features <= MOST_FEATURES:
         raise ValueError(
-            f"Not a tree: n_features must be a whole number from 1 to {_MOST_FEATURES}."
+            f"Not a tree: n_features must be a whole number from 1 to {MOST_FEATURES}."
         )
     for name in _WHOLE:
         if not _holds(data[name], {int}):

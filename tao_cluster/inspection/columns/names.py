@@ -1,6 +1,6 @@
 """Names of features: those of columns, and of what is more than a column of numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Number
 
@@ -113,10 +113,13 @@ def check_feature_names(feature_names, n_features):
         return Numbered(n_features)
     if isinstance(feature_names, Numbered) and len(feature_names) == n_features:
         return feature_names
-    names = [name if isinstance(name, Indicator | Filled) else str(name) for name in feature_names]
-    if len(names) != n_features:
-        raise ValueError(f"Got {len(names)} feature names for {n_features} features.")
-    return names
+    if isinstance(feature_names, str | bytes) or not isinstance(feature_names, Sized):
+        raise ValueError(
+            f"Feature names must be a sequence of {n_features} strings, got {feature_names!r:.80}."
+        )
+    if len(feature_names) != n_features:
+        raise ValueError(f"Got {len(feature_names)} feature names for {n_features} features.")
+    return [name if isinstance(name, Indicator | Filled) else str(name) for name in feature_names]
 
 
 def printable_names(names):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.matrices import check_rows
 from ...core.tree import tree_of
+from ...core.tree.conditions import conditions_of_leaves
 from ..columns import Indicator, RawView, named, numbers_of, one_row, printable_names, with_cells
 from ..export.numbers import number_text, told_apart
 from ..report import cluster_names, n_clusters_of, spreads_of
@@ -152,11 +153,11 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     room = Room.of(names, asked.values, fixed, bounds, _spreads(model, tree, spreads))
     if tree.leaf_label[here] == k:
         return Change((), asked.changed({}), 0.0, here, k, labels[k], before)
-    best = min(_candidates(asked, tree, k, room), key=lambda found: found[0], default=None)
+    best = min(_candidates(asked, tree, k, room), key=lambda found: found[:2], default=None)
     if best is None:
         limited = " with these features fixed and within these bounds" if fixed or bounds else ""
         raise ValueError(f"No change of the row leads to {labels[k]}{limited}.")
-    cost, found, reached = best
+    cost, _, found, reached = best
     shown = printable_names(names)
     changes = [
         FeatureChange(j, shown[j], room.values[j], value, room.cost(j, value))
@@ -167,12 +168,15 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
 
 
 def _candidates(asked, tree, k, room):
-    """(cost, changed values, leaf reached) of the nearest change to each leaf of a cluster."""
-    for leaf in tree.leaves[tree.leaf_label[tree.leaves] == k]:
-        for found in nearest_values(tree, leaf, room):
+    """(cost, leaf, changes, leaf reached) of the nearest change to each leaf of a cluster."""
+    for leaf, conditions in conditions_of_leaves(tree):
+        if tree.leaf_label[leaf] != k:
+            continue
+        for found in nearest_values(conditions, room):
             reached = asked.leaf_of(found)
             if tree.leaf_label[reached] == k:
-                yield sum(room.cost(j, value) for j, value in found.items()), found, reached
+                cost = sum(room.cost(j, value) for j, value in found.items())
+                yield cost, leaf, found, reached
                 break
 
 

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ...core.matrices import as_array
-from ...core.tree.conditions import path_conditions
 from ..columns import Indicator
 
 # How far sums stay from their thresholds, in spreads of their heaviest feature: tried in turn.
@@ -102,13 +101,12 @@ def _features(names, feature):
     return found
 
 
-def nearest_values(tree, leaf, room):
+def nearest_values(conditions, room):
     """Candidates for the cheapest change that leads to a leaf, the cheapest first.
 
     Parameters
     ----------
-    tree : Tree
-    leaf : int
+    conditions : list of Condition, those on the path to the leaf
     room : Room
 
     Yields
@@ -116,7 +114,6 @@ def nearest_values(tree, leaf, room):
     dict of float, changed values by feature
         Whether they do lead there is for the caller to check: sums are rounded.
     """
-    conditions = path_conditions(tree, leaf)
     low, high = room.low.copy(), room.high.copy()
     sums = [condition for condition in conditions if condition.bound is None]
     for condition in conditions:

@@ -7,7 +7,7 @@ import numpy as np
 from ...core.tree import tree_of
 from ..columns import shown
 from ..export.names import rows_text
-from ..export.rules import rule_of
+from ..export.rules import rules_of
 from ..plot.explained import plot_roles
 from ..report import effect, n_clusters_of, report
 from .markup import list_html
@@ -162,7 +162,7 @@ def cluster_profile(
         part["cluster"],
         part["name"],
         tuple(part["leaves"]),
-        tuple(rule_of(tree, nodes, leaf, max_terms=max_terms) for leaf in part["leaves"]),
+        tuple(rules_of(tree, nodes, part["leaves"], max_terms=max_terms)),
         _roles(nodes, part, names),
         part["size"],
         part["share"],
@@ -189,26 +189,31 @@ def position_of(model, k):
 def _roles(nodes, part, names):
     """The features on the paths to the leaves of a cluster."""
     direction, strength = {}, {}
-    for leaf in part["leaves"]:
-        # Without rows in the whole cluster there are no shares either.
-        share = nodes[leaf]["count"] / part["size"] if part["size"] else 1 / len(part["leaves"])
-        for node, side in _turns(nodes, leaf):
-            effects = [effect(term) for term in node["terms"]]
-            if not any(effects):  # no feature varies, over one row say
-                effects = [term["weight"] for term in node["terms"]]
-            norm = sum(map(abs, effects))
-            for term, size in zip(node["terms"], effects, strict=True):
-                j, amount = term["feature"], share * side * size / norm
-                direction[j] = direction.get(j, 0.0) + amount
-                strength[j] = strength.get(j, 0.0) + abs(amount)
+    share = _shares_below(nodes, part)
+    for node in nodes:
+        if node["is_leaf"] or not share[node["id"]]:
+            continue
+        left, right = (share[child] for child in node["children"])
+        effects = [effect(term) for term in node["terms"]]
+        if not any(effects):  # no feature varies, over one row say
+            effects = [term["weight"] for term in node["terms"]]
+        norm = sum(map(abs, effects))
+        for term, size in zip(node["terms"], effects, strict=True):
+            j, part_of_node = term["feature"], size / norm
+            direction[j] = direction.get(j, 0.0) + (right - left) * part_of_node
+            strength[j] = strength.get(j, 0.0) + (right + left) * abs(part_of_node)
     order = sorted((j for j in strength if strength[j]), key=lambda j: (-strength[j], j))
     return tuple(FeatureRole(j, names[j], direction[j], strength[j]) for j in order)
 
 
-def _turns(nodes, leaf):
-    """(test, +1 for right or -1 for left) on the way from a leaf to the root."""
-    child = nodes[leaf]
-    while child["parent"] is not None:
-        node = nodes[child["parent"]]
-        yield node, 1 if node["children"][1] == child["id"] else -1
-        child = node
+def _shares_below(nodes, part):
+    """The share of a cluster's rows in its leaves at and below each node: list of float."""
+    share = [0.0] * len(nodes)
+    for leaf in part["leaves"]:
+        # Without rows in the whole cluster there are no shares either.
+        n_leaves, size = len(part["leaves"]), part["size"]
+        share[leaf] = nodes[leaf]["count"] / size if size else 1 / n_leaves
+    for node in reversed(nodes):  # children have larger numbers
+        if node["parent"] is not None:
+            share[node["parent"]] += share[node["id"]]
+    return share

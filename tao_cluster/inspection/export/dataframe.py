@@ -3,6 +3,7 @@
 from ...core.optional import need
 from ..report import report
 from .names import condition_text
+from .options import check_options
 
 
 def to_dataframe(
@@ -55,6 +56,7 @@ def to_dataframe(
     >>> nodes["test"][0], nodes["count"].tolist()
     ('width <= 2.5', [3.0, 1.0, 2.0])
     """
+    check_options("to_dataframe", precision=precision, max_terms=max_terms, scaled=scaled)
     pandas = need("pandas", "to_dataframe", "pip install pandas")
     options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
     facts = report(tree, X, **options)

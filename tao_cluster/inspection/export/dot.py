@@ -4,6 +4,7 @@ import re
 
 from ..report import report
 from .names import condition_text, rows_text
+from .options import check_options
 
 
 def to_dot(
@@ -53,6 +54,7 @@ def to_dot(
       0 -> 2 [label="no"];
     }
     """
+    check_options("to_dot", precision=precision, max_terms=max_terms, scaled=scaled)
     options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
     facts = report(tree, X, **options)
     lines = ['  node [shape=box, fontname="sans-serif"];', '  edge [fontname="sans-serif"];']

@@ -38,7 +38,8 @@ def to_onnx(tree, *, dtype=np.float32):
     -----
     All tests are one matrix product in float64, whose order of summation is the runtime's, so that
     a row within rounding of an oblique threshold may take the other side than in `predict`.
-    Axis-aligned trees give the same labels for all rows.
+    Axis-aligned trees give the same labels for all rows. The model has a number for each test and
+    feature, and one for each test and leaf: a tree of 10 001 nodes takes 100 MB.
 
     Examples
     --------
@@ -110,25 +111,24 @@ def _check_numbers(names):
 def _arrays(tree):
     """The constants of the graph.
 
-    A row of `turns` is a node, a column a leaf: +1 where the path to the leaf turns left, -1
+    A row of `turns` is a test, a column a leaf: +1 where the path to the leaf turns left, -1
     where it turns right. Summed over the nodes that a row would leave to the left, that is the
-    number of left turns at the leaf that the row reaches, and less at every other. Leaves count as
-    tests without weights that are on no path, which spares the case of a tree without tests.
+    number of left turns at the leaf that the row reaches, and less at every other. A tree without
+    tests has one without weights that is on no path.
     """
     # A tree without weights reads one column, with weight 0: no tensor is empty.
     features = tree.used_features if tree.n_nonzero else np.zeros(1, dtype=np.int64)
-    weights = np.zeros((len(features), tree.n_nodes))
-    nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.split_indptr))
-    weights[np.searchsorted(features, tree.split_indices), nodes] = tree.split_weights
+    tests = tree.decision_nodes if tree.n_leaves > 1 else np.zeros(1, dtype=np.int64)
+    weights = np.zeros((len(features), len(tests)))
+    place = np.repeat(np.arange(len(tests)), np.diff(tree.split_indptr)[tests])
+    weights[np.searchsorted(features, tree.split_indices), place] = tree.split_weights
     on_path = tree.paths(tree.leaves).toarray().T
-    turns = np.zeros(on_path.shape, dtype=np.float32)
-    inner = tree.decision_nodes
-    turns[inner] += on_path[tree.children_left[inner]]
-    turns[inner] -= on_path[tree.children_right[inner]]
+    turns = on_path[tree.children_left[tests]].astype(np.float32)
+    turns -= on_path[tree.children_right[tests]]
     return {
         "features": features.astype(np.int64),
         "weights": weights,
-        "thresholds": tree.threshold,
+        "thresholds": tree.threshold[tests],
         "turns": turns,
         "left_turns": (turns > 0).sum(axis=0, dtype=np.float32),
         "leaf_labels": tree.leaf_label[tree.leaves].astype(np.int64),

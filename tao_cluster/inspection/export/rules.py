@@ -1,10 +1,11 @@
 """Rules: one sentence a leaf, of the conditions under which a row reaches it."""
 
 from ...core.tree import tree_of
-from ...core.tree.conditions import conditions_of_leaves, path_conditions
+from ...core.tree.conditions import conditions_of_leaves
 from ..columns import shown
 from ..report import report
 from .names import bounds_text, rows_text, sum_text, threshold_text, without_implied
+from .options import check_options
 
 
 def to_rules(
@@ -49,39 +50,41 @@ def to_rules(
     if 2 < width <= 5 then cluster 1 (2 rows, 50.0 %)
     if width > 5 then cluster 0 (1 row, 25.0 %)
     """
+    check_options("to_rules", precision=precision, max_terms=max_terms, scaled=scaled)
     tree, names = shown(tree, feature_names)
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     nodes = report(tree, X, **options)["nodes"]
     tree = tree_of(tree)
-    rules = {
-        leaf: _rule(conditions, nodes, leaf, precision, max_terms)
-        for leaf, conditions in conditions_of_leaves(tree)
-    }
-    return [rules[leaf] for leaf in sorted(rules)]
+    return rules_of(tree, nodes, tree.leaves.tolist(), precision, max_terms)
 
 
-def rule_of(tree, nodes, leaf, precision=3, max_terms=None):
-    """The sentence of one leaf.
+def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
+    """The sentences of some leaves.
 
     Parameters
     ----------
     tree : Tree
     nodes : list of dict, the nodes of its report
-    leaf : int, node number
+    leaves : sequence of int, node numbers
     precision, max_terms
         As for :func:`to_rules`.
 
     Returns
     -------
-    str
+    list of str
     """
-    return _rule(path_conditions(tree, leaf), nodes, leaf, precision, max_terms)
+    texts, wanted = _Texts(nodes, precision, max_terms), set(leaves)
+    rules = {
+        leaf: _rule(conditions, nodes[leaf], texts)
+        for leaf, conditions in conditions_of_leaves(tree)
+        if leaf in wanted
+    }
+    return [rules[leaf] for leaf in leaves]
 
 
-def _rule(conditions, nodes, leaf, precision, max_terms):
+def _rule(conditions, leaf, texts):
     """The sentence of a leaf that is reached under these conditions."""
-    premise = _premise(conditions, nodes, precision, max_terms)
-    leaf = nodes[leaf]
+    premise = _premise(conditions, texts)
     rows = (
         ""
         if leaf["count"] is None
@@ -90,29 +93,52 @@ def _rule(conditions, nodes, leaf, precision, max_terms):
     return f"{premise} then {leaf['name']}{rows}"
 
 
-def _premise(conditions, nodes, precision, max_terms):
+def _premise(conditions, texts):
     """The conditions as people write them, both bounds of a feature or sum together."""
     pairs = {}
     for condition in conditions:
         pairs.setdefault(condition.sum, []).append(condition)
-    names, texts = [], []
-    for pair in pairs.values():
-        terms = nodes[pair[0].node]["terms"]
-        is_single = len(terms) == 1
-        names.append(terms[0]["name"] if is_single else None)
-        if is_single:
-            tolerances = [nodes[c.node]["tolerance"] for c in pair]
-            texts.append(bounds_text(names[-1], [c.bound for c in pair], precision, tolerances))
-        else:
-            texts.append(_sum_text(pair, nodes, precision, max_terms))
-    texts = without_implied(names, texts)
-    return f"if {' and '.join(texts)}" if texts else "always"
+    said = [texts.of(pair) for pair in pairs.values()]
+    held = without_implied([name for name, _ in said], [text for _, text in said])
+    return f"if {' and '.join(held)}" if held else "always"
 
 
-def _sum_text(pair, nodes, precision, max_terms):
-    """One or both limits of a weighted sum."""
-    total = sum_text(nodes[pair[0].node], precision, max_terms)
-    limit = {c.is_left: threshold_text(nodes[c.node], precision) for c in pair}
-    if len(pair) == 2:
-        return f"{limit[False]} < {total} <= {limit[True]}"
-    return f"{total} {'<=' if pair[0].is_left else '>'} {limit[pair[0].is_left]}"
+class _Texts:
+    """What one or both conditions on a feature or sum read like, each written once.
+
+    Paths to many leaves have the same conditions: the time is that of joining their texts.
+
+    Parameters
+    ----------
+    nodes : list of dict, the nodes of a report
+    precision, max_terms
+        As for :func:`to_rules`.
+    """
+
+    def __init__(self, nodes, precision, max_terms):
+        self.nodes, self.precision, self.max_terms = nodes, precision, max_terms
+        self._known = {}
+
+    def of(self, pair):
+        """The feature's name, None of a sum, and the text of one or two conditions."""
+        key = tuple((condition.node, condition.is_left) for condition in pair)
+        if key not in self._known:
+            terms = self.nodes[pair[0].node]["terms"]
+            self._known[key] = (
+                (terms[0]["name"], self._bounds(terms[0]["name"], pair))
+                if len(terms) == 1
+                else (None, self._sum(pair))
+            )
+        return self._known[key]
+
+    def _bounds(self, name, pair):
+        tolerances = [self.nodes[c.node]["tolerance"] for c in pair]
+        return bounds_text(name, [c.bound for c in pair], self.precision, tolerances)
+
+    def _sum(self, pair):
+        """One or both limits of a weighted sum."""
+        total = sum_text(self.nodes[pair[0].node], self.precision, self.max_terms)
+        limit = {c.is_left: threshold_text(self.nodes[c.node], self.precision) for c in pair}
+        if len(pair) == 2:
+            return f"{limit[False]} < {total} <= {limit[True]}"
+        return f"{total} {'<=' if pair[0].is_left else '>'} {limit[pair[0].is_left]}"

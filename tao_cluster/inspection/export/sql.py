@@ -11,6 +11,8 @@ import numpy as np
 from ...core.tree import tree_of
 from ...core.tree.conditions import conditions_of_leaves
 from ..columns import Filled, Indicator, named
+from ..columns.names import Numbered
+from .options import check_options
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
 _DECIMALS = 4
@@ -72,6 +74,7 @@ def to_sql(tree, columns=None, *, table=None):
       WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
     END
     """
+    check_options("to_sql", table=table)
     tree, names = named(tree, columns)
     labels = _labels(tree)
     # Tests without weights have no condition, so leaves that they shut off must go.
@@ -81,9 +84,9 @@ def to_sql(tree, columns=None, *, table=None):
     operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
         return labels(tree.leaf_label[0])
-    lines = {}
+    lines, written = {}, {}  # a test is written once, and repeated on the paths that have it
     for leaf, conditions in conditions_of_leaves(tree):
-        when = " AND ".join(_condition(condition, operands) for condition in conditions)
+        when = " AND ".join(_written(condition, operands, written) for condition in conditions)
         lines[leaf] = f"  WHEN {when} THEN {labels(tree.leaf_label[leaf])}"
     return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
 
@@ -110,6 +113,8 @@ def _text(value):
 
 def _check_unique(names, used):
     """ValueError where a column that the tree tests is not told from another by its name."""
+    if isinstance(names, Numbered):
+        return
     tested = [names[j] for j in used]
     times = dict.fromkeys(tested, 0)
     alike = {_column(name).lower(): set() for name in tested}
@@ -200,6 +205,13 @@ def _number(value):
 @_value.register(bool)
 def _truth(value):
     return str(value).upper()
+
+
+def _written(condition, operands, written):
+    key = condition.node, condition.is_left
+    if key not in written:
+        written[key] = _condition(condition, operands)
+    return written[key]
 
 
 def _condition(condition, operands):

@@ -2,6 +2,9 @@
 
 from ..report import report
 from .names import condition_text
+from .options import check_options
+
+_BAR, _MOST_BARS = "|    ", 30
 
 
 def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=False):
@@ -12,8 +15,8 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
     tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    precision : int, significant digits; a bound of one feature gets up to three more where
-        these make it exact
+    precision : int, 1 to 17, significant digits; a bound of one feature gets up to three more
+        where these make it exact
     max_terms : int, optional
         Features shown of each test, those with the largest effects; default all.
     scaled : bool, default=False
@@ -27,6 +30,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
     -----
     Features stand in the order of their *effect*, |weight| times spread over the node's rows, where
     rows are known. The numbers are the tree's weights, in units of the columns, unless `scaled`.
+    From the 31st level on a line tells its level as a number, instead of by a bar for each.
 
     Examples
     --------
@@ -39,6 +43,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
     |--- else
     |    |--- cluster 1
     """
+    check_options("to_text", precision=precision, max_terms=max_terms, scaled=scaled)
     nodes = report(tree, feature_names=feature_names, scaled=scaled)["nodes"]
     lines = []
     todo = [(nodes[0], None)]  # (node, the line above it); depth-first, left first
@@ -56,4 +61,10 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
 
 
 def _indent(depth):
-    return "|    " * depth + "|--- "
+    """Bars for the levels above; of very deep nodes their level as a number instead.
+
+    A line is then no longer than that, and the text of a chain in proportion to its tests.
+    """
+    if depth > _MOST_BARS:
+        return f"{_BAR * _MOST_BARS}(level {depth}) |--- "
+    return _BAR * depth + "|--- "

@@ -2,7 +2,7 @@
 
 from .choice import blocks_of, parquet_blocks
 from .local import LocalBlocks
-from .numpy_files import mapped, read_npy, read_npz
+from .numpy_files import mapped, read_npy, read_npz, readable
 from .watched import Watched
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "parquet_blocks",
     "read_npy",
     "read_npz",
+    "readable",
 ]

@@ -5,6 +5,7 @@ its length: both are seen before memory is asked for.
 """
 
 import contextlib
+import csv
 import lzma
 import math
 import struct
@@ -18,11 +19,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-# What numpy, zipfile and scipy raise at files that are not what they claim.
+from ...core.tree.plain import MOST_FEATURES
+
+# What numpy, zipfile, scipy and other readers raise at files that are not what they claim.
 _FAULTS: tuple[type[Exception], ...]
 _FAULTS = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError)
 _FAULTS += (RuntimeError, OverflowError, struct.error, tokenize.TokenError)
-_FAULTS += (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+_FAULTS += (zipfile.BadZipFile, zlib.error, lzma.LZMAError, csv.Error)
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _MOST_TIMES = 1000  # what is packed may be longer than the file; zlib's limit is 1032
 _SMALL = 2**20  # bytes that may be packed as tight as they like
@@ -41,14 +44,14 @@ def mapped(path):
     ValueError
         If it cannot be read.
     """
-    with _readable(path):
+    with readable(path):
         _check_npy(path)
         return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def read_npy(path):
     """The array of a file .npy; errors as for :func:`mapped`."""
-    with _readable(path):
+    with readable(path):
         _check_npy(path)
         return np.load(path, allow_pickle=False)
 
@@ -61,7 +64,7 @@ def read_npz(path):
     ValueError
         If it cannot be read, or has no such array.
     """
-    with _readable(path):
+    with readable(path):
         if _starts_with(path, npy.MAGIC_PREFIX):
             raise FileFaultError(f"{path}: an .npy array under the name of an .npz file.")
         with zipfile.ZipFile(path) as archive:
@@ -77,7 +80,7 @@ def read_npz(path):
 
 
 @contextlib.contextmanager
-def _readable(path):
+def readable(path):
     """Name the file when it is not what its ending says."""
     kind = Path(path).suffix
     try:
@@ -149,9 +152,11 @@ def _sparse(path):
     """A matrix of scipy; of formats that name entries by column, too, each row takes memory."""
     with np.load(path, allow_pickle=False) as arrays:
         sides = arrays["shape"].tolist()
-    room = max(_SMALL, _MOST_TIMES * Path(path).stat().st_size)
+    room, claim = max(_SMALL, _MOST_TIMES * Path(path).stat().st_size), " x ".join(map(str, sides))
     if max(sides) > room:
-        raise ValueError(f"it claims {' x '.join(map(str, sides))} values in a file of its length")
+        raise ValueError(f"it claims {claim} values in a file of its length")
+    if sides[-1] > MOST_FEATURES:  # each centre, and there are no few, has a value for all of them
+        raise ValueError(f"it has {claim} values; at most {MOST_FEATURES} columns can be used")
     matrix = sp.load_npz(path)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # scipy's conversions and our kernels trust indices

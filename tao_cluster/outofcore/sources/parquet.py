@@ -236,8 +236,11 @@ def schema_of(file):
     """Columns of a file, a schema of pyarrow, without those that pandas has put in as an index."""
     with file.opened() as content:
         schema = content.schema_arrow
-    about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
+    try:
+        about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        index = set()  # whatever wrote it was not pandas: all columns are columns
     kept = [field for field in schema if field.name not in index]
     return need("pyarrow", "A Parquet file", "pip install pyarrow").schema(kept)
 
@@ -252,7 +255,8 @@ def first_rows(source, names, n_rows):
     """Some columns of the first rows of a file, or of the first of several: DataFrame."""
     with _files(source)[0].opened() as content:
         for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
-            return batch.to_pandas()
+            # What the file says of pandas may be anything: only its values count.
+            return batch.replace_schema_metadata(None).to_pandas()
     return pd.DataFrame(columns=names)
 
 

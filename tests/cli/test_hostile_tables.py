@@ -1,0 +1,176 @@
+"""Texts and tables that are cut, packed to burst or odd inside: one sentence each, no traceback."""
+
+import gzip
+import io
+import json
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from tao_cluster import Tree, cli
+from tao_cluster.__main__ import main
+from tao_cluster.cli.loading import load_data
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+LINES = "a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(40))
+PACKED = gzip.compress(LINES.encode())
+
+
+def refuse(arguments, capsys, sentence):
+    """Run the command line, which is to fail with one line that has a sentence."""
+    assert main([str(argument) for argument in arguments]) == 2
+    told = capsys.readouterr().err.strip()
+    assert sentence in told
+    assert told.count("\n") == 0
+    assert "Traceback" not in told
+
+
+TEXTS = {
+    "a long field": ("x.csv", (LINES + "1," + "9" * 200_000 + "\n" + "x,y\n").encode(), "x.csv: "),
+    "a long text": ("x.csv", (LINES + "1," + "z" * 200_000 + "\n").encode(), "x.csv: row 40"),
+    "cut": ("x.csv.gz", PACKED[:-12], "x.csv.gz: cannot be read as"),
+    "a wrong sum": ("x.csv.gz", PACKED[:-8] + bytes(8), "x.csv.gz: cannot be read as"),
+    "no gzip": ("x.csv.gz", b"a,b\n1,2\n", "x.csv.gz: cannot be read as"),
+    "a bomb": ("x.csv.gz", None, "unpacks to more than 100 times its length"),
+    "a bomb of one line": ("x.csv.gz", None, "unpacks to more than 100 times its length"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_that_are_cut_or_burst(name, tmp_path, capsys):
+    file, content, sentence = TEXTS[name]
+    if content is None:
+        unit = b"1,2\n" if name == "a bomb" else b"7777"
+        content = gzip.compress(unit * 2**22) * 5
+    (tmp_path / file).write_bytes(content)
+    refuse(["fit", tmp_path / file, "-k", 2, "--out", tmp_path / "out"], capsys, sentence)
+
+
+def test_what_is_packed_as_tables_are_is_read(tmp_path):
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(LINES.encode() * 1 + b"1,2\n" * 10**5))
+    assert load_data(tmp_path / "x.csv.gz").X.shape == (100_040, 2)
+
+
+@pytest.mark.parametrize("mark", ["ab", "", '"', "\n"])
+def test_separators_are_one_character(mark, tmp_path, capsys):
+    (tmp_path / "x.csv").write_text(LINES)
+    with pytest.raises(SystemExit):
+        main(["fit", str(tmp_path / "x.csv"), "--sep", mark])
+    assert "--sep: expected one character" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["fit", "path", "compare"])
+def test_nothing_is_no_place_to_write_to(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text(LINES)
+    with pytest.raises(SystemExit):
+        main([command, "x.csv", "--out", ""])
+    assert "--out: expected a name" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
+
+
+PARTS = {
+    "lists": [[1, 2], [3]] * 20,
+    "structs": [{"p": 1}, {"p": 2}] * 20,
+    "maps": pa.array([[("p", 1)], [("q", 2)]] * 20, pa.map_(pa.string(), pa.int64())),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_columns_of_values_with_parts(name, tmp_path, capsys):
+    columns = {"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}
+    pq.write_table(pa.table({**columns, "odd": PARTS[name]}), tmp_path / "x.parquet")
+    command = ["fit", tmp_path / "x.parquet", "-k", 2]
+    refuse(command, capsys, "column 'odd' holds values with parts")
+    refuse([*command, "--id", "odd"], capsys, "column 'odd' holds values with parts")
+    assert load_data(tmp_path / "x.parquet", cli.columns.Choices(drop=("odd",))).X.shape == (40, 2)
+
+
+def test_new_rows_with_parts(tmp_path, capsys):
+    pd.DataFrame({"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}).to_csv(
+        tmp_path / "x.csv", index=False
+    )
+    out = tmp_path / "out"
+    command = ["fit", str(tmp_path / "x.csv"), "-k", "2", "--out", str(out)]
+    assert main(command) == 0
+    capsys.readouterr()
+    pq.write_table(pa.table({"a": [[1.0]] * 4, "b": [1.0] * 4}), tmp_path / "new.parquet")
+    refuse(["predict", out, tmp_path / "new.parquet"], capsys, "column 'a' holds values with parts")
+
+
+_CATEGORIES = {"name": "a", "field_name": "a", "numpy_type": "int8", "metadata": None}
+ABOUT = {
+    "a list": [],
+    "a number": 3,
+    "null": {"columns": None, "index_columns": None},
+    "categories": {"columns": [{**_CATEGORIES, "pandas_type": "categorical"}], "index_columns": []},
+    "zones": {"columns": [{**_CATEGORIES, "pandas_type": "datetimetz"}], "index_columns": []},
+}
+
+
+@pytest.mark.parametrize("name", ABOUT)
+def test_what_a_file_says_of_pandas(name, tmp_path, capsys):
+    """Read or refused, but in a sentence; out of core it tells of nothing that is needed."""
+    table = pa.table({"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7})
+    about = {"pandas": json.dumps(ABOUT[name])}
+    file, out = str(tmp_path / "x.parquet"), str(tmp_path / "out")
+    pq.write_table(table.replace_schema_metadata(about), file)
+    command = ["fit", file, "-k", "2", "--out", out]
+    assert main(command) in (0, 2)
+    told = capsys.readouterr().err.strip()
+    assert told == "" or told.count("\n") == 0
+    assert main([*command, "--out-of-core", "--force"]) == 0
+
+
+def test_decimals_are_numbers(tmp_path):
+    values = [Decimal("1.50"), None, Decimal("2.25"), Decimal("9.75")] * 5
+    table = pa.table({"a": pa.array(values, pa.decimal128(6, 2)), "b": np.arange(20.0) ** 2})
+    pq.write_table(table, tmp_path / "x.parquet")
+    found = load_data(tmp_path / "x.parquet", cli.columns.Choices(missing="drop"))
+    np.testing.assert_array_equal(found.X[:3, 0], [1.5, 2.25, 9.75])
+
+
+def test_columns_that_no_centre_can_have(tmp_path, capsys):
+    """Half a megabyte, of which each centre would take four gigabytes."""
+    n = 41_000
+    rng, matrix = np.random.default_rng(0), io.BytesIO()
+    entries = (rng.random(n), (rng.integers(60, size=n), rng.integers(5 * 10**8, size=n)))
+    sp.save_npz(matrix, sp.coo_matrix(entries, (60, 5 * 10**8)))
+    (tmp_path / "x.npz").write_bytes(matrix.getvalue())
+    command = ["fit", tmp_path / "x.npz", "-k", 2]
+    refuse(command, capsys, "60 x 500000000 values; at most 16777216 columns can be used")
+
+
+def test_no_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError("Unable to allocate 80. GiB for an array")
+
+    Tree.single_leaf(0, 2).save(tmp_path / "tree.json")
+    monkeypatch.setattr("tao_cluster.cli.using.read_model", fail)
+    command = ["export", tmp_path / "tree.json"]
+    refuse(command, capsys, "error: there is not enough memory. Unable to allocate 80. GiB")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 100_000, "recursion"),
+        ('{"columns":[],"columns":[],"id_column":null}', "key 'columns' twice"),
+        ('{"columns":3,"id_column":null}', "not the columns of a fit"),
+        (
+            '{"columns":[{"name":"a","kinds":null,"known":[],"fill":"x","is_told":false}],'
+            '"id_column":null}',
+            "not the columns of a fit (missing values as 'x')",
+        ),
+    ],
+)
+def test_columns_of_a_folder_that_are_none(text, sentence, tmp_path, capsys):
+    Tree.single_leaf(0, 1).save(tmp_path / "model.json")
+    (tmp_path / "columns.json").write_text(text)
+    (tmp_path / "x.csv").write_text("a\n1\n2\n")
+    refuse(["predict", tmp_path, tmp_path / "x.csv"], capsys, sentence)
