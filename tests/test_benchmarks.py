@@ -174,9 +174,8 @@ def test_field_counts_the_cheapest_tree_within_a_budget():
 def test_conclusions_say_where_we_lose():
     frame = made_field()
     frame["method"] = frame["method"].replace({"TAO oblique": "CART", "CART": "TAO axis"})
-    text = " ".join(
-        conclusions.conclusions({name: frame.head(0) for name in TABLES} | {"field": frame})
-    )
+    found = conclusions.conclusions({name: frame.head(0) for name in TABLES} | {"field": frame})
+    text = " ".join(f"{each.text} {each.details}" for each in found)
     assert "k leaves: TAO axis 0/0/3" in text
     assert "TAO axis 18 on seen rows and 18 on new ones" in text
 

@@ -4,7 +4,7 @@ from benchmarks.evidence.conclusions import field as of_field
 from benchmarks.evidence.conclusions import method, papers
 from benchmarks.evidence.tables import ablations, axis, exkmc, field, laber, oblique, speed, text
 
-# Table to the functions of its rows that say something; each returns a list of sentences.
+# Table to the functions of its rows that say something; each returns a list of Saying.
 _SAYING = (
     (oblique.NAME, papers.images),
     (oblique.NAME, papers.published_algorithm),
@@ -20,7 +20,7 @@ _SAYING = (
 
 
 def conclusions(frames):
-    """Sentences, for those tables that have been measured: list of str."""
+    """What can be said of those tables that have been measured: list of Saying."""
     found = []
     for name, say in _SAYING:
         if len(frames[name]):

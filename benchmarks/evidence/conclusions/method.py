@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from benchmarks.evidence.conclusions.saying import Saying
 from benchmarks.evidence.pages import ablations as page
 from benchmarks.evidence.pages.words import counted, listed, title
 from benchmarks.evidence.tables import field, oblique
 
 ERRORS = 2  # standard errors that a ratio is to differ from 1 by
+_SHOWN = 3
 DEAR = 20.0  # CPU seconds of a fit: dear
 
 
@@ -15,21 +17,37 @@ def ablations(frame):
     found = page.all_beside(frame)
     by_kind = {kind: _pooled(found, kind) for kind in ("seen", "new")}
     sets = listed(title(data) for data in frame["data"].unique())
-    texts = [
+    details = (
         f"**What matters.** Parameters at the costs of the default's trees, over the default's, on "
         f"{sets}; ± is a standard error over seeds. On the rows of the fits "
-        f"{_groups(by_kind['seen'])}. At equal cost of new rows {_groups(by_kind['new'])}."
-    ]
-    texts[0] += " Of so many ratios one or two are beyond two errors by chance."
+        f"{_groups(by_kind['seen'])}. At equal cost of new rows {_groups(by_kind['new'])}. Of so "
+        "many ratios one or two are beyond two errors by chance."
+    )
     partial = [name for name, each in by_kind["seen"].items() if not each.is_whole]
     if partial:
         lines = "; ".join(_partly(name, found[name], by_kind["seen"][name]) for name in partial)
-        texts.append(
-            "**No ratio over all of these sets**, seen rows: on some too few of the default's "
+        details += (
+            " **No ratio over all of these sets**, seen rows: on some too few of the default's "
             "costs are within the setting's range, for all its trees are dearer, or all cheaper. "
             f"In brackets how many costs are reached: {lines}."
         )
-    return texts + _search(found, by_kind)
+    text = (
+        "**What matters.** Trees at equal cost are so many times as large as the default's: "
+        f"{_largest(by_kind)}."
+    )
+    return [Saying(text, details), *_search(found, by_kind)]
+
+
+def _largest(by_kind):
+    """The settings that cost most where they have a ratio on all sets: a text."""
+    seen, new = by_kind["seen"], by_kind["new"]
+    whole = sorted((n for n, each in seen.items() if each.is_whole), key=lambda n: -seen[n].mean)
+    lines = [
+        f"{name} {page.with_error(seen[name].mean, seen[name].error)} on the rows of the fits and "
+        f"{page.with_error(new[name].mean, new[name].error)} on new ones"
+        for name in whole[:_SHOWN]
+    ]
+    return "; ".join(lines) or "none has a ratio on all sets"
 
 
 class _Ratio(tuple):
@@ -88,12 +106,13 @@ def _search(found, by_kind):
     seconds = np.exp(np.mean(np.log([own.seconds for own in found[name].values()])))
     is_clear = abs(np.log(new.mean)) > ERRORS * new.error
     verdict = "that is more" if is_clear else "that is **no gain to be sure of**: not more"
-    return [
+    text = (
         f"**Search.** Without it trees are {page.with_error(seen.mean, seen.error)} times as large "
         f"at equal cost of the rows they were fitted to, and "
         f"{page.with_error(new.mean, new.error)} times at equal cost of new rows: {verdict} than "
         f"{ERRORS} standard errors from 1. It takes {1 - seconds:.0%} of the time of a fit."
-    ]
+    )
+    return [Saying(text)]
 
 
 def time(frame):
@@ -118,7 +137,7 @@ def time(frame):
             f"time on {counted(len(nodes), 'problem')} from nothing (median "
             f"1/{np.median(gains):.1f})."
         )
-    return [text]
+    return [Saying(text)]
 
 
 def dear_fits(of_field, of_oblique):
@@ -143,4 +162,4 @@ def dear_fits(of_field, of_oblique):
     text = f"**Where we are slow.** Axis-aligned TAO on images, CPU time: {'; '.join(texts)}."
     if of_paths:
         text += f" A whole path of oblique trees takes on {listed(of_paths)}."
-    return [text]
+    return [Saying(text)]

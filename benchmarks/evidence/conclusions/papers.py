@@ -1,5 +1,6 @@
 """Conclusions on the papers' tables."""
 
+from benchmarks.evidence.conclusions.saying import Saying
 from benchmarks.evidence.pages import axis as axis_page
 from benchmarks.evidence.pages import exkmc as exkmc_page
 from benchmarks.evidence.pages import laber as laber_page
@@ -20,11 +21,12 @@ def images(frame):
     ratios = [row["paper"].parameters / t["parameters"] for row in whole for t in row["trees"]]
     seeds = {title(row["data"]): row["n_seeds"] for row in rows}
     of_sets = listed(f"{name} {counted(n, 'seed')}" for name, n in seeds.items())
-    return [
+    text = (
         f"**Images and letters.** {len(whole)} of {len(rows)} oblique trees of the KDD'22 paper "
         "are dominated, cost and parameters both, by every seed of a single path along lambda "
         f"({of_sets}), with {min(ratios):.1f} to {max(ratios):.1f} times fewer parameters."
-    ]
+    )
+    return [Saying(text)]
 
 
 def published_algorithm(frame):
@@ -33,12 +35,13 @@ def published_algorithm(frame):
     for kind, words in ((None, "by the tree of least objective"), (oblique.LAST, "by the last")):
         found, n = oblique_page.reaching(frame, kind)
         texts.append(f"{len(found)} of {n} {words}")
-    return [
+    text = (
         "**The published algorithm, as we read it**, reaches cost and size of these of the rows of "
         f"the paper whose data it was run on: {'; '.join(texts)}. Its whole grid of lambda and "
         "depth was run on letter, a part of it on the images. The authors' program is not public: "
         "where ours stays behind, that is no proof about theirs."
-    ]
+    )
+    return [Saying(text)]
 
 
 def single_features(frame):
@@ -68,12 +71,11 @@ def single_features(frame):
     )
     if text_of_order:
         text += f" ExKMC is dearer than CART on {listed(text_of_order)}."
-    if same:
-        text += (
-            " The published algorithm leaves the cost of ExKMC's tree, from which it starts, as it "
-            f"is on {listed(same)}."
-        )
-    return [text]
+    details = (
+        "**Single features.** The published algorithm leaves the cost of ExKMC's tree, from which "
+        f"it starts, as it is on {listed(same)}."
+    )
+    return [Saying(text, details if same else "")]
 
 
 def documents(frame):
@@ -85,15 +87,16 @@ def documents(frame):
     sizes = text_page.smallest(tao, largest["cost"])["parameters"]
     reference = f"CART with {largest['leaves']:.0f} leaves"
     if sizes.empty:
-        return [f"**Documents.** No oblique tree measured is as cheap as {reference}."]
+        return [Saying(f"**Documents.** No oblique tree measured is as cheap as {reference}.")]
     n = tao["seed"].nunique()
     seeds = f"{len(sizes)} of {counted(n, 'seed')}"
-    return [
+    text_of_sizes = (
         f"**Documents.** Oblique trees with {sizes.min():.0f} to {sizes.max():.0f} parameters (the "
         f"smallest of each path; {seeds}) are as cheap as {reference} and "
         f"{largest['parameters']:.0f} parameters. The paper's own two collections are not to be "
         "had, so its figures are not reproduced."
-    ]
+    )
+    return [Saying(text_of_sizes)]
 
 
 def exkmc(frame):
@@ -111,11 +114,12 @@ def exkmc(frame):
         ]
         text_of_size = f"with {times} k leaves on {n} of {counted(len(table), 'data set')}"
         texts.append(text_of_size + (f" (cheaper: {listed(cheaper)})" if cheaper else ""))
-    return [
+    text_of_counts = (
         "**Cost against leaves.** ExKMC, with base or without, costs least or as little among the "
         f"methods of its paper {'; '.join(texts)}. The protocol differs from the paper's as told "
         "below."
-    ]
+    )
+    return [Saying(text_of_counts)]
 
 
 def greedy(laber_21, laber_23, laber_23_search):
@@ -141,7 +145,7 @@ def greedy(laber_21, laber_23, laber_23_search):
     if where:
         text_of_means += f" Not so: {listed(where)}."
     far = laber_page.farthest(laber_23, laber.NAME_23, "waes")
-    text_of_means += (
-        f" Explanation sizes are further apart: {far}." if far else ""
-    ) + f" {laber_page.goals_missed(laber_23_search)}"
-    return [text_of_means]
+    details = "**The greedy methods.**" + (
+        f" Explanation sizes are further apart than costs: {far}." if far else ""
+    )
+    return [Saying(text_of_means, f"{details} {laber_page.goals_missed(laber_23_search)}")]
