@@ -89,14 +89,16 @@ def mutated(document, rng):
 def use(model, folder):
     """Everything that a model is for."""
     names, rows, y = getattr(model, "feature_names_in_", None), ROWS.to_numpy(), NAMES[::10]
-    embedding = rows[:, :2] if model._space.has_embedding else None
+    n_columns = model.cluster_centers_.shape[1]
+    embedding = rows[:, :n_columns] if model._space.has_embedding else None
     rows = rows if names is None else pd.DataFrame(rows, columns=names)
     cluster = model.predict(rows)[0]
     model.transform(rows if embedding is None else embedding)
     model.score(rows, y, embedding=embedding)
     model.cost_increase(rows, embedding=embedding, y=y)
-    for write in (to_text, to_rules, to_sql, to_dot, to_dataframe):
+    for write in (to_text, to_rules, to_dot, to_dataframe):
         write(model)
+    to_sql(model, list("abcd"))  # which refuses names that a table may not have
     model.to_html()
     model.to_html(X=rows)
     str(model.explain(rows[:1]))
