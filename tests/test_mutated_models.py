@@ -129,8 +129,8 @@ def check(data, folder):
 @pytest.mark.slow
 def test_mutated_models_are_refused_or_of_use(document, rng, tmp_path):
     """Whatever single value of a file is another: a sentence, or all uses work."""
-    accepted = [check(mutated(document, rng), tmp_path) for _ in range(100)]
-    assert sum(accepted) < 60
+    accepted = [check(mutated(document, rng), tmp_path) for _ in range(50)]
+    assert sum(accepted) < 30
 
 
 @pytest.mark.sweep

@@ -196,7 +196,7 @@ def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
 def test_threads_change_nothing(rng):
     """Rows enough for threads over nodes and over rows."""
     centers = rng.normal(size=(8, 6)) * 3
-    X = centers[rng.integers(0, 8, 12_000)] + rng.normal(size=(12_000, 6))
+    X = centers[rng.integers(0, 8, 9000)] + rng.normal(size=(9000, 6))
     weight = rng.uniform(0.5, 2, len(X))
     options = {"lambda_": 3.0, "depth": 4, "n_init": 2, "random_state": 0}
     one, three = (

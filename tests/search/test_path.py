@@ -39,7 +39,7 @@ def test_a_path_goes_from_free_to_small(path, digits):
 def test_a_path_is_as_good_as_single_fits(path, digits, digits_reference):
     """At the same lambda, in cost times size, on average over the path."""
     ratios = []
-    for model in path[2:8:2]:
+    for model in path[2:8:3]:
         alone = TAOClustering(
             10, lambda_=model.lambda_, reference=digits_reference, random_state=0
         ).fit(digits)
