@@ -98,6 +98,7 @@ def test_every_table_has_runs_of_their_own():
             assert len({run.key for run in runs}) == len(runs)
 
 
+@pytest.mark.slow
 def test_all_results_that_are_kept_are_rendered():
     """The page in docs/results is that of its files, but while these are being added to."""
     results = Path(__file__).parents[1] / "docs" / "results"

@@ -44,6 +44,7 @@ def endings(*arguments, **environment):
     return found["endings"]
 
 
+@pytest.mark.slow
 def test_interrupted_fits_leave_the_best_tree_or_the_old_state():
     found = endings(15, 0, "few")
     assert found.get("best", 0) + found.get("old", 0) >= 5

@@ -16,6 +16,7 @@ HERE = KEPT.get(guard.platform_key())
 BEFORE = HERE or next(iter(KEPT.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BEFORE)
 def test_figures_are_what_they_were(case):
     try:

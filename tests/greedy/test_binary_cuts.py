@@ -71,6 +71,7 @@ def as_tuple(cut):
     return cut and (cut.gain, cut.feature, cut.threshold, cut.is_flipped)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     seed=st.integers(0, 10**6),
