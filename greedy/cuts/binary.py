@@ -11,6 +11,10 @@ from tao_cluster.core.jit import by_layout, jit
 
 from .codes import N_BINS
 
+# Features of sparse X that are looked at by what they promise, the others as they come.
+_LEADING = 32
+_LOOKED_AT, _NO_OTHER, _HOPELESS = -(2**62), -1, -2
+
 _CHUNK = 128  # rows whose codes of a block are fetched before they are used
 
 
@@ -72,7 +76,7 @@ def stored_by_rows(X, node, n_features):
     for r in range(node.rows.shape[0]):
         sums, price = left if r < node.n_left else right, node.price[r]
         for s in range(indptr[node.rows[r]], indptr[node.rows[r] + 1]):
-            sums[indices[s]] += price
+            sums[np.uint64(indices[s])] += price  # numba asks whether a signed one counts back
     for f in range(n_features):
         left[f] = _saved_by_stored(left[f], right[f], node)
     return left
@@ -82,18 +86,19 @@ def stored_by_rows(X, node, n_features):
 def stored_by_columns(columns, node, n_features):
     """The same from all rows: `columns` are (data, indices, indptr) of the CSC form."""
     _, indices, indptr = columns
-    most = np.zeros(n_features, np.int64)
+    most, signed = np.zeros(n_features, np.int64), node.signed
     for f in range(n_features):
-        left = right = 0
-        for s in range(indptr[f], indptr[f + 1]):
-            price = node.signed[indices[s]]
-            left += max(price, 0)
-            right += max(-price, 0)
-        most[f] = _saved_by_stored(left, right, node)
+        own = indices[indptr[f] : indptr[f + 1]]
+        difference = total = 0  # of left and right: half the time of sums of their own
+        for s in range(own.shape[0]):
+            price = signed[np.uint64(own[s])]
+            difference += price
+            total += abs(price)
+        most[f] = _saved_by_stored((total + difference) // 2, (total - difference) // 2, node)
     return most
 
 
-def _bin_sums_dense(columns, codes, node, stored, lo, hi, best, left, right):
+def _bin_sums_dense(columns, codes, node, lo, hi, left, right):
     first, n_left = codes.first, node.n_left
     n_bins = first[hi] - first[lo]
     left[:n_bins] = 0
@@ -104,31 +109,27 @@ def _bin_sums_dense(columns, codes, node, stored, lo, hi, best, left, right):
     # Class by class, as the sums of one class fit in the fastest cache.
     touched = _add(block, node.rows[:n_left], node.price[:n_left], base, left)
     touched += _add(block, node.rows[n_left:], node.price[n_left:], base, right)
-    return touched >= 0
+    return touched
 
 
-def _bin_sums_csc(columns, codes, node, stored, lo, hi, best, left, right):
-    if _is_hopeless(stored[lo], lo, best):
-        return False
+def _bin_sums_csc(columns, codes, node, lo, hi, left, right):
     _, indices, indptr = columns
     n_bins = codes.first[hi] - codes.first[lo]
     left[:n_bins] = 0
     right[:n_bins] = 0
     at_left = at_right = 0
     for s in range(indptr[lo], indptr[hi]):
-        price = node.signed[indices[s]]
+        price = node.signed[np.uint64(indices[s])]
         left[codes.codes[s]] += max(price, 0)
         right[codes.codes[s]] += max(-price, 0)
         at_left += max(price, 0)
         at_right += max(-price, 0)
     left[codes.zero[lo]] += node.total_left - at_left
     right[codes.zero[lo]] += node.total_right - at_right
-    return True
+    return hi - lo
 
 
-# Fill the sums of both classes in the bins of some features.
-#
-# Returns whether one of them may have a better cut than the best; if not, nothing is filled.
+# Fill the sums of both classes in the bins of some features; what is returned says nothing.
 _bin_sums = by_layout(_bin_sums_dense, _bin_sums_csc)
 
 
@@ -278,6 +279,21 @@ def _most_of(left, right, node):
 
 
 @jit
+def _next_block(turn, stored, best):
+    """Block to be looked at next; in turns before 0 the feature of sparse X that promises most.
+
+    The promise of a feature is struck out once it was looked at.
+    """
+    if not stored.shape[0]:
+        return turn
+    f = np.argmax(stored) if turn < 0 else turn
+    if _is_hopeless(stored[f], f, best):
+        return _NO_OTHER if turn < 0 else _HOPELESS
+    stored[f] = _LOOKED_AT
+    return f
+
+
+@jit
 def binary_cut(columns, codes, node, stored, least):
     """Cut that parts two classes with the least price on the wrong sides.
 
@@ -286,7 +302,7 @@ def binary_cut(columns, codes, node, stored, least):
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
     codes : Codes, of the same
     node : greedy.nodes.BinaryNode
-    stored : int64 array of shape (d,)
+    stored : int64 array of shape (d,), altered
         Of sparse X what cuts of each feature save at most; empty for others.
     least : int, what a cut must save more than, at least 0
 
@@ -301,15 +317,17 @@ def binary_cut(columns, codes, node, stored, least):
     is_flipped = least < 0  # False, but no literal, which all kernels would be compiled for anew
     best = (np.int64(least), np.int64(-1), -np.inf, is_flipped)
     bound = np.full(n_features, -1)
-    # The feature that promises most comes first: few of the others are then worth a look.
-    leads = np.argmax(stored) // codes.width if stored.shape[0] else 0
-    for turn in range(-1, (n_features - 1) // codes.width + 1):
-        if turn == leads:
+    # The features that promise most come first: few of the others are then worth a look.
+    n_leading = _LEADING if stored.shape[0] else 0
+    for turn in range(-n_leading, (n_features - 1) // codes.width + 1):
+        block = _next_block(turn, stored, best)
+        if block == _NO_OTHER:
+            break
+        if block == _HOPELESS:
             continue
-        lo = codes.width * (leads if turn < 0 else turn)
+        lo = codes.width * block
         hi = min(lo + codes.width, n_features)
-        if not _bin_sums(columns, codes, node, stored, lo, hi, best, left, right):
-            continue
+        _bin_sums(columns, codes, node, lo, hi, left, right)
         for f in range(lo, hi):
             bins = slice(codes.first[f], codes.first[f + 1])
             here = slice(bins.start - codes.first[lo], bins.stop - codes.first[lo])

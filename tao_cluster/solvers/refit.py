@@ -20,7 +20,8 @@ class Refit:
     Parameters
     ----------
     solver : BoundSolver
-    view : result of ``tao_cluster.core.routing.kernel_view``, the solver's rows
+    view : result of ``tao_cluster.core.routing.kernel_view``, the solver's rows; of sparse ones
+        at least the features of warm starts
     reweights : bool
         Whether the strength of a feature is divided by its weight in the warm start, relative
         to the mean weight there (adaptive lasso, Zou 2006): small weights vanish, large

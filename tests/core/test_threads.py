@@ -1,6 +1,7 @@
 """One thread of the libraries below in every thread that fits, and limits as they were after it."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 
@@ -219,6 +220,7 @@ def test_results_of_threads_come_in_order_and_so_does_the_first_error():
 
     def fail(i):
         begun.append(i)
+        time.sleep(0.001)  # while it lasts, others are called off
         raise ValueError(f"item {i}")
 
     with pytest.raises(ValueError, match="item 0"):

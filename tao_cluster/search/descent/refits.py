@@ -1,6 +1,8 @@
 """How a descent of oblique trees ends: every node is refitted on the features it has."""
 
-from ...solvers import Refit
+import numpy as np
+
+from ...solvers import NarrowableSolver, Refit
 from .passes import descend
 
 _REWEIGHTED_PASSES = 1
@@ -29,7 +31,10 @@ def refit(search, state, lambda_):
     step = search.step
 
     def passes(state, strength, n_passes, reweights):
-        refitting = step.with_solver(Refit(step.solver, step.view, reweights))
+        solver = step.solver
+        if isinstance(solver, NarrowableSolver):
+            solver = solver.narrowed(np.unique(state.tree.split_indices))
+        refitting = step.with_solver(Refit(solver, step.view_of(state.tree), reweights))
         # Compared by cost: shrinkage is what a refit takes back.
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...core.jit import jit
 from ...core.routing import n_rows
+from .columns_of_tests import ColumnsOfTests
 
 # Decisions take two bits a row and node. Of trees with more than 256 nodes only the first ones,
 # those near the root, are kept where that would be much: a bound on the bytes of a row alone
@@ -25,10 +26,14 @@ class Decisions:
     Parameters
     ----------
     view : result of :func:`tao_cluster.core.routing.kernel_view`
+
+    Attributes
+    ----------
+    columns : ColumnsOfTests, those of the trees that were followed
     """
 
     def __init__(self, view):
-        self._view = view
+        self._view, self.columns = view, ColumnsOfTests(view)
         self._tree, self._sides = None, None
 
     def leaves_of(self, tree, rows=None, node=0, n_jobs=1):
@@ -37,7 +42,9 @@ class Decisions:
         Threads may ask for rows of their own, once the tree is followed.
         """
         self.follow(tree)
-        return tree.route(self._view, rows, node, n_jobs, self._sides)
+        n_asked = n_rows(self._view) if rows is None else len(rows)
+        view = self.columns.of(tree.split_indices, n_asked)
+        return tree.route(view, rows, node, n_jobs, self._sides)
 
     def gains(self, tree, node, rows, loss, n_jobs=1):
         """By how much more it costs rows of a node to go left than right: float64 array.
@@ -59,6 +66,7 @@ class Decisions:
         """Forget the decisions at nodes whose test is another than in the last tree."""
         if tree is self._tree:
             return
+        self.columns.expect(tree.split_indices, tree.n_features)
         if self._tree is not None and tree.n_nodes == self._tree.n_nodes:
             self._forget(_changed(tree, self._tree))
         else:

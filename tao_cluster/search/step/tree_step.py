@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.routing import project
+from ...core.routing import n_rows, project
 from ...core.threads import map_in_threads, n_threads
 from ...core.tree import Split, same_array
 from ...core.tree.reduced_sets import ReducedSets
@@ -63,6 +63,12 @@ class TreeStep:
         unsolved = {} if prices_parameters else self.unsolved
         terms = (self.decisions, prices_parameters, unsolved)
         return TreeStep(self.view, solver, self.n_jobs, *terms)
+
+    def view_of(self, tree):
+        """The rows, for many passes over the columns of a tree: as ``kernel_view`` gives them."""
+        columns, features = self.decisions.columns, tree.split_indices
+        columns.expect(features, tree.n_features, n_more=n_rows(self.view))
+        return columns.of(features)
 
     def leaves_of(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""
@@ -210,7 +216,7 @@ class TreeStep:
 
     def _cost(self, node, problem, split):
         terms = (split.indices, split.weights, self._helpers(node))
-        values = project(self.view, problem.rows, *terms)
+        values = project(self.decisions.columns.of(split.indices), problem.rows, *terms)
         loss = problem.loss(values <= split.threshold)
         return loss + problem.price(split)
 

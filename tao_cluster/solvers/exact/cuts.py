@@ -8,6 +8,7 @@ from scipy.sparse import issparse
 from ...core.matrices import row_size, spaced_rows
 from ..axis import Axis
 from ..base import BoundSolver
+from ..sparse_parts import columns_of_rows
 
 _MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # values, and rows
 
@@ -34,8 +35,8 @@ class SingleFeatures:
         rows = spaced_rows(X.shape[0], most)
         place = np.full(X.shape[0], -1, np.int64)
         place[rows] = np.arange(most)
-        some = X[rows]
-        return cls(Axis().bind(some.tocsc() if issparse(X) else some), place)
+        some = columns_of_rows(X, rows) if issparse(X) else X[rows]
+        return cls(Axis().bind(some), place)
 
     def best(self, problem):
         """The test of one feature with the least loss on the rows there are; None without any."""

@@ -41,7 +41,8 @@ class Newton(NodeSolver):
     Memory: X by rows in single precision, shifted by about the mean of each column and over a
     power of two near its reach, once a fit (data with more than half zeros as sparse, 6 or 8
     bytes a non-zero); of sparse data, a copy of the node's rows a thread where these are at most
-    half of all; for a refit the node's features, as an array where more than a tenth of their
+    a quarter of all, and in refits one of the tree's features where these have at most an eighth
+    of all values; for a refit the node's features, as an array where more than a tenth of their
     values are not 0; about 100 bytes a row. Sums are in double precision. Where single precision
     could hide an error of the size of the gap, or gets nowhere (columns that nearly equal each
     other, rows far from all others), the node's rows in double precision for as long as the node
@@ -55,15 +56,19 @@ class Newton(NodeSolver):
 
     def bind(self, X):
         """Store X by rows; see :class:`BoundSolver`."""
-        return _BoundNewton(self.tol, X)
+        return _BoundNewton(self.tol, Storage.of(X))
 
 
+@dataclass(frozen=True)
 class _BoundNewton:
     """X by rows in single precision, and in any where that is not enough."""
 
-    def __init__(self, tol, X):
-        self._tol = tol
-        self._storage = Storage.of(X)
+    tol: float
+    storage: Storage
+
+    def narrowed(self, features):
+        """See :class:`NarrowableSolver`; of sparse X where that pays."""
+        return replace(self, storage=self.storage.narrowed(features))
 
     def solve(self, problem):
         """See :class:`BoundSolver`."""
@@ -73,19 +78,19 @@ class _BoundNewton:
             features = np.asarray(features, dtype=np.int64)
         start, is_complete = self._start(warm_start, features)
         if features is None:
-            storage, at = self._storage, rows
+            storage, at = self.storage, rows
         else:
-            storage, at = self._storage.block(rows, features), np.arange(len(rows))
+            storage, at = self.storage.block(rows, features), np.arange(len(rows))
         descent = _descent(storage, at, problem)
         descent.start(*start)
-        status, moved = descent.run(self._tol)
+        status, moved = descent.run(self.tol)
         if not status.converged:
             if moved:
                 start = descent.solution()
-            n_steps, storage = status.steps, self._storage.precise(rows, features)
+            n_steps, storage = status.steps, self.storage.precise(rows, features)
             descent = _descent(storage, np.arange(len(rows)), problem)
             descent.start(*start)
-            status, moved_again = descent.run(self._tol)
+            status, moved_again = descent.run(self.tol)
             status, moved = replace(status, steps=status.steps + n_steps), moved or moved_again
         if warm_start is not None and not moved and is_complete:
             return warm_start, status
@@ -98,7 +103,7 @@ class _BoundNewton:
 
     def _start(self, warm_start, features):
         """Weights over units and bias of a warm start, and whether it uses these features only."""
-        storage = self._storage
+        storage = self.storage
         w, bias = np.zeros(len(storage.origin)), None
         if warm_start is None:
             return (w if features is None else w[features], bias), True

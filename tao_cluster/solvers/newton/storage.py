@@ -2,19 +2,23 @@
 
 import threading
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...core.matrices import as_array, canonical_csr, ranges, variances
+from ...core.routing import kernel_view
+from ..sparse_parts import FewColumns
 from .rows import column_reach, compress, copy_rows, is_sparse, part_of, values_of
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
+_ALWAYS_SPARSE = np.inf
 _DENSE_PART = 0.1  # the same of some columns, whose rows are short
 # From this share of all rows on, sparse ones lie close enough to be read where they are.
-_MOST_GATHERED = 0.5
+_MOST_GATHERED = 0.25
 _BLOCK_ROWS = 512
 _BLOCK_VALUES = 10**6
 _UNIT_BITS = 960  # units of at most 2 ** this, so that prices over them are finite
@@ -70,6 +74,19 @@ class Storage:
             X = X if sp.issparse(X) else sp.csr_matrix(compress(X), shape=X.shape)
         return cls(*form(X), source, threading.local())
 
+    def narrowed(self, features):
+        """The same with the values of some features alone, where these are few and sparse."""
+        if not is_sparse(self.values):
+            return self
+        is_wanted = np.zeros(len(self.origin), dtype=bool)
+        is_wanted[features] = True
+        values = self._columns.copied(is_wanted)
+        return self if values is None else replace(self, values=values)
+
+    @cached_property
+    def _columns(self):
+        return FewColumns(self.values, len(self.origin))
+
     def block(self, rows, features):
         """Storage of some features of some rows, as sparse where these are, too."""
         values = part_of(self.values, rows, features, len(self.origin), _DENSE_PART)
@@ -78,11 +95,8 @@ class Storage:
 
     def precise(self, rows, features=None):
         """Storage of some rows, and of some features if given, in double precision."""
-        part = self.source[rows]
-        if features is None:
-            features = slice(None)
-        else:
-            part = part[:, features]
+        part = self._of_source(rows, features)
+        features = slice(None) if features is None else features
         origin, unit = self.origin[features], self.unit[features]
         if not is_sparse(self.values):
             part = as_array(part)
@@ -96,6 +110,15 @@ class Storage:
         values = (data, part.indices.astype(np.uint32), part.indptr.astype(np.int64))
         reach = column_reach(data, part.indices, part.shape[1])
         return self._part(features, values, reach, len(data) / max(len(rows), 1))
+
+    def _of_source(self, rows, features):
+        if features is None:
+            return self.source[rows]
+        if not sp.issparse(self.source):
+            return self.source[rows][:, features]
+        # Not by way of all columns of the rows, which may be as large as X.
+        terms = kernel_view(self.source), rows, features, len(self.origin)
+        return sp.csr_matrix(part_of(*terms, _ALWAYS_SPARSE), shape=(len(rows), len(features)))
 
     def _part(self, features, values, reach, row_size):
         return replace(

@@ -1,0 +1,117 @@
+"""Parts of sparse rows: the same values, and sums to the last bit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tao_cluster import TAOClustering
+from tao_cluster.core.routing import kernel_view, project
+from tao_cluster.search.step.columns_of_tests import ColumnsOfTests
+from tao_cluster.search.step.decisions import Decisions
+from tao_cluster.solvers import NarrowableSolver, Newton, NodeProblem
+from tao_cluster.solvers.sparse_parts import FewColumns, columns_of_rows
+
+
+def sparse(seed, n_rows=60, n_columns=300, density=0.05, dtype=np.float64):
+    X = sp.random(n_rows, n_columns, density, "csr", dtype, random_state=seed)
+    X.sort_indices()
+    return X
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]))
+def test_columns_of_rows_are_those_of_scipy(seed, dtype):
+    rng = np.random.default_rng(seed)
+    X = sparse(seed, rng.integers(1, 30), rng.integers(1, 30), rng.random(), dtype)
+    rows = np.flatnonzero(rng.random(X.shape[0]) < rng.random())
+    found, expected = columns_of_rows(X, rows), X[rows].tocsc()
+    assert found.dtype == dtype
+    assert found.has_canonical_format
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_few_columns_are_copied_and_many_are_not():
+    X = sparse(0)
+    columns, is_wanted = FewColumns(kernel_view(X), X.shape[1]), np.zeros(X.shape[1], bool)
+    is_wanted[[3, 20, 299]] = True
+    copy = sp.csr_matrix(columns.copied(is_wanted), shape=X.shape)
+    assert copy.nnz == X[:, is_wanted].nnz > 0
+    np.testing.assert_array_equal(copy.toarray(), X.toarray() * is_wanted)
+    assert columns.copied(np.ones(X.shape[1], bool)) is None
+    none = columns.copied(np.zeros(X.shape[1], bool))
+    assert len(none[0]) == 0
+    assert not none[2].any()
+
+
+def test_sums_over_tested_columns_have_the_same_bits():
+    X, rng = sparse(1), np.random.default_rng(1)
+    view, rows = kernel_view(X), np.arange(X.shape[0])
+    columns = ColumnsOfTests(view)
+    for _ in range(30):
+        features = np.unique(rng.integers(X.shape[1], size=rng.integers(1, 40)))
+        columns.expect(features, X.shape[1], n_more=int(rng.integers(2)) * len(rows))
+        weights = rng.normal(size=len(features))
+        found = project(columns.of(features, len(rows)), rows, features, weights)
+        np.testing.assert_array_equal(found, project(view, rows, features, weights))
+
+
+def test_a_copy_is_made_once_as_many_rows_as_there_are_were_read():
+    X = sparse(2)
+    view, features = kernel_view(X), np.array([5, 7])
+    columns = ColumnsOfTests(view)
+    columns.expect(features, X.shape[1])
+    assert columns.of(features, X.shape[0] - 1) is view
+    columns.expect(features, X.shape[1])
+    assert columns.of(features, 1) is view
+    columns.expect(features, X.shape[1])
+    copy = columns.of(features, X.shape[0])
+    assert copy is not view
+    assert columns.of(features[:1]) is copy  # has what is asked for
+    assert columns.of(np.array([6])) is view  # has not
+
+
+def test_arrays_are_read_as_they_are():
+    X = np.ones((4, 3))
+    columns = ColumnsOfTests(kernel_view(X))
+    columns.expect(np.array([0]), 3, n_more=100)
+    assert columns.of(np.array([0]), 4) is X
+
+
+def test_a_narrowed_solver_finds_the_same_tests(rng):
+    X = sparse(3, 400, 300, 0.05)
+    bound, features = Newton().bind(X), np.arange(0, 30, 2)
+    assert isinstance(bound, NarrowableSolver)
+    narrow = bound.narrowed(features)
+    assert len(narrow.storage.values[0]) == X[:, features].nnz < X.nnz / 8
+    rows = np.arange(X.shape[0])
+    goes_right = np.asarray(X[:, features].sum(axis=1)).ravel() > 0.5
+    for some in (rows, rows[:350], rows[::7]):
+        weight = rng.uniform(0.5, 2, len(some))
+        problem = NodeProblem(some, goes_right[some], weight, 0.1, features=features)
+        (split, status), (expected, _) = narrow.solve(problem), bound.solve(problem)
+        assert status.converged
+        assert len(split.indices)
+        assert split.same_as(expected)
+
+
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_copies_of_tested_columns_change_no_tree(split, monkeypatch):
+    X = sparse(4, 500, 400, 0.03)
+
+    def fitted():
+        return TAOClustering(4, depth=3, split=split, random_state=0, n_init=1).fit(X)
+
+    with_copies = fitted()
+    monkeypatch.setattr("tao_cluster.solvers.sparse_parts._MOST_COPIED", 0.0)
+    without = fitted()
+    assert with_copies.tree_.to_json() == without.tree_.to_json()
+
+
+def test_decisions_hold_no_copy_of_large_parts():
+    X = sparse(5)
+    decisions = Decisions(kernel_view(X))
+    decisions.columns.expect(np.arange(X.shape[1]), X.shape[1], n_more=1000)
+    assert decisions.columns.of(np.arange(X.shape[1])) is decisions._view
