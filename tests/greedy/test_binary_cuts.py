@@ -94,6 +94,26 @@ def test_best_cut_of_all_in_every_form(seed, n, share, price):
 
 
 @settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n_columns=st.sampled_from([30, 33, 120, 400]),
+    share=st.sampled_from([0.02, 0.2, 1.0]),
+    noise=st.sampled_from([0.0, 0.3, 0.5]),
+)
+def test_best_cut_of_wide_sparse_rows(seed, n_columns, share, noise):
+    """More columns than are looked at by what they promise, many of which keep no promise."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(150, n_columns)), 1)
+    X *= rng.random(X.shape) < 0.9 * rng.random(n_columns) ** 2
+    rows = np.sort(rng.choice(150, max(2, int(share * 150)), replace=False))
+    goes_right = (X[:, rng.integers(n_columns)] != 0) ^ (rng.random(150) < noise)
+    weight = rng.integers(1, rng.choice([2, 5, 1000]), len(rows)).astype(float)
+    best = plain_best(X[rows], goes_right[rows], weight)
+    for form in ("sparse", "columns", "C"):
+        assert as_tuple(Cutter(FORMS[form](X)).best(rows, goes_right[rows], weight)) == best, form
+
+
+@settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), digits=st.sampled_from([0, 3, 6, 12, 40]))
 def test_weights_of_any_scale(seed, digits):
     """What is saved is right to the precision of the least loss, not of the largest weight."""

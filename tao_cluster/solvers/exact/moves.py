@@ -163,7 +163,8 @@ class Candidate:
         if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # the least loss there can be
             return None
         values = self.weights @ self.columns
-        features = rows.slopes.features(values, self.threshold, rows.steps)
+        most = n_candidates + len(self.features)
+        features = rows.slopes.features(values, self.threshold, rows.steps, most)
         features = features[~np.isin(features, self.features)][:n_candidates]
         if len(features) == 0:
             return None

@@ -273,11 +273,11 @@ class Descent:
         used = self._w != 0
         size = np.where(used, 0.0, np.abs(gradient) / self._price)
         most = max(_MIN_NEW_FEATURES, int(_NEW_SHARE * np.count_nonzero(used)))
-        chosen = size > _NEARLY
-        if np.count_nonzero(chosen) > most:
-            chosen = used.copy()
-            chosen[np.argpartition(size, -most)[-most:]] = True
-        return np.flatnonzero(used | chosen)
+        chosen = np.flatnonzero(size > _NEARLY)
+        if len(chosen) > most:
+            chosen = chosen[np.argpartition(size[chosen], -most)[-most:]]
+        used[chosen] = True
+        return np.flatnonzero(used)
 
     def _sample_size(self, k):
         """Rows whose curvature stands for all, in a model over k features."""
