@@ -1,6 +1,6 @@
 """Program: fits that Ctrl-C ends at random moments, and what is left of each.
 
-    python tests/interrupted.py NUMBER SEED [few] [cold]
+    PYTHONPATH=. python tests/interrupted.py NUMBER SEED [few] [cold]
 
 It prints JSON: how many interrupts ended how, and a line for each that ended badly. Few are some
 quick kinds of fits. Cold, nothing is fitted before: signals come while kernels are compiled.

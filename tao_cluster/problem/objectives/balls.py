@@ -9,7 +9,7 @@ from sklearn.utils.extmath import row_norms
 from ...core.matrices import as_array, row_blocks
 
 _N_NEW = 16  # rows outside a ball that are looked at together
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 
 # In more columns nearly every row may be on the sphere, as documents are; then a ball is closed in
 # on until its squared radius is known to this share, in this many steps at most.
@@ -64,7 +64,7 @@ def smallest_ball(rows):
     while True:
         distances = euclidean(rows, center[None])[:, 0]
         farthest = np.argsort(-distances, kind="stable")[:_N_NEW]
-        outside = farthest[distances[farthest] > radius * (1 + _ROUNDING)]
+        outside = farthest[distances[farthest] > radius * (1 + ROUNDING)]
         outside = outside[~np.isin(outside, some)]
         if len(outside) == 0:
             return center
@@ -87,9 +87,9 @@ def _ball_of_few(points):
         shares = np.linalg.lstsq(spans.T, center - first)[0] if len(spans) else np.empty(0)
         way = first + shares @ spans - center
         radius = np.linalg.norm(first - center)
-        if np.linalg.norm(way) <= _ROUNDING * radius:
+        if np.linalg.norm(way) <= ROUNDING * radius:
             shares = np.append(1 - shares.sum(), shares)
-            if shares.min() >= -_ROUNDING:
+            if shares.min() >= -ROUNDING:
                 break
             support.pop(int(shares.argmin()))
             continue
@@ -106,7 +106,7 @@ def _first_on_sphere(points, support, center, way):
     slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
     rate = 2 * (first - points) @ way
     # Points of the support's hull stay on the sphere; their rate is rounding.
-    least = _ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
+    least = ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
     is_near = rate > least
     is_near[support] = False
     steps = np.full(len(points), np.inf)

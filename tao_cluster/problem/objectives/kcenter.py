@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ...core.matrices import FLOATS, check_kind
 from ...core.repeats import content_order
-from .balls import as_dense, check_norms, euclidean, smallest_ball
+from .balls import ROUNDING, as_dense, check_norms, euclidean, smallest_ball
 from .base import Objective, members_of
 
 
@@ -75,7 +75,7 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
 
     Every centre after the first is the row farthest from those before it, which is at most twice
     the optimal largest distance (Gonzalez 1985). Then clusters get the middles of their smallest
-    balls for centres, and rows the nearest of these, as long as the largest distance falls.
+    balls for centres, and rows the nearest of these, until no row moves to another cluster.
 
     Parameters
     ----------
@@ -184,14 +184,16 @@ def _single_run(objective, rows, n_clusters, first, max_iter):
     centers = _traverse(rows, n_clusters, first)
     weight, n_iter = np.ones(rows.shape[0]), 0
     distances = objective.distances(rows, centers)
-    cost = distances.min(axis=1).max()
+    cost, labels = distances.min(axis=1).max(), None
     for _ in range(max_iter):
+        before, labels = labels, distances.argmin(axis=1)
+        if before is not None and np.array_equal(labels, before):
+            break
         n_iter += 1
-        labels = distances.argmin(axis=1)
         moved = objective.update_centers(rows, labels, weight, centers)
         distances = objective.distances(rows, moved)
         after = distances.min(axis=1).max()
-        if not after < cost:
+        if not after <= cost * (1 + ROUNDING):  # where it stays, smaller balls may still move
             break
         centers, cost = moved, after
     return centers, float(cost), n_iter
