@@ -172,7 +172,7 @@ def test_cart_is_told_in_largest_distances(rng):
 
 
 def test_alternation_goes_on_where_the_largest_distance_stays():
-    """Of tenths, as here, it often does; rounding alone would say whether there is another round."""
+    """Of tenths, as here, it often does: rounding alone would say whether it goes on."""
     X = load_iris().data
     costs = [FarthestFirst(3, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(6)]
     assert max(costs) < 1.4  # 1.42 where it ended
