@@ -1,5 +1,8 @@
 """What every estimator of this project shares: input, the reference, use of the fitted tree."""
 
+import copy
+import functools
+
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import (
@@ -29,6 +32,16 @@ from .problem.problem import Problem
 from .problem.reference import given_centers, optimal_centers
 from .problem.space import Space
 from .search.step.units import in_units_of
+
+
+def of_one_fit(method):
+    """Method that sees one fit from its first line to its last, whatever other threads fit."""
+
+    @functools.wraps(method)
+    def wrapped(self, *args, **options):
+        return method(copy.copy(self), *args, **options)
+
+    return wrapped
 
 
 class TreeClustering(
@@ -133,10 +146,14 @@ class TreeClustering(
 
     @uninterrupted
     def _set(self, given, fitted):
-        validate_data(self, given, skip_check_array=True)
+        seen = copy.copy(self)
+        validate_data(seen, given, skip_check_array=True)  # names and number of features
         for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
+            vars(seen).pop(name, None)
+        vars(seen).update(fitted)
+        vars(self).update(vars(seen))  # at once, for threads that use the estimator
+        for name in set(vars(self)) - set(vars(seen)):
             vars(self).pop(name, None)
-        vars(self).update(fitted)
 
     def _attributes(self, inputs, rows, problem, result):
         """The fitted attributes of a result: a dict."""
@@ -182,6 +199,7 @@ class TreeClustering(
 
     # ------------------------------------------------------------------ after fit
 
+    @of_one_fit
     def predict(self, X):
         """Cluster of each row, by the tree (not by the nearest centre).
 
@@ -196,14 +214,17 @@ class TreeClustering(
         leaves = self.apply(X)
         return self._space.named(self.tree_.leaf_label[leaves])
 
+    @of_one_fit
     def apply(self, X):
         """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
         return self._leaves(self._check_new(X))
 
+    @of_one_fit
     def decision_path(self, X):
         """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
         return self.tree_.paths(self.apply(X))
 
+    @of_one_fit
     def transform(self, X):
         """Distances to `cluster_centers_`: Euclidean for k-means.
 
@@ -237,6 +258,7 @@ class TreeClustering(
         self.fit(X, y, sample_weight, embedding)
         return self.transform(X if embedding is None else embedding)
 
+    @of_one_fit
     def score(self, X, y=None, sample_weight=None, embedding=None):
         """Minus the objective of the tree's assignment of some rows.
 
@@ -256,6 +278,7 @@ class TreeClustering(
         check_is_fitted(self)
         return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
 
+    @of_one_fit
     def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
         """Percent by which the tree costs more than the free clustering on some rows.
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from .base import TreeClustering
+from .base import TreeClustering, of_one_fit
 from .core.matrices import numbers_that_fit
 from .core.options import with_plain_numbers
 from .core.threads import one_thread
@@ -350,6 +350,7 @@ class TAOClustering(TreeClustering):
         return Method(settings, self.random_state, self.verbose)
 
     @available_if(_has_histograms)
+    @of_one_fit
     def predict_proba(self, X):
         """Histogram over the clusters of the leaf that each row reaches.
 

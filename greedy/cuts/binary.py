@@ -13,7 +13,8 @@ from .codes import N_BINS
 
 # Features of sparse X that are looked at by what they promise, the others as they come.
 _LEADING = 32
-_LOOKED_AT, _NO_OTHER, _HOPELESS = -(2**62), -1, -2
+_LOOKED_AT = -(2**62)  # in the place of a promise: less than any that could pay
+_NO_OTHER, _HOPELESS = -1, -2  # in the place of a block: nothing more promises enough; not this one
 
 _CHUNK = 128  # rows whose codes of a block are fetched before they are used
 
@@ -129,7 +130,8 @@ def _bin_sums_csc(columns, codes, node, lo, hi, left, right):
     return hi - lo
 
 
-# Fill the sums of both classes in the bins of some features; what is returned says nothing.
+# Fill the sums of both classes in the bins of some features. A number is returned so that the
+# compiler leaves no reading ahead out.
 _bin_sums = by_layout(_bin_sums_dense, _bin_sums_csc)
 
 

@@ -175,6 +175,8 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     """
     own, n = node.own, node.masses.shape[0]
     other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
+    if min(mass, other_mass) <= 0.0:  # weights too small beside the others to be told
+        return -np.inf, own, own
     for q in range(n):
         other_inner[q] = node.inner[q] - inner[q]
     before, tolerance = node.squares[own] / node.masses[own], node.tolerance

@@ -1,6 +1,7 @@
 """From the columns of a table to features, with a sentence about everything that was done."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,11 +47,14 @@ class Choices:
     separator: str | None = None
 
     def check_names(self, names):
-        """ValueError if a column that is named is not among the names of a table."""
+        """ValueError if a column that is named is not in a table, or is to be used twice."""
         beside = filter(None, [self.classes, self.id_column])
         for name in (*(self.columns or ()), *self.drop, *beside):
             if name not in names:
                 raise ValueError(f"no column {name!r}; there are {listed(names)}.")
+        twice = [name for name, count in Counter(self.columns or ()).items() if count > 1]
+        if twice:
+            raise ValueError(f"--columns has {listed(twice)} more than once.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from ..core.tree.documents import read_document
 from ..inspection.plot import save_tree
 from ..saving import load
 from .loading import read_file
-from .recipe import Recipe
+from .recipe import Recipe, listed
 
 MODEL, COLUMNS = "model.json", "columns.json"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
@@ -42,6 +42,12 @@ def check_folder(folder, files, force):
         check_free([folder / name for name in files], force)
     elif not folder.parent.is_dir():
         raise ValueError(f"{folder.parent}: no such folder to write to.")
+    else:
+        try:
+            folder.mkdir()
+            folder.rmdir()
+        except OSError as error:
+            raise ValueError(f"{folder}: no such folder can be made ({error.strerror}).") from error
 
 
 def named(X, names):
@@ -132,6 +138,19 @@ def n_features_of(model):
     return model.n_features if isinstance(model, Tree) else model.n_features_in_
 
 
+def _by_name(content, model):
+    """The columns that a model without its recipe names; all of them where it names none."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    missing = [name for name in names if name not in content]
+    if missing:
+        raise ValueError(
+            f"it has no column {listed(missing)}, which the model has; where a fit has made some "
+            f"of others, its {COLUMNS} must lie beside its {MODEL}."
+        )
+    numbers = (content[names] if names else content).astype(np.float64)
+    return numbers if names else numbers.to_numpy()
+
+
 def read_rows(path, model, recipe, separator, notes):
     """Rows of a file as a model takes them.
 
@@ -154,7 +173,7 @@ def read_rows(path, model, recipe, separator, notes):
         return content, None, None
     try:
         if recipe is None:
-            return content.to_numpy(dtype=np.float64), None, None
+            return _by_name(content, model), None, None
         X, rows = recipe.applied(content, notes)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

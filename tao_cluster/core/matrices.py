@@ -1,12 +1,15 @@
 """Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
 
 import contextlib
+import copy
 import datetime
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_array
+
+from .telling import tell
 
 FLOATS = [np.float64, np.float32]
 
@@ -18,6 +21,9 @@ _MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
 # Between values of these sizes differences can be squared, and the squares be summed.
 LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
 _LARGEST_COST = 1e300
+
+# Of squared distances from 0, what rows must differ by for distances of sparse rows to have digits.
+_LEAST_SHARE = 1e-11
 
 # What a conversion to floats would take for a number, or fail at without a sentence: kinds of
 # arrays, classes of objects (of pandas by name, which need not be loaded).
@@ -79,8 +85,10 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
     Raises
     ------
     ValueError
-        If it has such values, or complex numbers.
+        If it has such values or complex numbers, or is sparse with indices outside its shape.
     """
+    if sp.issparse(values):
+        _check_indices(values, name)
     if values is None or sp.issparse(values):
         return
     if np.ma.is_masked(values):
@@ -103,6 +111,16 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
         raise ValueError(f"Complex data not supported: {name} has complex numbers.")
     if not has_texts and has(_TEXT_KINDS, _TEXTS):
         raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
+
+
+def _check_indices(X, name):
+    """ValueError if entries lie outside a sparse matrix: compiled code reads where they say."""
+    if not hasattr(X, "check_format"):
+        return
+    try:
+        copy.copy(X).check_format(full_check=True)  # of the copy it may change types of indices
+    except ValueError as error:
+        raise ValueError(f"{name} is no sound sparse matrix: {error}.") from error
 
 
 def _kinds(values):
@@ -183,6 +201,19 @@ def check_sizes(rows, weight):
     if not float(weight.sum()) * largest**2 * rows.shape[1] < _LARGEST_COST:
         raise ValueError("Weights times squared norms of rows overflow; rescale one of the two.")
     _check_spread(low, high, "The rows of X differ")
+    if sp.issparse(rows):
+        _warn_of_lost_digits(rows)
+
+
+def _warn_of_lost_digits(rows):
+    """Tell if rows are so far from 0 that distances, |x|^2 - 2 x.c + |c|^2, keep no digits."""
+    means, spreads = mean_variance_axis(rows, axis=0)
+    squares = means.astype(np.float64) ** 2
+    if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
+        tell(
+            f"Column {squares.argmax()} of sparse X is so far from 0, beside how much rows differ, "
+            "that distances keep few digits; subtract a constant from it, or give X as an array."
+        )
 
 
 def _check_spread(low, high, what):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ LARGEST_WEIGHT = 1e100
 LEAST_WEIGHT = 1e-200
 
 
-def check_names(X):
+def check_names(X, what="X"):
     """Refuse names of columns that a fit would stumble over at its end, when they are stored.
 
     Raises
@@ -30,10 +31,10 @@ def check_names(X):
     TypeError
         If names are of several types.
     """
-    names = list(getattr(X, "columns", ()))
+    names = list(getattr(X, "column_names", getattr(X, "columns", ())))  # of pyarrow, of pandas
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise ValueError(f"X has several columns of the name {twice!r}; rename all but one.")
+        raise ValueError(f"{what} has several columns of the name {twice!r}; rename all but one.")
     _get_feature_names(X)
 
 
@@ -45,6 +46,7 @@ def check_embedding(embedding, n_rows=None):
     ValueError
         If there is another number of rows, or values are not finite.
     """
+    check_names(embedding, "embedding")
     rows = check_rows(embedding, "embedding")
     if n_rows is not None and rows.shape[0] != n_rows:
         raise ValueError(f"embedding has {rows.shape[0]} rows, X has {n_rows}.")
@@ -237,7 +239,7 @@ class MergedRows:
             return None
         n_rows = len(self.weight)
         mask = np.zeros(n_rows, dtype=bool)
-        if np.ndim(validation) == 0:
+        if isinstance(validation, Real):
             n_held_out = round(validation * n_rows)
             rng = check_random_state(random_state)
             mask[rng.choice(n_rows, n_held_out, replace=False)] = True

@@ -47,7 +47,8 @@ def save(model, path):
     NotFittedError
         If the estimator is not fitted.
     ValueError
-        If it is no estimator of ours, or an attribute is not what the estimators have.
+        If it is no estimator of ours, an attribute is not what the estimators have, or a parameter
+        is one that no fit would take.
 
     Warns
     -----
@@ -77,6 +78,7 @@ def save(model, path):
             "tao_cluster or greedy."
         )
     check_is_fitted(model)
+    model._validate_params()  # or it could not be loaded
     parameters, attributes = _state(model)
     document = {
         "format": FORMAT,

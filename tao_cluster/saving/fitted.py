@@ -13,6 +13,7 @@ from .forms import Instance, Labels, ListOf, Number, Numbers, OneOf, Records, Te
 _WHOLE, _COUNT = Number(0, is_whole=True), Number(1, is_whole=True)
 _REAL, _ABOVE = Number(may_be_infinite=True), Number(0, may_be_infinite=True)
 _TRUTH, _STRING = Instance(bool), Instance(str)
+_ROUNDED = 1 + 1e-9  # counts are sums of weights
 
 # Where the rows do not reach a node, spreads and gaps are NaN; a gap without next rows is infinite.
 _ALL = {
@@ -151,8 +152,9 @@ def _check_tree(attributes, sizes):
         raise ValueError("the tree has another number of features than n_features_in_.")
     if tree.leaf_value is not None and tree.leaf_value.shape[1] != sizes["k"]:
         raise ValueError("the histograms of the tree are of another number of clusters.")
-    if not attributes["node_counts_"][0] > 0:
-        raise ValueError("node_counts_ must be above 0 at the root, where all rows are.")
+    counts = attributes["node_counts_"]
+    if not 0 < counts[0] * _ROUNDED >= counts.max():
+        raise ValueError("node_counts_ must be largest at the root, where all rows are.")
 
 
 def _check_space(attributes, sizes):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.matrices import variances
+from ..problem.reference import optimal_centers
 from .descent.passes import descend, finish, starts
 from .descent.surplus import fitting
 from .starts.named import initial_trees
@@ -18,6 +19,7 @@ _TYPICAL = 1.7e-3
 _FEW_CLUSTERS = 50
 # Rows that are so many times dearer than the median one do not count for the unit.
 _FAR_AWAY = 100.0
+_MANY_TIMES = 10.0
 # To meet a goal: steps beyond the ends of the grid, and between two values.
 _STRIDE, _MOST_STRIDES, _MOST_STRIDES_DOWN = 3.0, 12, 3
 _N_BISECTIONS = 3
@@ -81,7 +83,18 @@ def _unit(problem):
     is_far = prices > _FAR_AWAY * np.median(prices[prices > 0]) if prices.any() else prices > 0
     if is_far.any():
         X, weight, prices = X[~is_far], weight[~is_far], prices[~is_far]
-    return float(weight @ prices) * float(np.sqrt(variances(X).mean())) or 1.0
+    most = float(weight @ prices)
+    if problem.weight.max() > _FAR_AWAY * np.median(problem.weight):
+        # A row of most of the weight is in no wrong cluster: the centre of its leaf is where it is.
+        most = min(most, _MANY_TIMES * _saved(problem))
+    return most * float(np.sqrt(variances(X).mean())) or 1.0
+
+
+def _saved(problem):
+    """What the free clustering costs less than one cluster."""
+    one = np.zeros(len(problem.weight), dtype=np.intp)
+    terms = problem.objective, problem.data, one, problem.weight, problem.free
+    return optimal_centers(*terms)[1] - problem.free.inertia
 
 
 def starting_trees(search, random_state):

@@ -18,7 +18,7 @@ def _count(X, rows, counts):
 
 
 @jit
-def _select(X, is_wanted, data, indices, indptr):
+def _copy_wanted(X, is_wanted, data, indices, indptr):
     # What is not wanted is written over: cheaper than to ask.
     at = 0
     for r in range(indptr.shape[0] - 1):
@@ -81,5 +81,5 @@ class FewColumns:
         # With a place to be written over.
         data, indices = (np.empty(size + 1, part.dtype) for part in self._X[:2])
         indptr = np.zeros_like(self._X[2])
-        _select(self._X, is_wanted, data, indices, indptr)
+        _copy_wanted(self._X, is_wanted, data, indices, indptr)
         return data[:size], indices[:size], indptr

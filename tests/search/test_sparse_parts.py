@@ -1,15 +1,20 @@
 """Parts of sparse rows: the same values, and sums to the last bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tao_cluster import TAOClustering
+from tao_cluster import TAOClustering, Tree
 from tao_cluster.core.routing import kernel_view, project
+from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.problem.penalties import ZeroOne
 from tao_cluster.search.step.columns_of_tests import ColumnsOfTests
 from tao_cluster.search.step.decisions import Decisions
+from tao_cluster.search.step.tree_step import TreeStep
 from tao_cluster.solvers import NarrowableSolver, Newton, NodeProblem
 from tao_cluster.solvers.sparse_parts import FewColumns, columns_of_rows
 
@@ -46,38 +51,70 @@ def test_few_columns_are_copied_and_many_are_not():
     assert not none[2].any()
 
 
-def test_sums_over_tested_columns_have_the_same_bits():
-    X, rng = sparse(1), np.random.default_rng(1)
-    view, rows = kernel_view(X), np.arange(X.shape[0])
-    columns = ColumnsOfTests(view)
+def tree_of(features, n_columns):
+    """A tree of one test, of some features."""
+    split = (features, np.ones(len(features)))
+    terms = [split, None, None], [0.0] * 3, [-1, 0, 1], n_columns
+    return Tree.from_splits([1, -1, -1], [2, -1, -1], *terms)
+
+
+# What a row has, and how many of it: rows are read by a table, in one pass or by searching.
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "density", "most"),
+    [(60, 300, 0.05, 40), (60, 300, 0.9, 3), (3, 3000, 0.05, 40), (3, 3000, 0.02, 1500)],
+)
+def test_sums_over_tested_columns_have_the_same_bits(n_rows, n_columns, density, most):
+    X, rng = sparse(1, n_rows, n_columns, density), np.random.default_rng(1)
+    view, rows = kernel_view(X), np.arange(n_rows)
+    columns, n_copies = ColumnsOfTests(view), 0
     for _ in range(30):
-        features = np.unique(rng.integers(X.shape[1], size=rng.integers(1, 40)))
-        columns.expect(features, X.shape[1], n_more=int(rng.integers(2)) * len(rows))
+        features = np.unique(rng.integers(n_columns, size=rng.integers(1, most)))
+        columns.expect(tree_of(features, n_columns))
+        n_copies += columns.of(features) is not view
         weights = rng.normal(size=len(features))
-        found = project(columns.of(features, len(rows)), rows, features, weights)
+        found = project(columns.of(features), rows, features, weights)
         np.testing.assert_array_equal(found, project(view, rows, features, weights))
+    assert n_copies
 
 
-def test_a_copy_is_made_once_as_many_rows_as_there_are_were_read():
+def test_a_copy_is_read_where_it_has_what_is_asked_for():
     X = sparse(2)
     view, features = kernel_view(X), np.array([5, 7])
     columns = ColumnsOfTests(view)
-    columns.expect(features, X.shape[1])
-    assert columns.of(features, X.shape[0] - 1) is view
-    columns.expect(features, X.shape[1])
-    assert columns.of(features, 1) is view
-    columns.expect(features, X.shape[1])
-    copy = columns.of(features, X.shape[0])
+    assert columns.of(features) is view
+    columns.expect(tree_of(features, X.shape[1]))
+    copy = columns.of(features)
     assert copy is not view
-    assert columns.of(features[:1]) is copy  # has what is asked for
-    assert columns.of(np.array([6])) is view  # has not
+    assert columns.of(features[:1]) is copy
+    assert columns.of(np.array([6])) is view
+    columns.expect(tree_of(features[1:], X.shape[1]))
+    assert columns.of(features) is copy
+    columns.expect(tree_of([6], X.shape[1]))
+    assert columns.of(np.array([5, 6, 7])) is not view  # what was asked for may be so again
 
 
 def test_arrays_are_read_as_they_are():
     X = np.ones((4, 3))
     columns = ColumnsOfTests(kernel_view(X))
-    columns.expect(np.array([0]), 3, n_more=100)
-    assert columns.of(np.array([0]), 4) is X
+    columns.expect(tree_of([0], 3))
+    assert columns.of(np.array([0])) is X
+
+
+@pytest.mark.slow
+def test_threads_read_the_same_copy():
+    """From 8192 rows on a second thread is started."""
+    X = sparse(6, 20_000, 400, 0.03)
+    labels = (np.asarray(X[:, :20].sum(axis=1)).ravel() > 0.4).astype(int)
+    trees = []
+    for n_jobs in (1, 3):
+        step = TreeStep(kernel_view(X), Newton().bind(X), n_jobs)
+        target = LabelCriterion(ZeroOne(), labels, np.ones(len(labels)), 2)
+        tree = tree_of(np.arange(20), 400)
+        for _ in range(2):
+            assert step.view_of(tree) is not step.view
+            tree = step.one_pass(tree, target, 200.0, is_judged=False)
+        trees.append(tree.to_json())
+    assert trees[0] == trees[1]
 
 
 def test_a_narrowed_solver_finds_the_same_tests(rng):
@@ -95,6 +132,9 @@ def test_a_narrowed_solver_finds_the_same_tests(rng):
         assert status.converged
         assert len(split.indices)
         assert split.same_as(expected)
+    for others in (None, np.arange(4)):
+        with pytest.raises(ValueError, match="narrowed to some features"):
+            narrow.solve(replace(problem, features=others))
 
 
 @pytest.mark.parametrize("split", ["oblique", "axis"])
@@ -104,14 +144,24 @@ def test_copies_of_tested_columns_change_no_tree(split, monkeypatch):
     def fitted():
         return TAOClustering(4, depth=3, split=split, random_state=0, n_init=1).fit(X)
 
+    copied, copies = FewColumns.copied, []
+
+    def counted(self, is_wanted):
+        copies.append(copied(self, is_wanted))
+        return copies[-1]
+
+    monkeypatch.setattr(FewColumns, "copied", counted)
     with_copies = fitted()
+    assert any(copy is not None for copy in copies)
     monkeypatch.setattr("tao_cluster.solvers.sparse_parts._MOST_COPIED", 0.0)
+    copies.clear()
     without = fitted()
+    assert all(copy is None or len(copy[0]) == 0 for copy in copies)
     assert with_copies.tree_.to_json() == without.tree_.to_json()
 
 
 def test_decisions_hold_no_copy_of_large_parts():
     X = sparse(5)
     decisions = Decisions(kernel_view(X))
-    decisions.columns.expect(np.arange(X.shape[1]), X.shape[1], n_more=1000)
+    decisions.columns.expect(tree_of(np.arange(X.shape[1]), X.shape[1]))
     assert decisions.columns.of(np.arange(X.shape[1])) is decisions._view

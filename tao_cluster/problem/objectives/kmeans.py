@@ -11,6 +11,7 @@ from sklearn.utils.extmath import row_norms
 
 from ...core.jit import jit
 from ...core.matrices import row_blocks, rows_between
+from ...core.routing import kernel_view
 from ...core.threads import fixed_parts, map_in_threads, n_threads
 from .base import Objective, cluster_sums
 
@@ -20,6 +21,9 @@ _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 # Rows are about zero where their mean has at most so much of their squares: products with centres
 # then lose a digit of distances.
 _ABOUT_ZERO = 0.9
+
+# Squares up to this share of those of a row are rounding of a centre that it is the mean of.
+_OFF = (8 * np.finfo(np.float64).eps) ** 2
 
 
 @jit
@@ -65,6 +69,25 @@ def _take_centers(X, origin, centers, labels, out):
         own = centers[labels[i]]
         for j in range(X.shape[1]):
             out[i, j] = (X[i, j] - origin[j]) - own[j]
+
+
+@jit
+def _stored_squares(X, labels, weight, centers, stored):
+    """Cost of the stored values of sparse rows; `stored` gets their weights by cluster and column.
+
+    A squared distance as |x|^2 - 2 x.c + |c|^2 would have lost the digits of what is near.
+    """
+    data, columns, indptr = X
+    total = 0.0
+    for i in range(labels.shape[0]):
+        center, own, c = centers[labels[i]], stored[labels[i]], weight[i]
+        for s in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[s])
+            square = (value - center[columns[s]]) ** 2
+            if square > _OFF * value * value:
+                total += c * square
+            own[columns[s]] += c
+    return total
 
 
 @dataclass(frozen=True)
@@ -139,17 +162,10 @@ class _CenteredRows:
         return sums.sum(axis=0)
 
     def squares(self, moved, labels):
-        """Yield (slice, squared distances of rows to the centres of their clusters).
+        """Yield (slice, squared distances of rows of an array to the centres of their clusters).
 
         The centres are relative to the origin.
         """
-        if sp.issparse(self.X):  # a difference would fill the block
-            norms = row_norms(moved, squared=True)
-            for part, block in self.blocks():
-                own = labels[part]
-                products = (block @ moved.T)[np.arange(len(own)), own]
-                yield part, self.squared_norms[part] - 2 * products + norms[own]
-            return
         parts = self.parts
         room = self._room(parts)
         for part in parts:
@@ -268,14 +284,18 @@ class KMeans(Objective):
 
     def value(self, data, labels, weight, centers):
         """Weighted sum of squared distances of the rows to the centres of their clusters."""
-        total = 0.0
+        if sp.issparse(data.X):
+            labels, stored = labels.astype(np.intp, copy=False), np.zeros(centers.shape)
+            cost = _stored_squares(kernel_view(data.X), labels, weight, centers, stored)
+            # Added up in the order of the rows, as what is stored: no difference where all are.
+            in_all = np.bincount(labels, weights=weight, minlength=len(centers))[:, None]
+            return cost + float((np.maximum(in_all - stored, 0.0) * centers**2).sum())
+        total, origin = 0.0, float(data.origin @ data.origin)
         for part, squares in data.squares(centers - data.origin, labels):
-            total += float(weight[part] @ np.maximum(squares, 0.0))
-        # Rows on their centres are off by the rounding of the centres.
-        scale = float(weight @ data.squared_norms) + weight.sum() * float(data.origin @ data.origin)
-        relative = 8 * np.finfo(np.float64).eps
-        noise = relative * scale if sp.issparse(data.X) else relative**2 * scale
-        return total if total > noise else 0.0
+            # Rows on their centres are off by the rounding of these.
+            noise = _OFF * (data.squared_norms[part] + origin)
+            total += float(weight[part] @ np.where(squares > noise, squares, 0.0))
+        return total
 
     def as_distance(self, dissimilarities):
         """Euclidean distances, as scikit-learn's KMeans.transform gives them."""

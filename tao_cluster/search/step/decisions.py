@@ -42,8 +42,7 @@ class Decisions:
         Threads may ask for rows of their own, once the tree is followed.
         """
         self.follow(tree)
-        n_asked = n_rows(self._view) if rows is None else len(rows)
-        view = self.columns.of(tree.split_indices, n_asked)
+        view = self.columns.of(tree.split_indices)
         return tree.route(view, rows, node, n_jobs, self._sides)
 
     def gains(self, tree, node, rows, loss, n_jobs=1):
@@ -66,7 +65,7 @@ class Decisions:
         """Forget the decisions at nodes whose test is another than in the last tree."""
         if tree is self._tree:
             return
-        self.columns.expect(tree.split_indices, tree.n_features)
+        self.columns.expect(tree)
         if self._tree is not None and tree.n_nodes == self._tree.n_nodes:
             self._forget(_changed(tree, self._tree))
         else:

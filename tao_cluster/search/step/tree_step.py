@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.routing import n_rows, project
+from ...core.routing import project
 from ...core.threads import map_in_threads, n_threads
 from ...core.tree import Split, same_array
 from ...core.tree.reduced_sets import ReducedSets
@@ -66,9 +66,8 @@ class TreeStep:
 
     def view_of(self, tree):
         """The rows, for many passes over the columns of a tree: as ``kernel_view`` gives them."""
-        columns, features = self.decisions.columns, tree.split_indices
-        columns.expect(features, tree.n_features, n_more=n_rows(self.view))
-        return columns.of(features)
+        self.decisions.columns.expect(tree)
+        return self.decisions.columns.of(tree.split_indices)
 
     def leaves_of(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""

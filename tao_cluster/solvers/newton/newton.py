@@ -59,7 +59,7 @@ class Newton(NodeSolver):
         return _BoundNewton(self.tol, Storage.of(X))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _BoundNewton:
     """X by rows in single precision, and in any where that is not enough."""
 
@@ -76,6 +76,7 @@ class _BoundNewton:
         features, warm_start = problem.features, problem.warm_start
         if features is not None:
             features = np.asarray(features, dtype=np.int64)
+        self.storage.check_kept(features)
         start, is_complete = self._start(warm_start, features)
         if features is None:
             storage, at = self.storage, rows

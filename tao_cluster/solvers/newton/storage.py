@@ -15,8 +15,8 @@ from .rows import column_reach, compress, copy_rows, is_sparse, part_of, values_
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
-_ALWAYS_SPARSE = np.inf
 _DENSE_PART = 0.1  # the same of some columns, whose rows are short
+_NEVER_DENSE = np.inf  # nor these
 # From this share of all rows on, sparse ones lie close enough to be read where they are.
 _MOST_GATHERED = 0.25
 _BLOCK_ROWS = 512
@@ -37,6 +37,7 @@ class Storage:
         columns of any scale fit into single precision, and none is small beside another
     row_size : float, values stored for a row, on average
     source : array or CSR matrix of shape (n, d), X itself
+    kept : bool array of shape (d,), columns whose values are there; None for all
     """
 
     values: np.ndarray | tuple
@@ -46,6 +47,7 @@ class Storage:
     row_size: float
     source: Any
     _room: threading.local
+    kept: np.ndarray | None = None
 
     @property
     def density(self):
@@ -81,7 +83,16 @@ class Storage:
         is_wanted = np.zeros(len(self.origin), dtype=bool)
         is_wanted[features] = True
         values = self._columns.copied(is_wanted)
-        return self if values is None else replace(self, values=values)
+        if values is None:
+            return self
+        row_size = len(values[0]) / max(len(values[2]) - 1, 1)
+        return replace(self, values=values, row_size=row_size, kept=is_wanted)
+
+    def check_kept(self, features):
+        """ValueError if values of some features (int array, None for all) were left out."""
+        if self.kept is None or (features is not None and self.kept[features].all()):
+            return
+        raise ValueError("The solver was narrowed to some features, and asked for others.")
 
     @cached_property
     def _columns(self):
@@ -118,7 +129,7 @@ class Storage:
             return self.source[rows][:, features]
         # Not by way of all columns of the rows, which may be as large as X.
         terms = kernel_view(self.source), rows, features, len(self.origin)
-        return sp.csr_matrix(part_of(*terms, _ALWAYS_SPARSE), shape=(len(rows), len(features)))
+        return sp.csr_matrix(part_of(*terms, _NEVER_DENSE), shape=(len(rows), len(features)))
 
     def _part(self, features, values, reach, row_size):
         return replace(
@@ -128,6 +139,7 @@ class Storage:
             reach=reach,
             unit=self.unit[features],
             row_size=row_size,
+            kept=None,
         )
 
     def gather(self, rows):
