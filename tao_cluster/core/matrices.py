@@ -87,9 +87,10 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
     ValueError
         If it has such values or complex numbers, or is sparse with indices outside its shape.
     """
+    if values is None:
+        return
     if sp.issparse(values):
         _check_indices(values, name)
-    if values is None or sp.issparse(values):
         return
     if np.ma.is_masked(values):
         raise ValueError(

@@ -12,7 +12,8 @@ from tao_cluster import PenaltyMethod, TAOClustering
 # row for the two thirds of the rows that care at the root of this tree. Two threads hold the
 # scratch of two nodes at once, or not, as the clock will have it: 323 to 332.
 DIRECT, TWO_THREADS, PENALTY = 310, 340, 330
-# What the docstring of TAOClustering says of 200 000 x 50, the free clustering included.
+# What the docstring of TAOClustering says of 200 000 x 50 and of sparse 50 000 x 20 000, the free
+# clustering included.
 TIMES_X = 3
 SHORT = PenaltyMethod(n_mu_steps=6, tao_iter=2, init_tao_iter=2)
 
@@ -53,7 +54,13 @@ def test_bytes_a_row(narrow, parameters, limit):
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("case", ["oblique-float64", "oblique-float32", "axis-float64"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("oblique-float64", "oblique-float32", "axis-float64"),
+        *("oblique-sparse", "spherical-sparse", "axis-sparse"),
+    ],
+)
 def test_multiples_of_X(case):
     found = in_new_process("benchmarks.peaks", name=case, rows=None, columns=None, n_holders=0)
     assert found["grown"] < TIMES_X * found["bytes"]
