@@ -44,6 +44,19 @@ def of_one_fit(method):
     return wrapped
 
 
+@uninterrupted
+def _set(model, given, fitted):
+    """Set what a fit to given rows has found, at once for threads that use the estimator."""
+    seen = copy.copy(model)
+    validate_data(seen, given, skip_check_array=True)  # names and number of features
+    for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
+        vars(seen).pop(name, None)
+    vars(seen).update(fitted)
+    vars(model).update(vars(seen))
+    for name in set(vars(model)) - set(vars(seen)):
+        vars(model).pop(name, None)
+
+
 class TreeClustering(
     Readable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
@@ -142,18 +155,7 @@ class TreeClustering(
 
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes, all or none."""
-        self._set(given, self._attributes(inputs, rows, problem, result))
-
-    @uninterrupted
-    def _set(self, given, fitted):
-        seen = copy.copy(self)
-        validate_data(seen, given, skip_check_array=True)  # names and number of features
-        for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
-            vars(seen).pop(name, None)
-        vars(seen).update(fitted)
-        vars(self).update(vars(seen))  # at once, for threads that use the estimator
-        for name in set(vars(self)) - set(vars(seen)):
-            vars(self).pop(name, None)
+        _set(self, given, self._attributes(inputs, rows, problem, result))
 
     def _attributes(self, inputs, rows, problem, result):
         """The fitted attributes of a result: a dict."""
