@@ -10,7 +10,7 @@ from sklearn.datasets import fetch_openml, load_breast_cancer, load_digits, load
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from tao_cluster.core.matrices import spaced_rows
+from tao_cluster._utils.matrices import spaced_rows
 
 # Where NAME.npz with arrays X (and y) lie; see CONTRIBUTING.md.
 DATA_DIR = Path(os.environ.get("TAO_CLUSTER_DATA", Path(__file__).parents[2] / "shared" / "data"))

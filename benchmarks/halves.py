@@ -18,9 +18,9 @@ from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
 from tao_cluster import TAOClustering
-from tao_cluster.search.descent.refits import refit
-from tao_cluster.search.descent.true_cost import price_of_parameters, tuned
-from tao_cluster.search.split_kinds import Oblique
+from tao_cluster.optimize.descent.refits import refit
+from tao_cluster.optimize.descent.true_cost import price_of_parameters, tuned
+from tao_cluster.optimize.split_kinds import Oblique
 
 
 class Copies(Oblique):

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.datasets import DATA_DIR
 from tao_cluster import TAOClustering
-from tao_cluster.search.starts.cart import from_sklearn
+from tao_cluster.initial_trees.cart import from_sklearn
 
 LEAVES = {"digits": (10, 20, 40), "letter": (26, 52, 104), "adult": (4, 8, 16)}
 

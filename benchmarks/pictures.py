@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.datasets import DATA_DIR, load, load_text
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.plot import Words, plot_tree
+from tao_cluster.plot import Words, plot_tree
 
 DOCS = Path(__file__).parents[1] / "docs" / "images"
 FASHION = ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker")

@@ -173,6 +173,7 @@ def growth(options):
     import dask.array as da
     from dask import delayed
     from distributed import Client, LocalCluster
+
     from tao_cluster.dask import dask_blocks
 
     print(

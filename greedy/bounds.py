@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tao_cluster.core.tree import labels_of
+from tao_cluster.tree import labels_of
 
 from .methods.random_cuts import DEFAULT_RULE
 

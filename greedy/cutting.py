@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 
-from tao_cluster.core.matrices import canonical_csr
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.matrices import canonical_csr
+from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.routing import kernel_view
 
 from .cuts import binary_cut, code_dense, code_stored, stored_by_columns, stored_by_rows
 from .growth import Cut, grow

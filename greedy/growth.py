@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster.core.routing import kernel_view, project
-from tao_cluster.core.telling import tell
-from tao_cluster.core.threads import uninterrupted
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.split import halfway
+from tao_cluster._utils.threads import uninterrupted
+from tao_cluster._utils.warnings import tell
+from tao_cluster.tree import Split
+from tao_cluster.tree.routing import kernel_view, project
+from tao_cluster.tree.split import halfway
 
 
 @dataclass(frozen=True)

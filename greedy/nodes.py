@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster.core.jit import jit
+from tao_cluster._utils.jit import jit
 
 from .cuts import label_costs, label_savings, prices
 from .points import nearest_two

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tao_cluster.core.jit import jit
+from tao_cluster._utils.jit import jit
 
 # A gain that exceeds another by less than this share of the scale of gains is a tie: sums of the
 # same rows in another order differ in their last bits.

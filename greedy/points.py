@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils.validation import column_or_1d
 
-from tao_cluster.core.jit import by_layout, jit
-from tao_cluster.core.matrices import check_centers, check_kind, check_rows
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.threads import map_in_threads
+from tao_cluster._utils.jit import by_layout, jit
+from tao_cluster._utils.matrices import check_centers, check_kind, check_rows
+from tao_cluster._utils.threads import map_in_threads
+from tao_cluster.objectives import KMedians, cluster_means
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
-from tao_cluster.problem.objectives import KMedians, cluster_means
+from tao_cluster.tree.routing import kernel_view
 
 # Whole numbers up to here stay, so that weight 2 is exactly the row twice. A price is rounded
 # before it is multiplied by the weight: large weights would multiply the rounding.

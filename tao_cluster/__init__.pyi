@@ -1,13 +1,31 @@
-from .core.tree import Tree
+# Submodules, each under its own name.
+from . import columns as columns
+from . import comparison as comparison
+from . import explanations as explanations
+from . import export as export
+from . import initial_trees as initial_trees
+from . import measures as measures
+from . import objectives as objectives
+from . import optimize as optimize
+from . import outofcore as outofcore
+from . import page as page
+from . import penalties as penalties
+from . import plot as plot
+from . import reference as reference
+from . import report as report
+from . import saving as saving
+from . import solvers as solvers
+from . import tree as tree
+from .comparison import compare
+from .comparison.stability import stability
 from .estimator import TAOClustering
-from .inspection.comparison import compare
-from .inspection.stability import stability
-from .paths import tao_path
+from .initial_trees.exact import bisector_tree, voronoi_tree
+from .optimize.descent.direct_form import DirectForm
+from .optimize.descent.penalty_method import PenaltyMethod
+from .optimize.goals import knee
+from .path import tao_path
 from .saving import load
-from .search.descent.direct_form import DirectForm
-from .search.descent.penalty_method import PenaltyMethod
-from .search.goals import knee
-from .search.starts.exact import bisector_tree, voronoi_tree
+from .tree import Tree
 
 __version__: str
 __all__ = [

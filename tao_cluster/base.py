@@ -14,13 +14,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core.matrices import check_rows
-from .core.options import with_plain_numbers
-from .core.routing import kernel_view
-from .core.scaling import Scaling
-from .core.threads import one_thread, uninterrupted
-from .core.tree.readable import Readable
-from .core.tree.spreads import spreads_and_gaps
+from ._utils.matrices import check_rows
+from ._utils.options import with_plain_numbers
+from ._utils.threads import one_thread, uninterrupted
 from .problem.inputs import (
     Inputs,
     check_embedding,
@@ -29,9 +25,13 @@ from .problem.inputs import (
     free_labels_of,
 )
 from .problem.problem import Problem
-from .problem.reference import given_centers, optimal_centers
+from .problem.scaling import Scaling
 from .problem.space import Space
-from .search.step.units import in_units_of
+from .problem.units import in_units_of
+from .reference import given_centers, optimal_centers
+from .tree.readable import Readable
+from .tree.routing import kernel_view
+from .tree.spreads import spreads_and_gaps
 
 
 def of_one_fit(method):

@@ -11,16 +11,16 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from ._utils.matrices import numbers_that_fit
+from ._utils.options import with_plain_numbers
+from ._utils.threads import one_thread
 from .base import TreeClustering, of_one_fit
-from .core.matrices import numbers_that_fit
-from .core.options import with_plain_numbers
-from .core.threads import one_thread
-from .core.tree import Tree
-from .search.fit import until_interrupted
-from .search.method import Method
-from .search.settings import ALGORITHMS, EFFORTS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
-from .search.split_kinds import SPLIT_KINDS
-from .search.starts.named import NAMES
+from .initial_trees.named import NAMES
+from .optimize.fit import until_interrupted
+from .optimize.method import Method
+from .optimize.settings import ALGORITHMS, EFFORTS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
+from .optimize.split_kinds import SPLIT_KINDS
+from .tree import Tree
 
 _OBJECTIVE_METHODS = ["reference", "prepare", "distances", "update_centers", "value", "as_distance"]
 
@@ -103,7 +103,7 @@ class TAOClustering(TreeClustering):
     split : {"oblique", "axis"} or SplitKind, default="oblique"
         Tests of weighted sums, or of single features (see Notes), whose thresholds lie halfway
         between the rows on their two sides; :class:`AxisAligned(midpoints=False)
-        <tao_cluster.split_kinds.AxisAligned>` has values of rows instead.
+        <tao_cluster.optimize.split_kinds.AxisAligned>` has values of rows instead.
     standardize : bool, default=False
         Whether columns of X are centred and brought to unit spread (sparse ones to unit spread
         alone) first, for distances between rows, unless there is an embedding, and for lambda.

@@ -9,11 +9,11 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.core.tree import tree_of as fitted_tree_of
-from tao_cluster.inspection.columns import shown
+from tao_cluster.columns import shown
+from tao_cluster.optimize.state import History, Search
 from tao_cluster.problem.problem import Problem
-from tao_cluster.search.state import History, Search
 from tao_cluster.solvers import NodeProblem
+from tao_cluster.tree import tree_of as fitted_tree_of
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 

@@ -1,6 +1,7 @@
-"""The house: rooms in one direction, no circles, no hidden imports, files that stay readable."""
+"""The import graph: layers in one direction, no cycles, no hidden imports, readable files."""
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,31 +12,26 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("tao_cluster", "greedy")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-# From the ground up: a room imports itself and rooms before it.
-ROOMS = (
-    "core",
-    "problem",
-    "greedy",
-    "solvers",
-    "search",
-    "estimators",
-    "outofcore",
-    "inspection",
-    "saving",
-    "cli",
+# From the lowest layer to the highest: a module imports its own layer and layers below it.
+LAYERS = (
+    {"_utils", "tree"},
+    {"objectives", "penalties", "problem", "reference"},
+    {"base", "greedy"},
+    {"solvers"},
+    {"initial_trees", "optimize"},
+    {"estimator", "path", "greedy estimators"},
+    {"outofcore", "dask"},
+    {"columns", "comparison", "explanations", "export", "inspection"}
+    | {"measures", "page", "plot", "report"},
+    {"saving"},
+    {"cli"},
 )
-# Files that stand at the top of a package.
-ESTIMATORS = {
-    "tao_cluster.base",
-    "tao_cluster.estimator",
-    "tao_cluster.paths",
-}
-FACES = {"tao_cluster", "tao_cluster.core.aliases", "greedy"}  # they hand names on
+FACES = {"tao_cluster", "greedy"}  # their __init__.py loads names and submodules at first use
 
-# The facade: methods of Tree and of estimators that only call what is above them.
-FACADE = "tao_cluster.core.tree.readable"
+# The facade: methods of trees and of estimators that only call functions of higher layers.
+FACADE = "tao_cluster.tree.readable"
 
-MOST_LINES, MOST_LINES_OF_A_CLASS, MOST_ENTRIES = 400, 300, 12
+MOST_LINES, MOST_LINES_OF_A_CLASS = 700, 300
 
 
 def module_of(path):
@@ -47,14 +43,15 @@ def module_of(path):
 MODULES = {module_of(path): path for path in FILES}
 
 
-def room_of(module):
-    """Name of the room of one of our modules; None for a face."""
+def layer_of(module):
+    """Number of the layer of one of our modules; None for the __init__.py of a package."""
     package, *rest = module.split(".")
-    if module in ESTIMATORS or (package == "greedy" and rest[:1] == ["estimators"]):
-        return "estimators"
     if module in FACES:
         return None
-    return "greedy" if package == "greedy" else rest[0].replace("__main__", "cli")
+    part = rest[0].replace("__main__", "cli")
+    if package == "greedy":
+        part = "greedy estimators" if part == "estimators" else "greedy"
+    return next(number for number, layer in enumerate(LAYERS) if part in layer)
 
 
 def imports_of(path):
@@ -85,14 +82,11 @@ OURS = {
 
 
 @pytest.mark.parametrize("module", sorted(OURS))
-def test_rooms_import_rooms_below_them(module):
-    room = room_of(module)
-    if room is None:
-        return
-    for name in OURS[module]:
-        other = room_of(name)
-        if other is not None:
-            assert ROOMS.index(other) <= ROOMS.index(room), f"{module} imports {name}"
+def test_modules_import_layers_below_them(module):
+    layer = layer_of(module)
+    others = [(name, layer_of(name)) for name in OURS[module]] if layer is not None else []
+    above = [name for name, other in others if other is not None and other > layer]
+    assert not above
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
@@ -103,7 +97,7 @@ def test_no_import_hides_in_a_function(module):
     assert not hidden or module == FACADE
 
 
-def test_no_circles():
+def test_the_import_graph_has_no_cycles():
     order, state = [], {}
 
     def visit(module, path):
@@ -122,15 +116,15 @@ def test_no_circles():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_matplotlib_is_for_pictures(path):
+def test_only_the_plot_package_imports_matplotlib(path):
     if any(name.split(".")[0] == "matplotlib" for name, *_ in imports_of(path)):
-        assert ROOT / "tao_cluster" / "inspection" / "plot" in path.parents
+        assert ROOT / "tao_cluster" / "plot" in path.parents
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_dask_is_in_its_room(path):
+def test_only_the_dask_package_imports_dask(path):
     if any(name.split(".")[0] in {"dask", "distributed"} for name, *_ in imports_of(path)):
-        assert ROOT / "tao_cluster" / "outofcore" / "dask" in path.parents
+        assert ROOT / "tao_cluster" / "dask" in path.parents
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -149,16 +143,6 @@ def test_tests_stay_short(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
-def test_rooms_hold_few_things():
-    for folder in {path.parent for path in FILES}:
-        entries = [
-            entry
-            for entry in folder.iterdir()
-            if entry.name not in {"__init__.py", "__init__.pyi", "py.typed", "__pycache__"}
-        ]
-        assert len(entries) <= MOST_ENTRIES, folder
-
-
 def in_new_process(code):
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)  # noqa: S603
 
@@ -173,7 +157,7 @@ def test_names_are_loaded_at_first_use():
         "assert {'TAOClustering', 'Tree', 'tao_path'} <= set(dir(tao_cluster))\n"
         "from greedy import build_imm\n"
         "assert 'tao_cluster.estimator' not in sys.modules\n"
-        "assert 'tao_cluster.search.fit' not in sys.modules\n"
+        "assert 'tao_cluster.optimize.fit' not in sys.modules\n"
     )
     in_new_process(code)
 
@@ -192,15 +176,17 @@ def test_without_dask_a_sentence_says_what_to_install():
 
 
 @pytest.mark.slow
-def test_aliases_are_the_modules_themselves():
+def test_submodules_are_attributes_after_a_plain_import():
     code = (
-        "import tao_cluster.measures, tao_cluster.export.text\n"
-        "from tao_cluster.inspection import export, measures\n"
-        "assert tao_cluster.measures is measures and tao_cluster.export is export\n"
-        "assert measures.__spec__.name == 'tao_cluster.inspection.measures'\n"
-        "from tao_cluster.inspection.export import text\n"
-        "assert tao_cluster.export.text is text\n"
-        "import importlib, tao_cluster.core.aliases as aliases\n"
-        "for alias in aliases.ALIASES: importlib.import_module(f'tao_cluster.{alias}')\n"
+        "import tao_cluster\n"
+        "assert tao_cluster.plot.__name__ == 'tao_cluster.plot'\n"
+        "assert tao_cluster.measures.__spec__.origin.endswith('measures.py')\n"
+        "assert callable(tao_cluster.stability)\n"
     )
     in_new_process(code)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_every_module_lies_where_its_name_says(module):
+    found = importlib.util.find_spec(module)
+    assert Path(found.origin) == MODULES[module]

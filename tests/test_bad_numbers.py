@@ -8,17 +8,16 @@ import pytest
 import scipy.sparse as sp
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
-from tao_cluster.objectives import AlternatingClustering, FarthestFirst
 
 from greedy import IMM, ExKMC, MixtureTree, build_imm, build_mixture_tree
 from tao_cluster import PenaltyMethod, TAOClustering, Tree, compare, outofcore, stability, tao_path
+from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
+from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.inspection.rows.at_nodes import Rows
-from tao_cluster.problem.objectives import KMedians
-from tao_cluster.problem.penalties import SquaredError
+from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
+from tao_cluster.optimize.split_kinds import AxisAligned
+from tao_cluster.penalties import SquaredError
 from tao_cluster.saving.parts import ESTIMATORS
-from tao_cluster.search.split_kinds import AxisAligned
-from tao_cluster.search.starts.exact import bisector_tree, voronoi_tree
-from tao_cluster.search.starts.initial import Bisecting
 from tao_cluster.solvers import Newton
 
 ROWS = (

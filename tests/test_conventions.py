@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
 
 from tao_cluster import TAOClustering
-from tao_cluster.problem.objectives import KMedians, KMedoids, SphericalKMeans
+from tao_cluster.objectives import KMedians, KMedoids, SphericalKMeans
 
 _ZERO_ROWS = "a row of zeros, which its data have, has no direction: the cosine distance refuses it"
 _CLASSIFIER = "what has predict_proba is asked for the tags of a classifier, which this is not"

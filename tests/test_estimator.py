@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.measures import cost_increase
+from tao_cluster.measures import cost_increase
 
 # scikit-learn's checks and small() have trees of few leaves and one lambda for all data.
 pytestmark = [

@@ -8,11 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from tao_cluster.objectives import KMeans
 
 from greedy import CART, IMM, ExKMC, Kauri
 from tao_cluster import TAOClustering, load, outofcore
 from tao_cluster.cli.commands import main
+from tao_cluster.objectives import KMeans
 
 FORMS = [np.asarray, sp.csr_matrix, sp.csr_array]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tao_cluster.core.threads import interrupts, map_in_threads, one_thread, uninterrupted
+from tao_cluster._utils.threads import interrupts, map_in_threads, one_thread, uninterrupted
 
 ROOT = Path(__file__).parents[1]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 
 import greedy
 from tao_cluster import TAOClustering, Tree, load
+from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.saving.values import from_json, to_json
 
 FRAME = load_iris(as_frame=True).data

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from tao_cluster import PenaltyMethod, TAOClustering, Tree
-from tao_cluster.core.tree import Split
-from tao_cluster.problem import objectives as objectives_module
-from tao_cluster.search.starts.initial import Bisecting, Centroids
+from tao_cluster import objectives as objectives_module
+from tao_cluster.initial_trees.initial import Bisecting, Centroids
 from tao_cluster.solvers import Liblinear, Status
+from tao_cluster.tree import Split
 
 # ---------------------------------------------------------------- parameters
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from greedy import CART, IMM, DPTree, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import TAOClustering
-from tao_cluster.problem.objectives import KMeans
+from tao_cluster.objectives import KMeans
 
 few = settings(max_examples=8, derandomize=True, deadline=None, database=None)
 

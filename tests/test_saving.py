@@ -14,17 +14,17 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from tao_cluster.export import Indicator
-from tao_cluster.initial_trees import Bisecting
-from tao_cluster.node_solvers import Newton
-from tao_cluster.objectives import KMeans as KMeansObjective
-from tao_cluster.objectives import KMedians
 
 import greedy
 from tao_cluster import PenaltyMethod, TAOClustering, Tree, load, outofcore
+from tao_cluster.export import Indicator
+from tao_cluster.initial_trees import Bisecting
+from tao_cluster.objectives import KMeans as KMeansObjective
+from tao_cluster.objectives import KMedians
 from tao_cluster.saving import FORMAT_VERSION, save
 from tao_cluster.saving.parts import ESTIMATORS
 from tao_cluster.saving.values import from_json, to_json
+from tao_cluster.solvers import Newton
 
 KEPT = Path(__file__).with_name("models_version_1.json")
 FRAME = load_iris(as_frame=True).data

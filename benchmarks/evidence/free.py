@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.model_selection import train_test_split
 
 from benchmarks import datasets
-from tao_cluster.problem.objectives import SphericalKMeans
+from tao_cluster.objectives import SphericalKMeans
 
 # In single precision, which halves the memory of the fits; the free clustering is in double.
 SINGLE = ("mnist", "fashion_mnist")

@@ -4,14 +4,14 @@ import time
 import warnings
 
 from sklearn.base import clone
+
+from tao_cluster import TAOClustering
+from tao_cluster._utils.matrices import spaced_rows
 from tao_cluster.measures import (
     normalized_mutual_information,
     weighted_average_depth,
     weighted_average_explanation_size,
 )
-
-from tao_cluster import TAOClustering
-from tao_cluster.core.matrices import spaced_rows
 
 
 def timed(run):

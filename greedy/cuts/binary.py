@@ -7,7 +7,7 @@ and bounds what others do. Only rows of bins whose bound is good enough are sort
 
 import numpy as np
 
-from tao_cluster.core.jit import by_layout, jit
+from tao_cluster._utils.jit import by_layout, jit
 
 from .codes import N_BINS
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster.core.jit import jit
-from tao_cluster.core.matrices import spaced_rows
+from tao_cluster._utils.jit import jit
+from tao_cluster._utils.matrices import spaced_rows
 
 N_BINS = 256  # as many as a byte can tell
 _BLOCK = 32  # features whose sums over their bins stay in the cache together

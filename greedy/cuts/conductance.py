@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster.core.jit import chosen_by, jit
+from tao_cluster._utils.jit import chosen_by, jit
 
 from ..order import Order, left_threshold, right_threshold
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster.core.jit import by_layout, jit
+from tao_cluster._utils.jit import by_layout, jit
 
 from .parting import is_better
 from .sums import gather

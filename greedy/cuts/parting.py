@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tao_cluster.core.jit import jit
+from tao_cluster._utils.jit import jit
 
 from .sums import gather, parting_sums
 

@@ -5,7 +5,7 @@ Cached kernels of another file do not see an edit here, nor this one an edit of 
 
 import numpy as np
 
-from tao_cluster.core.jit import jit
+from tao_cluster._utils.jit import jit
 
 from .sums import gather
 

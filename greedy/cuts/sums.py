@@ -5,7 +5,7 @@ Cached kernels of another file do not see an edit here; touch those that import 
 
 import numpy as np
 
-from tao_cluster.core.jit import by_layout, jit
+from tao_cluster._utils.jit import by_layout, jit
 
 _CHUNK = 256  # rows whose values of a feature are copied side by side before they are compared
 

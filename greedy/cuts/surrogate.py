@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tao_cluster.core.jit import by_layout, jit
+from tao_cluster._utils.jit import by_layout, jit
 
 from .sums import gather
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from tao_cluster._utils.options import with_plain_numbers
 from tao_cluster.base import TreeClustering
-from tao_cluster.core.options import with_plain_numbers
-from tao_cluster.problem.objectives import KMeans, KMedians
+from tao_cluster.objectives import KMeans, KMedians
 from tao_cluster.problem.problem import Result
 
 from ..growth import history

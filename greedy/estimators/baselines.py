@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from tao_cluster._utils.options import resolve
 from tao_cluster.base import TreeClustering
-from tao_cluster.core.options import resolve
-from tao_cluster.problem.objectives import Objective
+from tao_cluster.initial_trees.cart import cart_tree
+from tao_cluster.objectives import Objective
+from tao_cluster.optimize.settings import OBJECTIVES
 from tao_cluster.problem.problem import Result
-from tao_cluster.search.settings import OBJECTIVES
-from tao_cluster.search.starts.cart import cart_tree
 
 from ..methods.baselines import cltree, cubt, kdtree
 from .base import CostTree

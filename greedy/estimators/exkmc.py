@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tao_cluster.core.tree.growth import Growth
 from tao_cluster.problem.problem import Result
-from tao_cluster.problem.reference import cost_increase
+from tao_cluster.reference import cost_increase
+from tao_cluster.tree.growth import Growth
 
 from ..methods.expansion import expand, expand_base, leaf_budget
 from .base import GreedyMethod, GreedyTree

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from tao_cluster.problem.objectives import KCenter, Spacing, SpannedRows
+from tao_cluster.objectives import KCenter, Spacing, SpannedRows
 from tao_cluster.problem.problem import Result
 
 from ..methods.kcenter import REST, part_and_divide

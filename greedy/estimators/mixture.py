@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from tao_cluster._utils.matrices import check_sizes, ranges
 from tao_cluster.base import TreeClustering
-from tao_cluster.core.matrices import check_sizes, ranges
-from tao_cluster.problem.objectives import KMeans
+from tao_cluster.objectives import KMeans
 from tao_cluster.problem.problem import Result
-from tao_cluster.problem.reference import fit_reference
+from tao_cluster.reference import fit_reference
 
 from ..methods.matching import matched_numbers, renumbered
 from ..methods.mixture import COVARIANCE_TYPES, CRITERIA, checked, grow_mixture

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from tao_cluster.core.options import with_plain_numbers
-from tao_cluster.core.telling import tell
-from tao_cluster.core.tree.conditions import explanation_sizes
+from tao_cluster._utils.options import with_plain_numbers
+from tao_cluster._utils.warnings import tell
 from tao_cluster.problem.problem import Problem, Result
-from tao_cluster.problem.reference import FreeClustering, cost_increase, optimal_centers
+from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
+from tao_cluster.tree.conditions import explanation_sizes
 
 from ..methods.parting import part_centers
 from ..methods.start import finish

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tao_cluster.core.scaling import Scaling
+from tao_cluster.problem.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 
 from ..methods.spex import GRAPHS, grow_spex

@@ -6,10 +6,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from tao_cluster.core.matrices import spaced_rows
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.matrices import spaced_rows
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.routing import kernel_view
 
 from ..cuts import N_EDGES, purest_cut, savings_of_stored, surrogate_cut
 from ..growth import Cut, grow, tell_interrupted

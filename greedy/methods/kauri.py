@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, validate_params
 
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.threads import one_thread, uninterrupted
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.threads import one_thread, uninterrupted
+from tao_cluster.tree import Split
+from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.routing import kernel_view
 
 from ..cuts import KauriNode, few_valued, kauri_cuts, side_sums
 from ..growth import tell_interrupted

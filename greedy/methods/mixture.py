@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_array, column_or_1d
 
-from tao_cluster.core.jit import jit
-from tao_cluster.core.matrices import check_centers, check_kind
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.growth import grow_by_levels
+from tao_cluster._utils.jit import jit
+from tao_cluster._utils.matrices import check_centers, check_kind
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.tree import Split
+from tao_cluster.tree.growth import grow_by_levels
 
 COVARIANCE_TYPES = {"full", "tied", "diag", "spherical"}
 CRITERIA = {"error", "ratio"}

@@ -6,8 +6,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.tree.growth import Growth
 
 from ..cuts import parting_cut
 from ..growth import Cut, grow

@@ -8,9 +8,9 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from tao_cluster.core.threads import map_in_threads, one_thread
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.threads import map_in_threads, one_thread
+from tao_cluster.tree import Split
+from tao_cluster.tree.growth import Growth
 
 from ..cuts.random import CutSpace, blank_tree, draw_tree, tree_costs
 from ..nodes import price_scale

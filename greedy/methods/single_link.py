@@ -8,11 +8,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, validate_params
 
-from tao_cluster.core.matrices import check_rows, rows_of
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.matrices import check_rows, rows_of
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.objectives import Edges, Spacing, SpannedRows
 from tao_cluster.problem.inputs import check_embedding, fitting_weight
-from tao_cluster.problem.objectives import Edges, Spacing, SpannedRows
+from tao_cluster.tree.growth import Growth
 
 from ..cuts import spacing_cut
 from ..growth import Cut, grow

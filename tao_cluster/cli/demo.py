@@ -2,8 +2,8 @@
 
 from sklearn.datasets import load_digits
 
+from ..comparison import compare
 from ..estimator import TAOClustering
-from ..inspection.comparison import compare
 
 N_CLUSTERS = 10
 LAMBDAS = (0.3, 2.0, 8.0)  # the last one is drawn

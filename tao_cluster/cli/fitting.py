@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..comparison import METHODS, Comparison, compare
 from ..estimator import TAOClustering
-from ..inspection.comparison import METHODS, Comparison, compare
-from ..inspection.page import to_html
-from ..inspection.plot import plot_tradeoff
-from ..search.settings import OBJECTIVES
-from ..search.split_kinds import SPLIT_KINDS
+from ..optimize.settings import OBJECTIVES
+from ..optimize.split_kinds import SPLIT_KINDS
+from ..page import to_html
+from ..plot import plot_tradeoff
 from .columns import CATEGORIES, MISSING, Choices
 from .folder import MODEL, OF_FIT, PAGE, check_folder, check_free, named, write_fit
 from .large import check_options, check_shape, fit_large

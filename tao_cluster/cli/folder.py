@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..core.tree import Tree
-from ..core.tree.documents import read_document
-from ..inspection.plot import save_tree
+from ..plot import save_tree
 from ..saving import load
+from ..tree import Tree
+from ..tree.documents import read_document
 from .loading import read_file
 from .recipe import Recipe, listed
 

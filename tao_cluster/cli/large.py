@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..inspection.comparison import Comparison
+from ..comparison import Comparison
 from ..outofcore import blocks_of, fit
 from ..outofcore.sources import LocalBlocks, mapped
 from ..outofcore.sources.parquet import Table, first_rows, numbers_of

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from ..inspection.columns import Indicator
+from ..columns import Indicator
 
 _MOST_NAMED = 5  # columns in one sentence
 _MISSING = "missing"  # what the feature of missing values is called

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..core.tree import tree_of
-from ..inspection.export import to_dot, to_onnx, to_sql
-from ..inspection.plot import save_tree
+from ..export import to_dot, to_onnx, to_sql
+from ..plot import save_tree
+from ..tree import tree_of
 from .folder import PAGE, PICTURE, check_free, n_features_of, read_model, read_rows, write_labels
 from .large import predict_large
 

@@ -2,7 +2,7 @@
 
 import math
 
-from ..core.tree.conditions import Condition
+from ..tree.conditions import Condition
 
 _OF_SPREAD = 1e-3
 _OF_ROWS = 0.999  # of the gap to the next row, which itself is on the other side

@@ -43,7 +43,7 @@ class Blocks(Protocol):
 
         The function and the state can be pickled. Only some blocks, and some results, need to be
         held at a time. BLAS is to use one thread
-        (``tao_cluster.core.threads.one_thread``), lest the last bits of a
+        (``tao_cluster._utils.threads.one_thread``), lest the last bits of a
         result depend on how many there are.
 
         Raises

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..problem.objectives.alternating import spread_seeds
-from ..problem.reference import nearest_center
+from ..objectives.alternating import spread_seeds
+from ..reference import nearest_center
 from .blocks import sum_over_blocks
 from .rows import Reader
 from .sums import Sums

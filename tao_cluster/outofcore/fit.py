@@ -5,9 +5,9 @@ from numbers import Integral
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
+from .._utils.threads import one_thread
+from .._utils.warnings import tell
 from ..base import TreeClustering
-from ..core.telling import tell
-from ..core.threads import one_thread
 from .failures import LostRowsError
 from .found import Found
 from .sources import Watched, blocks_of

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..core.options import name_of, with_plain_numbers
-from ..core.tree.spreads import first_values
-from ..problem.reference import (
+from .._utils.options import name_of, with_plain_numbers
+from ..problem.space import Space
+from ..reference import (
     centers_of,
     cost_increase,
     fit_reference,
@@ -19,7 +19,7 @@ from ..problem.reference import (
     to_fit,
     used_clusters,
 )
-from ..problem.space import Space
+from ..tree.spreads import first_values
 from . import free
 from .coreset import all_rows, coreset
 from .look import Look

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..problem.reference import nearest_center
+from ..reference import nearest_center
 from .blocks import sum_over_blocks
 from .rows import Reader
 from .sums import Sums

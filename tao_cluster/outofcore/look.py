@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ..core.matrices import ranges, row_blocks
-from ..core.scaling import Scaling
+from .._utils.matrices import ranges, row_blocks
 from ..problem.inputs import LARGEST_WEIGHT
+from ..problem.scaling import Scaling
 from .failures import naming
 from .rows import Reader, first_look
 from .sums import Least, Most, Sums

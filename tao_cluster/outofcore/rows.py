@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ..core.matrices import FLOATS, canonical, check_kind, numbers_that_fit, stored_by_rows
-from ..core.routing import kernel_view
+from .._utils.matrices import FLOATS, canonical, check_kind, numbers_that_fit, stored_by_rows
 from ..problem.inputs import check_least_weight
 from ..problem.space import Space
+from ..tree.routing import kernel_view
 
 
 @dataclass(frozen=True, eq=False)

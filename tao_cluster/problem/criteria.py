@@ -5,9 +5,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ..core.jit import jit
-from ..core.tree import Tree
-from .penalties import Penalty
+from .._utils.jit import jit
+from ..penalties import Penalty
+from ..tree import Tree
 
 
 @jit

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names
 
-from ..core.matrices import check_kind, check_rows, numbers_that_fit, rows_of, stored_by_rows
-from ..core.repeats import distinct_rows
-from .objectives.labels import encode
-from .reference import nearest_center
+from .._utils.matrices import check_kind, check_rows, numbers_that_fit, rows_of, stored_by_rows
+from ..objectives.labels import encode
+from ..reference import nearest_center
+from .repeats import distinct_rows
 
 # Of all rows together: costs are weights times squares, and must not overflow.
 LARGEST_WEIGHT = 1e100
@@ -39,7 +39,7 @@ def check_names(X, what="X"):
 
 
 def check_embedding(embedding, n_rows=None):
-    """The rows of an embedding, as many as X has; see :func:`tao_cluster.core.matrices.check_rows`.
+    """Check an embedding: as many rows as X, and what ``check_rows`` asks of rows.
 
     Raises
     ------
@@ -205,7 +205,7 @@ class MergedRows:
     ----------
     X, space : arrays or CSR matrices
         Where some rows of the input are equal or weigh other than 1, each is there once, in the
-        order of :func:`tao_cluster.core.repeats.distinct_rows`.
+        order of :func:`tao_cluster.problem.repeats.distinct_rows`.
     weight : float64 array, positive
     row_of_input : int array of shape (n,), -1 for weight 0; None if they are the same rows
     """

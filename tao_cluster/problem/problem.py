@@ -6,17 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.matrices import check_sizes, row_blocks, rows_of
-from ..core.routing import kernel_view
-from ..core.tree import Tree
-from .objectives import Objective, cluster_means
-from .reference import (
-    FreeClustering,
-    cost_increase,
-    free_clustering,
-    free_labels,
-    optimal_centers,
-)
+from .._utils.matrices import check_sizes, row_blocks, rows_of
+from ..objectives import Objective, cluster_means
+from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
+from ..tree import Tree
+from ..tree.routing import kernel_view
 
 _ROUNDING = 1e-12
 

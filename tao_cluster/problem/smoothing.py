@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.matrices import canonical, row_size
-from ..core.routing import kernel_view, project
-from .reference import FreeClustering, free_labels
+from .._utils.matrices import canonical, row_size
+from ..reference import FreeClustering, free_labels
+from ..tree.routing import kernel_view, project
 
 _NOISE = 0.3  # of the difference of two rows
 _SHARE = 0.3  # of the weight, that all copies have

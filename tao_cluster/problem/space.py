@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.scaling import Scaling
+from ..objectives import Objective, cluster_means
 from .inputs import check_embedding, label_column
-from .objectives import Objective, cluster_means
+from .scaling import Scaling
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
-from ..core.tree import Tree
-from ..core.tree.growth import Growth
 from ..problem.space import Space
+from ..tree import Tree
+from ..tree.growth import Growth
 from .forms import Instance, Labels, ListOf, Number, Numbers, OneOf, Records, Texts
 
 _WHOLE, _COUNT = Number(0, is_whole=True), Number(1, is_whole=True)

@@ -14,20 +14,20 @@ from greedy.estimators.random_cuts import RandomCuts
 from greedy.estimators.search import ExShallowSearch
 from greedy.estimators.spex import SpEx
 
-from ..core.scaling import Scaling
-from ..core.tree import Split
-from ..core.tree.growth import Growth
 from ..estimator import TAOClustering
-from ..problem.objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
-from ..problem.objectives.spacing import Spacing
-from ..problem.penalties import SquaredError, ZeroOne
+from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
+from ..initial_trees.cart import Cart
+from ..objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
+from ..objectives.spacing import Spacing
+from ..optimize.descent.direct_form import DirectForm
+from ..optimize.descent.penalty_method import PenaltyMethod
+from ..optimize.split_kinds import AxisAligned, Oblique
+from ..penalties import SquaredError, ZeroOne
+from ..problem.scaling import Scaling
 from ..problem.space import Space
-from ..search.descent.direct_form import DirectForm
-from ..search.descent.penalty_method import PenaltyMethod
-from ..search.split_kinds import AxisAligned, Oblique
-from ..search.starts import Bisecting, Centroids, Given, InTurn, Random
-from ..search.starts.cart import Cart
 from ..solvers import Axis, Exact, Liblinear, Newton
+from ..tree import Split
+from ..tree.growth import Growth
 
 
 def _by_name(classes):

@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..core.tree import Tree
-from ..inspection.columns import Filled, Indicator
+from ..columns import Filled, Indicator
+from ..tree import Tree
 from .forms import of_kind
 from .parts import OTHERS, PARTS
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from greedy.cutting import Cutter
 
-from ..core.tree import Split
+from ..tree import Split
 from .base import NodeSolver, Status
 
 
@@ -86,7 +86,7 @@ def upright(tree):
     Examples
     --------
     >>> from tao_cluster import Tree
-    >>> from tao_cluster.node_solvers import upright
+    >>> from tao_cluster.solvers import upright
     >>> tree = Tree.from_splits(
     ...     [1, -1, -1], [2, -1, -1], [([0], [-1.0]), None, None], [-0.5, 0, 0], [-1, 0, 1], 1
     ... )
@@ -112,7 +112,7 @@ def is_axis_aligned(tree):
     Examples
     --------
     >>> from tao_cluster import bisector_tree
-    >>> from tao_cluster.node_solvers import is_axis_aligned
+    >>> from tao_cluster.solvers import is_axis_aligned
     >>> is_axis_aligned(bisector_tree([[0.0, 0.0], [1.0, 1.0]]))
     False
     """

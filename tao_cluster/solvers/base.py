@@ -6,9 +6,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy.sparse import issparse
 
-from ..core.options import name_of
-from ..core.repeats import as_repeats
-from ..core.tree import Split
+from .._utils.options import name_of
+from ..problem.repeats import as_repeats
+from ..tree import Split
 
 # What whole-number weights may stand for, where a solver has to repeat rows.
 MAX_REPEATED_ROWS = 10_000_000
@@ -134,7 +134,7 @@ def check_supported(solver, X, weight, penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from tao_cluster.node_solvers import Newton, check_supported
+    >>> from tao_cluster.solvers import Newton, check_supported
     >>> from tao_cluster.penalties import ZeroOne
     >>> check_supported(Newton(), np.zeros((2, 3)), np.ones(2), ZeroOne())
     """

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinear as _library
 
-from ..core.matrices import power_of_two, variances
-from ..core.threads import uninterrupted
-from ..core.tree import Split
+from .._utils.matrices import power_of_two, variances
+from .._utils.threads import uninterrupted
+from ..tree import Split
 from .base import NodeSolver, Status, repeats_of
 
 # The library draws from the C library's rand(), which all threads of a process share:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.routing import project
-from ..core.tree import Split
+from ..tree import Split
+from ..tree.routing import project
 from .base import BoundSolver, Status
 
 
@@ -20,7 +20,7 @@ class Refit:
     Parameters
     ----------
     solver : BoundSolver
-    view : result of ``tao_cluster.core.routing.kernel_view``, the solver's rows; of sparse ones
+    view : result of ``tao_cluster.tree.routing.kernel_view``, the solver's rows; of sparse ones
         at least the features of warm starts
     reweights : bool
         Whether the strength of a feature is divided by its weight in the warm start, relative

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.jit import jit
-from ..core.routing import kernel_view
+from .._utils.jit import jit
+from ..tree.routing import kernel_view
 
 # Of all stored values: what a copy may take, and up to where it saves a pass much.
 _MOST_COPIED = 1 / 8

@@ -16,8 +16,8 @@ from greedy.methods.baselines.cubt import CutDeviance, DevianceLeaf, dissimilari
 from greedy.methods.baselines.leaves import deviance, joined, taken_back
 from greedy.methods.matching import matched_numbers
 from greedy.points import Points
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster.tree import Split
+from tao_cluster.tree.growth import Growth
 
 SMALL = {"max_examples": 60, "deadline": None}
 BUILDERS = [build_kdtree, build_cubt, build_cltree]

@@ -7,17 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from greedy import (
-    CART,
-    IMM,
-    DPTree,
-    ExGreedy,
-    ExKCenter,
-    ExKMC,
-    ExShallow,
-    ExSingleLink,
-    datasets,
-)
+from greedy import CART, IMM, DPTree, ExGreedy, ExKCenter, ExKMC, ExShallow, ExSingleLink, datasets
 from greedy.datasets import (
     imm_lower_bound,
     kcenter_lower_bound,

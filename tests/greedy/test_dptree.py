@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 
 from greedy import DPTree, build_dptree
 from greedy.cuts import search_tree
-from tao_cluster.problem.objectives import AlternatingClustering, KMedians
+from tao_cluster.objectives import AlternatingClustering, KMedians
 
 SMALL = {"max_examples": 120, "deadline": None}
 METRICS = {"kmeans": "sqeuclidean", "kmedians": "cityblock"}

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from greedy import ExKCenter, build_exkcenter
 from greedy.methods.kcenter import whole_root
-from tao_cluster.problem.objectives import KCenter
+from tao_cluster.objectives import KCenter
 
 SMALL = {"max_examples": 100, "deadline": None}
 REST = st.sampled_from(["grid", "halves"])

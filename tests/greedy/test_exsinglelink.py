@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import ExSingleLink, build_exsinglelink
-from tao_cluster.problem.objectives import Edges, Objective, Spacing, SpannedRows
+from tao_cluster.objectives import Edges, Objective, Spacing, SpannedRows
 
 SMALL = {"max_examples": 120, "deadline": None}
 

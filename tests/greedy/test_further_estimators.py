@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from greedy import DPTree, ExKCenter, ExSingleLink, build_dptree, build_exkcenter
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.plot import plot_tree
+from tao_cluster.plot import plot_tree
 
 METHODS = {
     "DPTree": DPTree,

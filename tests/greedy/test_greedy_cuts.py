@@ -14,7 +14,7 @@ from greedy import build_emn, build_exgreedy, build_exkmc, build_exshallow, buil
 from greedy.cuts import expected_depth, savings_of_stored
 from greedy.nodes import surrogate_node
 from greedy.points import Points
-from tao_cluster.core.routing import kernel_view
+from tao_cluster.tree.routing import kernel_view
 
 SMALL = {"max_examples": 150, "deadline": None}
 OBJECTIVES = st.sampled_from(["kmeans", "kmedians"])

@@ -31,13 +31,13 @@ from greedy import (
 from greedy.estimators import search
 from greedy.methods import expansion
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.measures import (
+from tao_cluster.initial_trees.initial import InitialTree
+from tao_cluster.measures import (
     feature_usage,
     normalized_mutual_information,
     weighted_average_explanation_size,
 )
-from tao_cluster.inspection.plot import plot_tree
-from tao_cluster.search.starts.initial import InitialTree
+from tao_cluster.plot import plot_tree
 
 BUILDERS = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExShallow}
 METHODS = [IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch, EMN, KDTree, CUBT, CLTree]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.datasets import BUNDLED, DATA_DIR
 from greedy import IMM, ExGreedy, ExKMC, ExShallow
-from tao_cluster.inspection.measures import weighted_average_explanation_size
+from tao_cluster.measures import weighted_average_explanation_size
 
 REFERENCE_DIR = Path(
     os.environ.get("TAO_CLUSTER_REFERENCE", Path(__file__).parents[2] / "shared" / "reference")

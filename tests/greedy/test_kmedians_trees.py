@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
 from greedy import IMM, DPTree, ExGreedy, ExShallow, build_exgreedy, build_exshallow, build_imm
-from tao_cluster.problem.objectives import AlternatingClustering, KMedians
+from tao_cluster.objectives import AlternatingClustering, KMedians
 
 METHODS = [IMM, ExGreedy, ExShallow, DPTree]
 

@@ -12,8 +12,8 @@ from greedy import ExKMC, build_exkmc
 from greedy.cuts import purest_cut
 from greedy.nodes import mixed_node
 from greedy.points import Points
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster.tree import Split
+from tao_cluster.tree.growth import Growth
 
 
 def impurity(labels, weight):

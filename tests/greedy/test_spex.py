@@ -16,7 +16,7 @@ from greedy.methods.spex import rule
 from greedy.methods.spex.graphs import CliqueGraph, NeighborGraph
 from greedy.methods.spex.join import joined
 from greedy.points import Points
-from tao_cluster.core.tree import Split
+from tao_cluster.tree import Split
 
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from tao_cluster import tao_path
-from tao_cluster.inspection.page import to_html
+from tao_cluster.page import to_html
 
 OPTIONS = [
     "--headless",

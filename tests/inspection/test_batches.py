@@ -14,18 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, Tree
-from tao_cluster.inspection import export, measures, plot
-from tao_cluster.inspection.explanations import (
+from tao_cluster import TAOClustering, Tree, export, measures, plot
+from tao_cluster.explanations import (
     Explanation,
     Explanations,
     cluster_profile,
     explain,
     nearest_change,
 )
-from tao_cluster.inspection.page import to_html
-from tao_cluster.inspection.plot.colors import NEGATIVE, POSITIVE
-from tao_cluster.inspection.report import report
+from tao_cluster.page import to_html
+from tao_cluster.plot.colors import NEGATIVE, POSITIVE
+from tao_cluster.report import report
 
 SCRIPT = "<script>alert('a')</script> & $x^2$"
 

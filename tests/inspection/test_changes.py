@@ -16,8 +16,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.inspection.explanations import nearest_change
-from tao_cluster.inspection.export import Indicator
+from tao_cluster.explanations import nearest_change
+from tao_cluster.export import Indicator
 
 
 def cost_of(row, x, spreads=1.0):

@@ -27,13 +27,10 @@ from sklearn.preprocessing import (
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.columns import raw_view, shown
-from tao_cluster.inspection.export import (
-    to_sql,
-    to_text,
-)
-from tao_cluster.inspection.page import to_html
-from tao_cluster.inspection.report import report
+from tao_cluster.columns import raw_view, shown
+from tao_cluster.export import to_sql, to_text
+from tao_cluster.page import to_html
+from tao_cluster.report import report
 
 pd = pytest.importorskip("pandas", reason="tables with names")
 

@@ -16,8 +16,8 @@ from sklearn.preprocessing import scale
 
 from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
-from tao_cluster.inspection.comparison import DEFAULT, FREE, Comparison
-from tao_cluster.inspection.comparison.methods import METHODS
+from tao_cluster.comparison import DEFAULT, FREE, Comparison
+from tao_cluster.comparison.methods import METHODS
 
 
 @pytest.fixture(autouse=True)

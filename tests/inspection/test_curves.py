@@ -7,12 +7,7 @@ from sklearn.base import clone
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering, tao_path
-from tao_cluster.inspection.plot import (
-    plot_history,
-    plot_path,
-    plot_regions,
-    plot_tradeoff,
-)
+from tao_cluster.plot import plot_history, plot_path, plot_regions, plot_tradeoff
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.inspection.export import (
+from tao_cluster.export import (
     from_dict,
     to_dataframe,
     to_dict,
@@ -24,9 +24,9 @@ from tao_cluster.inspection.export import (
     to_sql,
     to_text,
 )
-from tao_cluster.inspection.export.sql import _literal
-from tao_cluster.inspection.report import report
-from tao_cluster.search.starts.cart import cart_tree
+from tao_cluster.export.sql import _literal
+from tao_cluster.initial_trees.cart import cart_tree
+from tao_cluster.report import report
 
 AWKWARD = ['pet"al', "le ng th", "größe μ", "a\\b", "it's", "line\nbreak", "<x>", "{y}"]
 

@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.core.tree.spreads import split_spreads
-from tao_cluster.inspection.explanations import cluster_profile, explain
-from tao_cluster.inspection.export import Indicator
+from tao_cluster.explanations import cluster_profile, explain
+from tao_cluster.export import Indicator
+from tao_cluster.tree.spreads import split_spreads
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import itertools
 
 import pytest
-from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 
 from tao_cluster import Tree
+from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 
 TREE = Tree.from_splits(
     [1, -1, -1], [2, -1, -1], [([0, 1], [1.0, -2.0]), None, None], [0.5, 0, 0], [-1, 0, 1], 2

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import rest_in_sweeps
+
+from greedy import ExKMC
+from tao_cluster import Tree, load
 from tao_cluster.columns import Indicator
 from tao_cluster.explanations import cluster_profile, explain, nearest_change
 from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tradeoff, plot_tree
 from tao_cluster.report import report
-
-from greedy import ExKMC
-from tao_cluster import Tree, load
 
 BREAKS = [
     *("a\nb", "\n", "a\r\nb", "a\rb", "a\tb", "a\vb", "a\fb"),

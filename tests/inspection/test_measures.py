@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from tao_cluster import Tree
-from tao_cluster.inspection.measures import (
+from tao_cluster.measures import (
     adjusted_rand_index,
     cost_increase,
     feature_usage,

@@ -20,9 +20,9 @@ from sklearn.preprocessing import (
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.columns import Indicator, raw_view
-from tao_cluster.inspection.explanations import cluster_profile, explain
-from tao_cluster.inspection.export import (
+from tao_cluster.columns import Indicator, raw_view
+from tao_cluster.explanations import cluster_profile, explain
+from tao_cluster.export import (
     from_dict,
     to_dataframe,
     to_dict,
@@ -32,9 +32,9 @@ from tao_cluster.inspection.export import (
     to_sql,
     to_text,
 )
-from tao_cluster.inspection.page import to_html
-from tao_cluster.inspection.plot import plot_tree
-from tao_cluster.inspection.report import report
+from tao_cluster.page import to_html
+from tao_cluster.plot import plot_tree
+from tao_cluster.report import report
 
 pd = pytest.importorskip("pandas", reason="tables with names")
 

@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, tao_path
-from tao_cluster.inspection.page import to_frame, to_html
 from tao_cluster.inspection.palette import (
     DEFICIENCIES,
     cluster_color,
@@ -25,6 +24,7 @@ from tao_cluster.inspection.palette import (
     text_color,
 )
 from tao_cluster.inspection.rows import Rows
+from tao_cluster.page import to_frame, to_html
 
 
 def data_of(page):
@@ -250,7 +250,7 @@ def test_the_script_is_plain_and_in_small_files():
     from importlib.resources import files
 
     node = shutil.which("node")
-    folder = files("tao_cluster.inspection.page").joinpath("js")
+    folder = files("tao_cluster.page").joinpath("js")
     page = to_html(Tree.single_leaf(0, 1))
     for file in folder.iterdir():
         text = file.read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_browser
 
-from tao_cluster.inspection.page import to_frame
+from tao_cluster.page import to_frame
 
 browser = pytest.fixture(scope="module")(started_browser)
 

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering
-from tao_cluster.inspection.page import to_html
+from tao_cluster.page import to_html
 
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)

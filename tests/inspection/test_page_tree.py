@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.inspection.page import to_html
+from tao_cluster.page import to_html
 
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)

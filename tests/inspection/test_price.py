@@ -6,6 +6,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+
+from greedy import CART, IMM, CLTree
 from tao_cluster.measures import (
     accuracy,
     explainability,
@@ -13,8 +15,6 @@ from tao_cluster.measures import (
     spacing,
     surrogate_cost,
 )
-
-from greedy import CART, IMM, CLTree
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from benchmarks.datasets import DATA_DIR
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.inspection.export import to_rules
+from tao_cluster.export import to_rules
 
 pd = pytest.importorskip("pandas", reason="tables with names")
 

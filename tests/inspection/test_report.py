@@ -10,11 +10,11 @@ from sklearn.datasets import load_iris
 
 from greedy import IMM
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.tree.spreads import split_spreads, spreads_and_gaps
-from tao_cluster.inspection.export import to_dataframe, to_dot, to_rules, to_sql, to_text
-from tao_cluster.inspection.page import to_html
-from tao_cluster.inspection.report import cluster_names, report
+from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
+from tao_cluster.page import to_html
+from tao_cluster.report import cluster_names, report
+from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.spreads import split_spreads, spreads_and_gaps
 
 
 @pytest.mark.slow

@@ -5,14 +5,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
+
 from tao_cluster.objectives import KMeans as KMeansCost
 from tao_cluster.objectives import SphericalKMeans
-
 from tao_cluster.outofcore import blocks_of, free
 from tao_cluster.outofcore.coreset import all_rows, coreset, lightweight, sensitive, uniforms
 from tao_cluster.outofcore.look import Look
-from tao_cluster.problem.reference import nearest_center
 from tao_cluster.problem.space import Space
+from tao_cluster.reference import nearest_center
 
 X = load_digits().data
 

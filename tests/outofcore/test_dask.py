@@ -16,10 +16,10 @@ from dask_sums import large, sums
 from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from tao_cluster.dask import DaskTreeClustering, dask_blocks
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, load, outofcore
+from tao_cluster.dask import DaskTreeClustering, dask_blocks
 from tao_cluster.outofcore import Blocks, sum_over_blocks
 
 ROWS = make_blobs(3000, 4, centers=5, cluster_std=1.5, random_state=0)[0]

@@ -17,11 +17,11 @@ import pytest
 from dask_sums import busy, die_once, dying, dying_once, failing, slow_sums, sums
 from distributed import Client, LocalCluster
 from sklearn.datasets import make_blobs
-from tao_cluster.dask import DaskTreeClustering, dask_blocks
 
 from tao_cluster import TAOClustering, outofcore
+from tao_cluster.dask import DaskTreeClustering, dask_blocks
+from tao_cluster.dask.cluster import _Watch
 from tao_cluster.outofcore import BlockError, LostRowsError, sum_over_blocks
-from tao_cluster.outofcore.dask.cluster import _Watch
 
 FOLDER = str(Path(__file__).parent)
 ROWS = make_blobs(2000, 4, centers=4, cluster_std=1.5, random_state=0)[0]

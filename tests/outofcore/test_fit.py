@@ -8,16 +8,16 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from tao_cluster.objectives import KMeans, SphericalKMeans
-from tao_cluster.split_kinds import AxisAligned
 
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import TAOClustering, outofcore
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.tree import Split
-from tao_cluster.core.tree.spreads import spreads_and_gaps
+from tao_cluster.objectives import KMeans, SphericalKMeans
+from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.outofcore import found as found_module
 from tao_cluster.outofcore.rounds.improve import _of_unit_weight
+from tao_cluster.tree import Split
+from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.spreads import spreads_and_gaps
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "n_init": 1, "random_state": 0}

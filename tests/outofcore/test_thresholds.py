@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tao_cluster.core.tree import Split
 from tao_cluster.outofcore.rounds.thresholds import Bracket, Histogram
+from tao_cluster.tree import Split
 
 
 def least(values, steps):

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from tao_cluster.comparison import Comparison
-from tao_cluster.measures import explainability, price_of_explainability
 
 from greedy import IMM
 from greedy.bounds import bound_of
 from tao_cluster import TAOClustering, load, outofcore
+from tao_cluster.comparison import Comparison
+from tao_cluster.measures import explainability, price_of_explainability
 
 X = load_iris().data
 

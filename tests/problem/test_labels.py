@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
 from tao_cluster import Tree, knee, tao_path
-from tao_cluster.problem.objectives import Labels, encode
+from tao_cluster.objectives import Labels, encode
 
 IRIS = load_iris()
 NAMES = IRIS.target_names[IRIS.target]

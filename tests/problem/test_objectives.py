@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tao_cluster import Tree
-from tao_cluster.problem.objectives import (
+from tao_cluster.objectives import (
     AlternatingClustering,
     KMeans,
     KMedians,
@@ -16,7 +16,7 @@ from tao_cluster.problem.objectives import (
     SphericalKMeans,
     alternating,
 )
-from tao_cluster.problem.penalties import Penalty, ZeroOne
+from tao_cluster.penalties import Penalty, ZeroOne
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 
 from tao_cluster import Tree
+from tao_cluster.objectives import KMeans, KMedians
+from tao_cluster.penalties import SquaredError, ZeroOne
 from tao_cluster.problem.criteria import CostCriterion, LabelCriterion
-from tao_cluster.problem.objectives import KMeans, KMedians
-from tao_cluster.problem.penalties import SquaredError, ZeroOne
 from tao_cluster.problem.problem import Problem, mismatch_prices
-from tao_cluster.problem.reference import cost_increase, free_clustering
+from tao_cluster.reference import cost_increase, free_clustering
 
 
 @pytest.fixture

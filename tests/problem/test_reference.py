@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import CART
-from tao_cluster.core.threads import one_thread
+from tao_cluster._utils.threads import one_thread
 
 
 def badly_scaled(seed):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
-from tao_cluster.problem.objectives import KMeans, Labels, SphericalKMeans
+from tao_cluster.objectives import KMeans, Labels, SphericalKMeans
 from tao_cluster.problem.problem import Problem
 from tao_cluster.problem.smoothing import smoothed
 

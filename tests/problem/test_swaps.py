@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from tao_cluster.problem.objectives import AlternatingClustering, KMedians, KMedoids
-from tao_cluster.problem.objectives.swaps import shuffled_rows, swap_changes
+from tao_cluster.objectives import AlternatingClustering, KMedians, KMedoids
+from tao_cluster.objectives.swaps import shuffled_rows, swap_changes
 
 METRICS = {KMedoids(): "euclidean", KMedians(): "cityblock"}
 

@@ -7,9 +7,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, xlogy
 
 from tao_cluster import TAOClustering
-from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 from tao_cluster.solvers.newton import descent, quadratic
+from tao_cluster.tree import Split
 
 
 def problem(X, goes_right, strength, **options):

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tao_cluster.core.routing import kernel_view, project
-from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Exact, NodeProblem
 from tao_cluster.solvers.exact import kernels, moves
 from tao_cluster.solvers.exact.cuts import SingleFeatures
 from tao_cluster.solvers.exact.moves import Candidate, Rows
+from tao_cluster.tree import Split
+from tao_cluster.tree.routing import kernel_view, project
 
 
 def least_by_sorting(points, steps):

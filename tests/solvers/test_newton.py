@@ -10,10 +10,10 @@ from conftest import solve
 from scipy.special import expit
 
 from tao_cluster import TAOClustering
-from tao_cluster.core.tree import Split
 from tao_cluster.solvers import Liblinear, Newton, NodeSolver
 from tao_cluster.solvers.newton import curvature as curvatures
 from tao_cluster.solvers.newton import logistic, quadratic
+from tao_cluster.tree import Split
 
 
 def objective(split, X, goes_right, weight, strength):

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from conftest import solve
 from scipy.special import entr, expit
 
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.tree import Split
-from tao_cluster.problem.penalties import SquaredError
+from tao_cluster.penalties import SquaredError
 from tao_cluster.solvers import Axis, Liblinear, Newton, NodeProblem, Refit, Status, check_supported
 from tao_cluster.solvers.newton import logistic, quadratic
 from tao_cluster.solvers.refit import constant_side, sharpen
+from tao_cluster.tree import Split
+from tao_cluster.tree.routing import kernel_view
 
 BOTH = [Newton(1e-9), Liblinear(1e-8)]
 

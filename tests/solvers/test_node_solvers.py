@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from conftest import solve
 
-from tao_cluster.core.tree import Split
-from tao_cluster.problem.penalties import ZeroOne
+from tao_cluster.penalties import ZeroOne
 from tao_cluster.solvers import Liblinear, NodeSolver, check_supported
+from tao_cluster.tree import Split
 
 
 def make_problem(rng, n=300, d=8):

@@ -9,10 +9,10 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.evidence.measures import compiled, figures, timed
 from benchmarks.evidence.runs import Run
 from tao_cluster import PenaltyMethod, TAOClustering
-from tao_cluster.search import split_kinds
-from tao_cluster.search.descent import direct_form, passes, refits
-from tao_cluster.search.descent.structure import oblique
-from tao_cluster.search.settings import EFFORTS
+from tao_cluster.optimize import split_kinds
+from tao_cluster.optimize.descent import direct_form, passes, refits
+from tao_cluster.optimize.descent.structure import oblique
+from tao_cluster.optimize.settings import EFFORTS
 
 NAME = "ablations"
 # data: three lambdas, from larger trees to smaller ones

@@ -5,13 +5,13 @@ import importlib.util
 
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
-from tao_cluster.comparison import METHODS
 
 from benchmarks.datasets import DATASETS
 from benchmarks.evidence.measures import figures, fitted, one_path, timed
 from benchmarks.evidence.runs import Run
 from tao_cluster import TAOClustering
-from tao_cluster.search.settings import default_depth
+from tao_cluster.comparison import METHODS
+from tao_cluster.optimize.settings import default_depth
 
 NAME = "field"
 TIMES, PARAMETERS = (1, 2, 4), (30, 100, 300)

@@ -6,7 +6,7 @@ from benchmarks.evidence.measures import figures, one_path, timed
 from benchmarks.evidence.runs import Run
 from greedy import CART
 from tao_cluster import TAOClustering
-from tao_cluster.problem.objectives import SphericalKMeans
+from tao_cluster.objectives import SphericalKMeans
 
 NAME = "kdd22-table3"
 CASE = {"spherical": True}

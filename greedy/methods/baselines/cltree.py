@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, validate_params
 
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.tree.growth import Growth
 
 from ...cuts import prices
 from ...cuts.impurity import Region, density_cut

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils._param_validation import Interval, validate_params
 
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.routing import kernel_view
 
 from ...cuts.impurity import DevianceNode, deviance_cut
 from ...growth import Cut, grow

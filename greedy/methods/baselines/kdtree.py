@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from tao_cluster.core.threads import one_thread
-from tao_cluster.core.tree.growth import Growth
+from tao_cluster._utils.threads import one_thread
+from tao_cluster.tree.growth import Growth
 
 from ...growth import Cut, grow
 from ...nodes import surrogate_node

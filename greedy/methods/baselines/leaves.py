@@ -4,9 +4,9 @@ import heapq
 
 import numpy as np
 
-from tao_cluster.core.routing import kernel_view
-from tao_cluster.core.tree.growth import Growth
-from tao_cluster.problem.objectives import cluster_means
+from tao_cluster.objectives import cluster_means
+from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.routing import kernel_view
 
 from ...points import squared_distances
 from ..matching import matched_numbers

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from tao_cluster.core.matrices import rows_of
-from tao_cluster.core.repeats import content_order, distinct_rows
+from tao_cluster._utils.matrices import rows_of
+from tao_cluster.problem.repeats import content_order, distinct_rows
 
 from ...cuts import GraphNode
 

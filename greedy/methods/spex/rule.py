@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tao_cluster.core.routing import kernel_view, project
-from tao_cluster.core.tree import Split
+from tao_cluster.tree import Split
+from tao_cluster.tree.routing import kernel_view, project
 
 from ...cuts import GraphNode, conductance_cuts
 from ...growth import Cut

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ...core.matrices import check_rows
-from ...core.routing import kernel_view
-from ...core.tree.spreads import split_spreads
-from ...problem.objectives.base import cluster_sums
-from ..columns import has_indicators, printable
+from ..._utils.matrices import check_rows
+from ...columns import has_indicators, printable
+from ...objectives.base import cluster_sums
+from ...tree.routing import kernel_view
+from ...tree.spreads import split_spreads
 
 _MOST_BARS = 30  # features of a tree that bars are chosen for
 

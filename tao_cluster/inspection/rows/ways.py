@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...core.routing import kernel_view, project
-from ...core.tree import tree_of
-from ..columns import numbers_of
+from ...columns import numbers_of
+from ...tree import tree_of
+from ...tree.routing import kernel_view, project
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.matrices import as_array
-from ...core.routing import kernel_view, project
-from ...core.tree import Split
+from ..._utils.matrices import as_array
 from ...solvers.exact.moves import Candidate
 from ...solvers.exact.moves import Rows as NodeRows
+from ...tree import Split
+from ...tree.routing import kernel_view, project
 from ..blocks import sum_over_blocks
 from ..coreset import uniforms
 from ..rows import Reader

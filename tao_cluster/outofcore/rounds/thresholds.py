@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.jit import jit
-from ...core.routing import project
-from ...core.tree import Split
-from ...core.tree.reduced_sets import ReducedSets
-from ...core.tree.split import halfway
+from ..._utils.jit import jit
+from ...optimize.step.decisions import Decisions
 from ...problem.criteria import CostCriterion
-from ...search.step.decisions import Decisions
+from ...tree import Split
+from ...tree.reduced_sets import ReducedSets
+from ...tree.routing import project
+from ...tree.split import halfway
 from ..blocks import sum_over_blocks
 from ..rows import Reader
 from ..sums import Least, Most, Tables

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.tree import Tree
-from ...core.tree.spreads import gaps_of, rounded, spreads_of, value_moments
-from ...problem.objectives.base import cluster_sums
-from ...problem.reference import nearest_center
+from ...objectives.base import cluster_sums
+from ...reference import nearest_center
+from ...tree import Tree
+from ...tree.spreads import gaps_of, rounded, spreads_of, value_moments
 from ..blocks import sum_over_blocks
 from ..rows import Reader
 from ..sums import Least, Most, Sums, Tables
@@ -125,7 +125,7 @@ class Described(Sums):
     cost : float, of the rows at the centres of their leaves
     mass : float64 array of shape (n_nodes,), weights of the rows of leaves
     sums, squares, most, above
-        See :func:`tao_cluster.core.tree.spreads.value_moments`.
+        See :func:`tao_cluster.tree.spreads.value_moments`.
     agreement : float64 array of shape (n_nodes, k), weights by leaf and nearest free centre; None
         for trees without histograms
     """

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...core.matrices import row_size
+from ..._utils.matrices import row_size
 from ..blocks import Blocks
 from ..failures import naming
 from .local import LocalBlocks, names_of

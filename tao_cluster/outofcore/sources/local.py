@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from joblib import effective_n_jobs
 
-from ...core.threads import one_thread
+from ..._utils.threads import one_thread
 from ..blocks import Block
 from ..failures import naming
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...core.optional import need
+from ..._utils.optional import need
 
 # Bytes of a column that are read ahead; rows that are put into an array at a time, so that columns
 # become rows in the cache and not in memory.

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from ...core.matrices import spaced_rows
+from ..._utils.matrices import spaced_rows
 
 _MOST_ROWS = 1000
 

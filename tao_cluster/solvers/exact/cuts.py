@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import issparse
 
-from ...core.matrices import row_size, spaced_rows
+from ..._utils.matrices import row_size, spaced_rows
 from ..axis import Axis
 from ..base import BoundSolver
 from ..sparse_parts import columns_of_rows

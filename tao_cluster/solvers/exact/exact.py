@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.routing import kernel_view, project
-from ...core.tree import Split
+from ...tree import Split
+from ...tree.routing import kernel_view, project
 from ..base import NodeSolver, Status
 from .cuts import SingleFeatures
 from .kernels import least_sum
@@ -58,7 +58,7 @@ class BoundExact:
     ----------
     n_candidates : int
     X : array or CSR matrix
-    view : result of ``tao_cluster.core.routing.kernel_view``
+    view : result of ``tao_cluster.tree.routing.kernel_view``
     cuts : SingleFeatures
     """
 

@@ -9,7 +9,7 @@ of the time that way.
 
 import numpy as np
 
-from ...core.jit import jit
+from ..._utils.jit import jit
 
 _FEW = 64  # points that are sorted at once
 _N_BUCKETS = 512

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...core.matrices import row_size, spaced_rows
-from ...core.tree import Split
+from ..._utils.matrices import row_size, spaced_rows
+from ...tree import Split
 from . import kernels
 from .candidates import Slopes
 

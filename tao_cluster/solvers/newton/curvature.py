@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...core.jit import jit
+from ..._utils.jit import jit
 from .rows import extract, is_sparse, slots, values_of
 
 # Rows of the Gram matrix at a time: so many values stay in the cache, and single precision

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from ...core.jit import jit
+from ..._utils.jit import jit
 
 # Rows of a state: the margins w.x + b, then of each row's loss the value and the derivatives.
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3

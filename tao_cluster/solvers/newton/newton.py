@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core.tree import Split
+from ...tree import Split
 from ..base import NodeSolver
 from .descent import Descent
 from .storage import Storage

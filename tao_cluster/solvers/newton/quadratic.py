@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...core.jit import jit
+from ..._utils.jit import jit
 
 # The end is a sweep that adds less than a share to the decrease: over all features, and over
 # those with a weight between two such sweeps. Without a Gram matrix sweeps are dear, and the

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...core.jit import jit
+from ..._utils.jit import jit
 
 # X is a float32 or float64 array of shape (n, d), or the tuple (data, indices, indptr) of a CSR
 # matrix; its indices are unsigned, as a signed one might count from the end, and numba would ask.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...core.matrices import as_array, canonical_csr, ranges, variances
-from ...core.routing import kernel_view
+from ..._utils.matrices import as_array, canonical_csr, ranges, variances
+from ...tree.routing import kernel_view
 from ..sparse_parts import FewColumns
 from .rows import column_reach, compress, copy_rows, is_sparse, part_of, values_of
 

@@ -1,0 +1,321 @@
+"""Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
+
+import contextlib
+import copy
+import datetime
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.validation import check_array
+
+from .warnings import tell
+
+FLOATS = [np.float64, np.float32]
+
+# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
+_BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
+
+_MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
+
+# Between values of these sizes differences can be squared, and the squares be summed.
+LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
+_LARGEST_COST = 1e300
+
+# Of squared distances from 0, what rows must differ by for distances of sparse rows to have digits.
+_LEAST_SHARE = 1e-11
+
+# What a conversion to floats would take for a number, or fail at without a sentence: kinds of
+# arrays, classes of objects (of pandas by name, which need not be loaded).
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_TIME_KINDS, _TIME_NAMES = "mM", {"Period"}
+_TEXTS, _TEXT_KINDS = (str, bytes), "SU"
+_COMPLEX, _COMPLEX_KINDS = (complex, np.complexfloating), "c"
+
+
+def check_rows(X, name="X", estimator=None):
+    """X as an array or canonical CSR matrix of floats; no copy where it is that already.
+
+    Raises
+    ------
+    ValueError
+        If X has NaN or infinite values, dates, durations or masked entries, or is no matrix.
+    """
+    if X is None:
+        raise ValueError(f"{name} is None, where rows of numbers should be.")
+    check_kind(X, name)
+    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
+    with numbers_that_fit(name), advice_for_gaps(name):
+        return canonical(check_array(X, estimator=estimator, **options))
+
+
+@contextlib.contextmanager
+def advice_for_gaps(name):
+    """One sentence for NaN and infinite values, in place of scikit-learn's about classifiers."""
+    try:
+        yield
+    except ValueError as error:
+        told = str(error).partition("\n")[0].rstrip(".")
+        if not told.startswith(f"Input {name} contains"):
+            raise
+        raise ValueError(f"{told}; fill in such values or leave out their rows.") from None
+
+
+@contextlib.contextmanager
+def numbers_that_fit(name):
+    """A sentence for whole numbers of Python that no float can hold."""
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError(f"{name} has numbers larger than any float, about 1.8e308.") from error
+
+
+def check_kind(values, name="X", instead="days since a date", *, has_texts=False):
+    """Refuse what a conversion to numbers takes silently: dates, durations, masked entries, texts.
+
+    A masked array of which nothing is masked is taken as the numbers that it holds.
+
+    Parameters
+    ----------
+    values : array-like, sparse matrix, DataFrame or None
+    name : str, what sentences call it
+    instead : str, what dates may be converted to
+    has_texts : bool, whether texts are what they are, as labels may be
+
+    Raises
+    ------
+    ValueError
+        If it has such values or complex numbers, or is sparse with indices outside its shape.
+    """
+    if values is None:
+        return
+    if sp.issparse(values):
+        _check_indices(values, name)
+        return
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked entries, whose values are not to be read; fill them "
+            "(numpy.ma.filled) or leave out their rows."
+        )
+    kinds, classes = _kinds(values)
+
+    def has(of_arrays, of_objects, names=()):
+        is_one = any(issubclass(each, of_objects) or each.__name__ in names for each in classes)
+        return is_one or not kinds.isdisjoint(of_arrays)
+
+    if has(_TIME_KINDS, _TIMES, _TIME_NAMES):
+        raise ValueError(
+            f"{name} has dates, times or durations, which are not taken; convert them, for "
+            f"instance to {instead}."
+        )
+    if has(_COMPLEX_KINDS, _COMPLEX):
+        raise ValueError(f"Complex data not supported: {name} has complex numbers.")
+    if not has_texts and has(_TEXT_KINDS, _TEXTS):
+        raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
+
+
+def _check_indices(X, name):
+    """ValueError if entries lie outside a sparse matrix: compiled code reads where they say."""
+    if not hasattr(X, "check_format"):
+        return
+    try:
+        copy.copy(X).check_format(full_check=True)  # of the copy it may change types of indices
+    except ValueError as error:
+        raise ValueError(f"{name} is no sound sparse matrix: {error}.") from error
+
+
+def _kinds(values):
+    """Kinds of array-like values or of the columns of a table, and the classes of objects."""
+    kinds = {getattr(dtype, "kind", "O") for dtype in _dtypes(values)}
+    if "O" not in kinds:
+        return kinds, ()
+    try:
+        plain = np.asarray(values)
+    except (TypeError, ValueError):  # ragged: a conversion to numbers has its own sentence
+        return set(), ()
+    if plain.dtype.kind != "O":
+        return {plain.dtype.kind}, ()
+    return set(), set(map(type, plain.ravel()))
+
+
+def _dtypes(values):
+    """The types of an array or of the columns of a table; a list's are not known."""
+    if hasattr(values, "dtype"):
+        return [values.dtype]
+    dtypes = getattr(values, "dtypes", [np.dtype(object)])
+    return dtypes if hasattr(dtypes, "__iter__") else [dtypes]
+
+
+def check_centers(centers, name="reference", largest=LARGEST_VALUE):
+    """Centres of clusters as an array, whoever gives them.
+
+    Parameters
+    ----------
+    centers : array-like of shape (k, m)
+    name : str, what sentences call them
+    largest : float, what values may reach
+
+    Returns
+    -------
+    float64 array of shape (k, m)
+
+    Raises
+    ------
+    ValueError
+        If they are no dense matrix of finite numbers whose distances can be squared.
+    """
+    if sp.issparse(centers):
+        raise ValueError(f"{name} is sparse; centres must be a dense array, as of toarray().")
+    check_kind(centers, name)
+    try:
+        with numbers_that_fit(name):
+            centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
+    except TypeError as error:
+        raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
+    if not np.abs(centers).max() <= largest:
+        raise ValueError(
+            f"{name} has centres with values beyond {largest:g}, to which squared distances "
+            "overflow; rescale the data."
+        )
+    _check_spread(*ranges(centers), f"{name} has centres that differ")
+    return centers
+
+
+def check_sizes(rows, weight):
+    """Refuse rows whose squared distances, times their weights, overflow or underflow.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n, m), what is clustered
+    weight : float64 array of shape (n,)
+
+    Raises
+    ------
+    ValueError
+    """
+    low, high = ranges(rows)
+    largest = float(max(high.max(), -low.min()))
+    if not largest <= LARGEST_VALUE:
+        raise ValueError(
+            f"The squared norms of the rows of X overflow {rows.dtype}; rescale the data."
+        )
+    if not float(weight.sum()) * largest**2 * rows.shape[1] < _LARGEST_COST:
+        raise ValueError("Weights times squared norms of rows overflow; rescale one of the two.")
+    _check_spread(low, high, "The rows of X differ")
+    if sp.issparse(rows):
+        _warn_of_lost_digits(rows)
+
+
+def _warn_of_lost_digits(rows):
+    """Tell if rows are so far from 0 that distances, |x|^2 - 2 x.c + |c|^2, keep no digits."""
+    means, spreads = mean_variance_axis(rows, axis=0)
+    squares = means.astype(np.float64) ** 2
+    if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
+        tell(
+            f"Column {squares.argmax()} of sparse X is so far from 0, beside how much rows differ, "
+            "that distances keep few digits; subtract a constant from it, or give X as an array."
+        )
+
+
+def _check_spread(low, high, what):
+    spread = float((high - low).max())
+    if 0 < spread < LEAST_SPREAD:
+        raise ValueError(
+            f"{what} by less than {LEAST_SPREAD:g}, so that squared distances underflow; rescale "
+            "the data."
+        )
+
+
+def canonical(X):
+    """CSR input with sorted, unique indices, of 32 bits where they suffice; no needless copy.
+
+    Norms, k-means and LIBLINEAR would each read another matrix from repeated entries, and
+    scikit-learn's k-means needs 32 bits.
+    """
+    if not sp.issparse(X):
+        return X
+    X = canonical_csr(X)
+    if X.nnz > np.iinfo(np.int32).max or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sp.csr_matrix(parts, shape=X.shape)
+
+
+def stored_by_rows(X):
+    """X itself, or a copy of an array stored by columns: sums over them have other last bits."""
+    return X if sp.issparse(X) else np.ascontiguousarray(X)
+
+
+def canonical_csr(X):
+    """CSR with sorted, unique indices of a sparse X; X itself if it is that, else a copy."""
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def rows_of(X, space, rows):
+    """Some rows of X and of the space where they are clustered, which stays X if it is."""
+    some = X[rows]
+    return some, some if space is X else space[rows]
+
+
+def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
+    """Slices of consecutive rows whose stored values fit into the cache.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    n_values : int, stored values in a slice
+    least : int, rows in a slice at least
+    """
+    step = max(least, int(n_values / max(row_size(X), 1)))
+    for start in range(0, X.shape[0], step):
+        yield slice(start, start + step)
+
+
+def rows_between(X, part):
+    """Consecutive rows of an array or a CSR matrix: slices of its arrays, cheaper than X[part]."""
+    if not sp.issparse(X):
+        return X[part]
+    ends = X.indptr[part.start : part.stop + 1]
+    values = slice(ends[0], ends[-1])
+    parts = X.data[values], X.indices[values], ends - ends[0]
+    return sp.csr_matrix(parts, shape=(len(ends) - 1, X.shape[1]))
+
+
+def row_size(X):
+    """Values of a row: columns, or what a row of a sparse matrix stores on average."""
+    return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+
+
+def spaced_rows(n_rows, most):
+    """Numbers of at most so many of some rows, evenly over their order: int array."""
+    return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
+
+
+def as_array(rows):
+    """Some rows as an array: sparse ones are made dense."""
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+def variances(X):
+    """Variance of each column: float array of shape (d,)."""
+    if sp.issparse(X):
+        return mean_variance_axis(X, axis=0)[1]
+    mean, squares = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
+    for start in range(0, len(X), _MOMENT_ROWS):  # X.var() would take a copy of X
+        squares += ((X[start : start + _MOMENT_ROWS] - mean) ** 2).sum(axis=0)
+    return squares / len(X)
+
+
+def ranges(X):
+    """Least and largest value of each column, zeros of sparse X included: two float arrays."""
+    low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    return low.astype(np.float64), high.astype(np.float64)
+
+
+def power_of_two(size):
+    """Power of two near a size, by which one divides without rounding; 1 for 0."""
+    return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

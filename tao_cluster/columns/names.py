@@ -1,0 +1,138 @@
+"""Names of features: those of columns, and of what is more than a column of numbers."""
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from numbers import Number
+
+from ..tree import tree_of
+from .printable import printable
+
+
+class Indicator(str):
+    """The name of a feature that is 1 where a column has a value, and 0 elsewhere.
+
+    Its text is printable; `column` and `value` are what they were.
+
+    A test of it alone reads ``plan is gold`` or ``plan is not gold``; in a weighted sum it is
+    written ``[plan is gold]``. A column is taken to have one value a row, as after one-hot
+    encoding: a rule that says ``plan is gold`` leaves out that the plan is not another.
+
+    Parameters
+    ----------
+    column : str
+    value : str, or anything that has a text; None for missing values
+    has_missing : bool, whether missing values count as this one
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import Indicator
+    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None],
+    ...                         [0.5, 0, 0], [-1, 0, 1], n_features=1)
+    >>> tree.to_rules([Indicator("plan", "gold")])
+    ['if plan is not gold then cluster 0', 'if plan is gold then cluster 1']
+    """
+
+    def __new__(cls, column, value, has_missing=False):
+        """The text, which remembers what it is made of."""
+        name = super().__new__(cls, f"{printable(str(column))} is {_value_text(value)}")
+        name.column, name.value, name.has_missing = str(column), value, has_missing
+        return name
+
+    def __getnewargs__(self):
+        return self.column, self.value, self.has_missing
+
+    @property
+    def contrary(self):
+        """What a row with 0 is told."""
+        return f"{printable(self.column)} is not {_value_text(self.value)}"
+
+
+class Filled(str):
+    """The name of a column of numbers in which a missing value counts as another number.
+
+    Parameters
+    ----------
+    column : str, which is the text
+    fill : float
+    """
+
+    def __new__(cls, column, fill):
+        """The text, which remembers the number."""
+        name = super().__new__(cls, column)
+        name.fill = float(fill)
+        return name
+
+    def __getnewargs__(self):
+        return str(self), self.fill
+
+
+def _value_text(value):
+    """A category as people write it: whole numbers without decimals."""
+    if value is None:
+        return "missing"
+    if isinstance(value, Number):
+        return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+    return printable(str(value))
+
+
+@dataclass(frozen=True)
+class Numbered(Sequence):
+    """The names x0, x1, ... of features without names, made where they are asked for.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    n_features: int
+
+    def __len__(self):
+        return self.n_features
+
+    def __getitem__(self, j):
+        return f"x{range(self.n_features)[j]}"
+
+
+def names_of(model, feature_names=None):
+    """Feature names as given, else those seen in fit, else x0, x1, ...: sequence of str."""
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    return check_feature_names(feature_names, tree_of(model).n_features)
+
+
+def check_feature_names(feature_names, n_features):
+    """Sequence of names; x0, x1, ... by default.
+
+    Raises
+    ------
+    ValueError
+        If the number of names is not `n_features`.
+    """
+    if feature_names is None:
+        return Numbered(n_features)
+    if isinstance(feature_names, Numbered) and len(feature_names) == n_features:
+        return feature_names
+    if isinstance(feature_names, str | bytes) or not isinstance(feature_names, Sized):
+        raise ValueError(
+            f"Feature names must be a sequence of {n_features} strings, got {feature_names!r:.80}."
+        )
+    if len(feature_names) != n_features:
+        raise ValueError(f"Got {len(feature_names)} feature names for {n_features} features.")
+    return [name if isinstance(name, Indicator | Filled) else str(name) for name in feature_names]
+
+
+def printable_names(names):
+    """Names as people read them, one line each: sequence of str, Indicator and Filled."""
+    return names if isinstance(names, Numbered) else [_printable_name(name) for name in names]
+
+
+def _printable_name(name):
+    if isinstance(name, Indicator):
+        return name  # its text is
+    return Filled(printable(name), name.fill) if isinstance(name, Filled) else printable(name)
+
+
+def has_indicators(names):
+    """Whether some of the features are categories."""
+    return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)

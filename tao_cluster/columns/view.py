@@ -1,0 +1,361 @@
+"""A fitted pipeline as a fitted model of its raw columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_array
+
+from .._utils.matrices import FLOATS, check_rows
+from ..tree import tree_of
+from ..tree.readable import Readable
+from .cells import with_cells
+from .names import Filled, Indicator, check_feature_names, names_of, printable_names
+from .steps import Column, columns_of, raw_input
+from .trees import raw_spreads, raw_tree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawView(Readable):
+    """A fitted pipeline that shows its tree in the raw columns; made by :func:`raw_view`.
+
+    Features of the tree are the raw columns of numbers that the steps use and, for every category
+    that they encode, whether a column has it; in the order of the raw columns. Fitted attributes
+    that do not depend on the columns (`labels_`, `inertia_`, `node_counts_`, ...) are the model's.
+
+    Parameters
+    ----------
+    model : fitted estimator, the last step
+    steps : list of (str, fitted transformer), the steps before
+    columns : list of Column that the steps make
+    raw_names : sequence of str, names of all raw columns, as they were given
+    fit_names : list of str, or None: those that the pipeline was fitted to
+    """
+
+    model: Any
+    steps: list
+    columns: list[Column]
+    raw_names: Sequence[str]
+    fit_names: list[str] | None
+
+    def __getattr__(self, name):
+        if name.startswith("_") or not name.endswith("_"):
+            raise AttributeError(f"A pipeline in its raw columns has no attribute {name!r}.")
+        return getattr(self.model, name)
+
+    # ------------------------------------------------------------------ features
+
+    @cached_property
+    def _sources(self):
+        """Sources of the columns: the features, in the order of the raw columns."""
+        distinct = dict.fromkeys(column.source for column in self.columns)
+        return sorted(distinct, key=lambda source: (source.column, source.slot))
+
+    @cached_property
+    def _feature_of(self):
+        """Feature of each column that the steps make."""
+        place = {source: f for f, source in enumerate(self._sources)}
+        return np.array([place[column.source] for column in self.columns], dtype=np.int32)
+
+    @cached_property
+    def _column_of(self):
+        """For each feature the first of the columns that are made of it."""
+        return np.unique(self._feature_of, return_index=True)[1]
+
+    @property
+    def n_features_in_(self):
+        """Number of features that the tree in raw columns has."""
+        return len(self._sources)
+
+    @cached_property
+    def feature_names_in_(self):
+        """Names of these features: object array; that of a category reads "plan is gold"."""
+        names = np.empty(len(self._sources), dtype=object)
+        names[:] = [_name(source, self.raw_names[source.column]) for source in self._sources]
+        return names
+
+    # ------------------------------------------------------------------ the model in raw columns
+
+    @cached_property
+    def tree_(self):
+        """The tree that tests these features."""
+        return raw_tree(tree_of(self.model), self.columns, self._feature_of, len(self._sources))
+
+    @property
+    def split_spreads_(self):
+        """Spreads of the features at the tests, in raw units."""
+        return raw_spreads(
+            tree_of(self.model),
+            self.model.split_spreads_,
+            self.tree_,
+            self.columns,
+            self._feature_of,
+        )
+
+    @property
+    def cluster_centers_(self):
+        """Centres in raw columns; where rows were clustered in an embedding, centres there."""
+        return self._raw_centers(self.model.cluster_centers_)
+
+    @property
+    def free_centers_(self):
+        """The free clustering's centres in the same way."""
+        return self._raw_centers(self.model.free_centers_)
+
+    def _raw_centers(self, centers):
+        """What the steps map to centres; the share of the rows for a category."""
+        if centers is None or self.model._space.has_embedding:
+            return centers
+        used = [(j, self.columns[j].map) for j in self._column_of]
+        return np.column_stack([map_.inverse(centers[:, j]) for j, map_ in used])
+
+    # ------------------------------------------------------------------ rows
+
+    def predict(self, X):
+        """Cluster of each raw row, as the pipeline predicts: array of shape (n,)."""
+        return self.model.predict(self._transformed(X))
+
+    def apply(self, X):
+        """Leaf that each raw row reaches, as the pipeline routes: int32 array of shape (n,)."""
+        return self.model.apply(self._transformed(X))
+
+    def decision_path(self, X):
+        """CSR indicator of shape (n, n_nodes) of the nodes each raw row visits."""
+        return tree_of(self.model).paths(self.apply(X))
+
+    def numbers(self, X):
+        """The features of raw rows: raw numbers, and 1 or 0 for categories.
+
+        Parameters
+        ----------
+        X : raw rows: DataFrame, array-like or sparse matrix, as the pipeline takes them
+
+        Returns
+        -------
+        float array of shape (n, features), or CSR matrix if X or what the steps give is one
+        """
+        X = self._named(X)
+        is_category = np.array([source.is_category for source in self._sources], dtype=bool)
+        groups = [(np.flatnonzero(~is_category), self._raw_numbers(X, ~is_category))]
+        if is_category.any():
+            groups += self._indicators(self._transformed(X), np.flatnonzero(is_category))
+        groups = [(features, part) for features, part in groups if len(features)]
+        if len(groups) == 1:
+            return groups[0][1]
+        order = np.argsort(np.concatenate([features for features, _ in groups]))
+        return _side_by_side([part for _, part in groups])[:, order]
+
+    def with_numbers(self, row, numbers):
+        """A raw row in which features have other numbers; a category is the one that is 1.
+
+        Parameters
+        ----------
+        row : one raw row, as the pipeline takes it
+        numbers : dict of float by feature
+
+        Returns
+        -------
+        raw row of the same kind
+        """
+        row, cells = self._named(row), {}
+        for feature, number in numbers.items():
+            source = self._sources[feature]
+            column = source.column
+            if hasattr(row, "columns") and self.fit_names:
+                column = row.columns.get_loc(self.fit_names[column])
+            if not source.is_category:
+                cells[column] = number
+            elif number == 1.0:
+                cells[column] = source.category
+        return with_cells(row, cells)
+
+    def _raw_numbers(self, X, is_number):
+        """Raw columns as they are; by name, where they have names."""
+        sources = [self._sources[f] for f in np.flatnonzero(is_number)]
+        columns = [source.column for source in sources]
+        fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
+        if not columns:
+            return None
+        if hasattr(X, "columns") and self.fit_names:
+            columns = [self.fit_names[j] for j in columns]
+        part = check_array(
+            _safe_indexing(X, columns, axis=1),
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_all_finite="allow-nan",
+        )
+        return check_rows(_with_gaps_filled(part, fills))
+
+    def _indicators(self, Z, features):
+        """(features, matrix of 0 and 1): what encoders made of categories, scaling undone.
+
+        A sparse Z has entries for nearly all rows where 0 was moved to another number, so that
+        such columns are dense as they are; the others stay sparse.
+        """
+        columns = self._column_of[features]
+        zero, one = ([self.columns[j].map(value) for j in columns] for value in (0.0, 1.0))
+        zero, one = np.array(zero), np.array(one)
+        for kept, is_dense in ((zero != 0, True), (zero == 0, False)):
+            if not kept.any():
+                continue
+            part = check_rows(_safe_indexing(Z, columns[kept], axis=1))
+            yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
+
+    def _transformed(self, X):
+        Z = self._named(X)
+        for _, step in self.steps:
+            Z = step.transform(Z)
+        return Z
+
+    def _named(self, X):
+        """X under the names of the fit, where it has none: steps may choose columns by name."""
+        return X if self.fit_names is None or hasattr(X, "columns") else as_frame(X, self.fit_names)
+
+
+def _with_gaps_filled(X, fills):
+    """Columns with their own number where a value is missing; NaN stays where there is none."""
+    values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return X
+    filled = X.copy()
+    target = filled.data if sp.issparse(X) else filled
+    target[gaps] = np.broadcast_to(fills[of_value], values.shape)[gaps]
+    return filled
+
+
+def _name(source, column):
+    if source.is_category:
+        return Indicator(column, source.category, source.fill is not None)
+    return column if source.fill is None else Filled(column, source.fill)
+
+
+def _unscaled(part, zero, one, is_dense):
+    """0 and 1 of the columns that have the numbers `zero` and `one` for them."""
+    if sp.issparse(part):
+        part = part.toarray() if is_dense else part.copy()
+    if sp.issparse(part):
+        part.data = np.round(part.data / one[part.indices])
+        return part
+    return np.round((part - zero) / (one - zero))
+
+
+def _side_by_side(parts):
+    is_sparse = any(map(sp.issparse, parts))
+    return sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts)
+
+
+def as_frame(X, names):
+    """Rows without names as a DataFrame; lists may mix numbers and texts."""
+    rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    return pd.DataFrame(rows, columns=list(names))
+
+
+def raw_view(pipeline, feature_names=None):
+    """A fitted pipeline of column-wise steps and one of our estimators, in the raw columns.
+
+    Steps may be scalers (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler), OneHotEncoder,
+    SimpleImputer, selections of columns, ColumnTransformers and Pipelines of these, and
+    "passthrough". All exports, pictures and explanations take the pipeline itself; this is what
+    they show. After an imputer they speak of the table with its gaps filled.
+
+    Parameters
+    ----------
+    pipeline : fitted sklearn.pipeline.Pipeline
+    feature_names : sequence of str, optional
+        Names of all raw columns, one for each that the pipeline was fitted to; default theirs, or
+        x0, x1, ...
+
+    Returns
+    -------
+    RawView
+        With the attributes of the fitted estimator, above all `tree_`, `feature_names_in_` and
+        `cluster_centers_`, the methods `predict` and `apply` of raw rows, `numbers` that turns
+        raw rows into the numbers that `tree_` tests, and all that an estimator has to be read.
+
+    Raises
+    ------
+    ValueError
+        If a step does more than to map columns one by one, or the names do not fit.
+    TypeError
+        If the last step has no tree.
+    NotFittedError
+        If the pipeline is not fitted.
+
+    Notes
+    -----
+    `predict` and `apply` are the pipeline's own. `tree_` divides the rows of `numbers` in the same
+    way: for axis-aligned tests of dense float64 rows bit by bit, since a threshold is found by
+    bisection over the floats, in the arithmetic of the scalers. In a test of several features sums
+    are rounded otherwise, as in one of sparse or float32 rows, which scalers multiply by a rounded
+    factor or divide in single precision: a row within rounding of a threshold may differ.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.compose import make_column_transformer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    >>> from greedy import IMM
+    >>> from tao_cluster.columns import raw_view
+    >>> hours = [1.0, 2.0, 1.0, 2.0, 30.0, 31.0, 31.0, 32.0]
+    >>> table = pd.DataFrame({"plan": ["gold", "free"] * 4, "hours": hours})
+    >>> steps = make_column_transformer((OneHotEncoder(), ["plan"]), (StandardScaler(), ["hours"]))
+    >>> pipeline = make_pipeline(steps, IMM(2, random_state=0)).fit(table)
+    >>> view = raw_view(pipeline)
+    >>> list(view.feature_names_in_)
+    ['plan is free', 'plan is gold', 'hours']
+    >>> view.numbers(table[3:5])
+    array([[ 1.,  0.,  2.],
+           [ 0.,  1., 30.]])
+    """
+    *steps, (_, model) = _flat_steps(pipeline)
+    tree_of(model)
+    n_raw, fit_names = raw_input([*steps, ("", model)])
+    columns = columns_of(steps, n_raw)
+    names = check_feature_names(fit_names if feature_names is None else feature_names, n_raw)
+    return RawView(model, steps, columns, names, fit_names)
+
+
+def _flat_steps(pipeline):
+    """(name, step) in order, those of a pipeline that is the last step too."""
+    steps = [(name, step) for name, step in pipeline.steps if hasattr(step, "fit")]
+    while isinstance(steps[-1][1], Pipeline):
+        steps[-1:] = [(name, step) for name, step in steps[-1][1].steps if hasattr(step, "fit")]
+    return steps
+
+
+def shown(model, feature_names=None):
+    """What is shown of a model: a pipeline in its raw columns, anything else as it is.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or fitted pipeline that ends in one
+    feature_names : sequence of str, optional
+        Of a pipeline one name a raw column.
+
+    Returns
+    -------
+    (model, sequence of str)
+        What has the tree, and the names of the features that the tree tests, each one printable.
+    """
+    model, names = named(model, feature_names)
+    return model, printable_names(names)
+
+
+def named(model, feature_names=None):
+    """The same with names as they were given, for what looks columns up by them."""
+    if isinstance(model, Pipeline):
+        model, feature_names = raw_view(model, feature_names), None
+    return model, names_of(model, feature_names)
+
+
+def numbers_of(model, X):
+    """The numbers that the tree of a shown model tests: X itself, but for a pipeline."""
+    return model.numbers(X) if isinstance(model, RawView) else X

@@ -1,0 +1,372 @@
+"""`compare`: methods fitted to one free clustering, for one table."""
+
+import contextlib
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _num_samples
+
+from greedy import CART
+
+from .._utils.options import resolve
+from .._utils.warnings import tell
+from ..base import TreeClustering
+from ..estimator import TAOClustering
+from ..objectives import KMeans, Objective, encode
+from ..optimize.goals import knee
+from ..optimize.settings import OBJECTIVES, default_depth
+from .held_out import hold_out, rows_of
+from .methods import DEFAULT, METHODS
+from .table import FREE, Comparison, Entry, free_record, measures_of
+
+# Rows and clusters of the fits that compile kernels before the clock starts. They are spread over
+# all rows, which may be sorted, and so many that no tree is perfect: all kernels are reached.
+_N_COMPILED, _K_COMPILED = 200, 5
+
+
+def compare(
+    X,
+    n_clusters=None,
+    methods=None,
+    *,
+    budgets=None,
+    reference=None,
+    validation=None,
+    y=None,
+    sample_weight=None,
+    embedding=None,
+    standardize=False,
+    objective="kmeans",
+    depth=None,
+    lambdas=None,
+    random_state=0,
+    n_jobs=None,
+):
+    """Fit methods to one free clustering and measure what their trees cost and how large they are.
+
+    Kernels are compiled before the clock starts, and the free clustering is found once.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or CSR matrix of shape (n, d)
+    n_clusters : int, default=None
+        None is 8, or the number of labels.
+    methods : sequence of str, or dict of str to (str or estimator or list of them), default=None
+        Names: "tao" (oblique trees of one :func:`tao_path`), "tao-axis", "exkmc", "cart"
+        (scikit-learn's decision tree of the free labels), each with the leaves of `budgets`, and
+        "imm", "exgreedy", "exshallow", a leaf a cluster. None is those of these that know the
+        objective; ``tao_cluster.comparison.METHODS`` has all names.
+        Estimators are copied and get this function's n_clusters, reference, objective and
+        standardize. A list is one series of the picture.
+    budgets : dict, or sequence of int, default=None
+        ``{"leaves": [10, 20], "parameters": [50, 100]}``: leaves of the axis-aligned trees,
+        parameters of the oblique ones, whose path serves them all. A sequence is leaves. Without
+        leaves, they follow from the parameters (n leaves are 3 n - 2), or are k, 2 k and 4 k;
+        without parameters, all trees of the path are shown.
+    reference : None, estimator or array of shape (n_clusters, m), default=None
+        The free clustering; see :class:`TAOClustering`.
+    validation : float, or array of int or bool, default=None
+        Rows held out of all fits, the reference's, too: a share of them, e.g. 0.2, the positions
+        of rows of X, or a mask of n booleans, True for what is held out. They are new to the
+        trees, and get a column of costs.
+    y : array-like of shape (n,), optional
+        Classes to compare the clusters with (NMI, ARI); default the free clustering. Rows of -1,
+        None or NaN have none. For
+        ``objective="labels"`` what is explained, in place of `n_clusters` and `reference`.
+    sample_weight, embedding
+        As for :meth:`TAOClustering.fit`.
+    standardize : bool, default=False
+        As of :class:`TAOClustering`.
+    objective : str or Objective, default="kmeans"
+        As of :class:`TAOClustering`. The methods of :mod:`greedy` know k-means, some k-medians.
+    depth : int, default=None
+        Of the oblique trees. None is 5, or more where so many clusters need more.
+    lambdas : array-like of positive floats, default=None
+        Of the path; None chooses ten from the data.
+    random_state : int, default=0
+    n_jobs : int, default=None
+        Threads of a fit; fits come one after the other, for the sake of their seconds.
+
+    Returns
+    -------
+    Comparison
+        With `table`, `models`, `series` and `plot`. The seconds of a tree of a path are its share.
+        What the fits warned of is told below the table, by name, and which arguments concern none
+        of the methods.
+
+    Raises
+    ------
+    ValueError
+        If a method is unknown, is no estimator of this project or does not know the objective, or
+        budgets or validation are not what they should be.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from tao_cluster import compare
+    >>> X = scale(load_wine().data)
+    >>> found = compare(X, 3, ["imm", "exkmc"], budgets=[4, 6], validation=0.2)
+    >>> found.table["leaves"].dropna().tolist()
+    [3, 4, 6]
+    >>> axes = found.plot("leaves")
+    """
+    check_consistent_length(X, sample_weight, embedding, y)
+    objective = "kmeans" if _same(objective, KMeans()) else objective
+    explains_labels = resolve(objective, OBJECTIVES, Objective).explains_labels
+    kept, held = hold_out(validation, _num_samples(X), random_state)
+    given = {"X": X, "sample_weight": sample_weight, "embedding": embedding}
+    classes, ignored = rows_of({"y": y}, kept)["y"], []
+    if explains_labels:
+        if y is None:
+            raise ValueError('objective="labels" explains labels: give them as y.')
+        given["y"] = y
+        classes, n_labels = None, len(encode(y)[1])
+        if n_clusters not in (None, n_labels):
+            ignored.append(f"n_clusters={n_clusters} is not used: there are {n_labels} labels.")
+        n_clusters = n_labels
+    n_clusters = 8 if n_clusters is None else n_clusters
+    if isinstance(n_clusters, Integral):
+        n_clusters = int(n_clusters)  # multiples of an int8 wrap around
+    rows, new = rows_of(given, kept), None if held is None else rows_of(given, held)
+    settings = {"n_clusters": n_clusters, "objective": objective, "standardize": standardize}
+    settings |= {"reference": reference, "n_jobs": n_jobs, "random_state": random_state}
+    of_paths = {"depth": depth, "lambdas": lambdas}
+    path = {"depth": default_depth(n_clusters) if depth is None else depth, "lambdas": lambdas}
+    series = _series(methods, objective)
+    leaves, parameters = _budgets(budgets)
+    ignored += _ignored(series, leaves, parameters, of_paths)
+    if not leaves and any(_is_sized(value) for _, value in series):
+        leaves = _leaves_for(parameters, n_clusters)
+    study = _Study(rows, settings, leaves, parameters, path)
+    study.check(series)
+    study.compile(series)
+    records, notes = [], tuple(ignored)
+    if not explains_labels:
+        free, seconds, told = study.fit(FREE, CART(max_leaves=2))
+        study, notes = study.of(reference=free.free_centers_), notes + told
+        records = [free_record(free, classes, rows["sample_weight"], seconds)]
+    entries = [entry for method, value in series for entry in study.entries(method, value)]
+    records += [measures_of(entry, rows, classes, new) for entry in entries]
+    return Comparison.of_records(records, entries, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Study:
+    """What all fits share.
+
+    Parameters
+    ----------
+    rows : dict, the arguments of `fit`
+    settings : dict, parameters of every estimator
+    leaves, parameters : lists of int, the budgets
+    path : dict, `depth` and `lambdas` of the oblique trees
+    """
+
+    rows: dict
+    settings: dict
+    leaves: list
+    parameters: list
+    path: dict
+
+    def of(self, **settings):
+        """The study with other settings."""
+        return replace(self, settings=self.settings | settings)
+
+    def check(self, series):
+        """ValueError if an estimator's own parameters, or those it lacks, are not the study's."""
+        for method, value in series:
+            for _, estimator in self._estimators(value):
+                own, defaults = estimator.get_params(deep=False), type(estimator)().get_params()
+                for name in ("n_clusters", "objective", "standardize", "reference"):
+                    has, wanted = own.get(name, _ABSENT.get(name)), self.settings[name]
+                    if name not in own and not _same(has, wanted):
+                        raise ValueError(f"{method} has no {name}={wanted!r}; leave it out.")
+                    if not any(_same(has, other) for other in (wanted, defaults.get(name))):
+                        raise ValueError(
+                            f"{method} has another {name} than the comparison; it is one for "
+                            "all methods: give it to compare."
+                        )
+
+    def compile(self, series):
+        """Run everything once on a few rows, so that seconds are those of the methods."""
+        n = _num_samples(self.rows["X"])
+        rows = rows_of(self.rows, np.unique(np.linspace(0, n - 1, min(n, _N_COMPILED), dtype=int)))
+        has_lambdas = self.path["lambdas"] is not None  # else they are found by further kernels
+        k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
+        small = replace(
+            self.of(n_clusters=k, reference=None),
+            rows=rows,
+            leaves=[k, 2 * k],
+            parameters=[],
+            path=self.path | {"depth": 2} | ({"lambdas": [1.0]} if has_lambdas else {}),
+        )
+        for method, value in series:
+            # What fails here for a reason fails again below, on all rows.
+            with contextlib.suppress(ValueError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                list(small.entries(method, value))
+
+    def fit(self, name, estimator):
+        """A copy of an estimator, fitted, the seconds it took, and what it warned of."""
+        model = self._prepared(estimator)
+        return _timed(name, lambda: model.fit(**self.rows))
+
+    def entries(self, method, value):
+        """Yield the fitted models of a series."""
+        if isinstance(value, str) and METHODS[value].is_path:
+            yield from self._path_entries(method)
+            return
+        for name, estimator in self._estimators(value):
+            yield Entry(method + name, method, *self.fit(method + name, estimator))
+
+    def _path_entries(self, method):
+        """The trees of one path: all of them, or the best within each budget."""
+        tao = self._prepared(TAOClustering(depth=self.path["depth"]))
+        models, seconds, notes = _timed(
+            method, lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows)
+        )
+        if not self.parameters:
+            models = _different(models)
+        seconds /= len(models)  # a path's share
+        found = [(f"{method}, lambda={model.lambda_:.4g}", model) for model in models]
+        if self.parameters:
+            found = [(f"{method}, {n} parameters", _within(models, n)) for n in self.parameters]
+        for (name, model), limit in zip_longest(found, self.parameters):
+            if model is None:  # the search for a goal goes on beyond the path's end
+                yield Entry(name, method, *self.fit(name, tao.set_params(max_parameters=limit)))
+            else:
+                yield Entry(name, method, model, seconds, notes)
+            notes = ()
+
+    def _estimators(self, value):
+        """What comes after the method's name, and the estimator, of each model of a series."""
+        if not isinstance(value, str):
+            numbers = [f" {i + 1}" for i in range(len(value))] if len(value) > 1 else [""]
+            return list(zip(numbers, value, strict=True))
+        found = METHODS[value]
+        if found.is_sized:
+            return [(f", {n} leaves", found.make(n)) for n in self.leaves]
+        return [] if found.is_path else [("", found.make())]
+
+    def _prepared(self, estimator):
+        """A copy with the settings of the study; seeds and threads of its own stay."""
+        own = estimator.get_params(deep=False)
+        keeps = {name for name in ("n_jobs", "random_state") if own.get(name) is not None}
+        shared = {name: self.settings[name] for name in self.settings if name in own}
+        return clone(estimator).set_params(
+            **{name: value for name, value in shared.items() if name not in keeps}
+        )
+
+
+def _different(models):
+    """Models of a path without those whose row of the table is that of one before."""
+    rows = {}
+    for model in models:
+        tree, cost = model.tree_, round(model.cost_increase_, 6)
+        rows.setdefault((tree.n_leaves, tree.n_parameters, tree.max_depth, cost), model)
+    return list(rows.values())
+
+
+def _within(models, limit):
+    """The cheapest model of at most so many parameters; None if there is none."""
+    small = [model for model in models if model.tree_.n_parameters <= limit]
+    return knee(small, max_parameters=limit) if small else None
+
+
+def _timed(name, run):
+    """A result, the seconds that it took, and what it warned of, as sentences with a name."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        start = time.perf_counter()
+        result = run()
+        seconds = time.perf_counter() - start
+    told = (str(each.message) for each in caught if issubclass(each.category, UserWarning))
+    return result, seconds, tuple(f"{name}: {sentence}" for sentence in dict.fromkeys(told))
+
+
+_ABSENT = {"objective": "kmeans", "standardize": False}  # what an estimator without them does
+
+
+def _same(a, b):
+    """Whether two values of a parameter are known to be the same."""
+    return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
+
+
+def _is_sized(value):
+    return isinstance(value, str) and METHODS[value].is_sized
+
+
+def _series(methods, objective):
+    """(title, name of a method or list of estimators) of each series."""
+    if methods is None:
+        methods = [name for name in DEFAULT if METHODS[name].knows(objective)]
+    if not isinstance(methods, Mapping):
+        names = np.atleast_1d(methods).tolist()
+        methods = {METHODS[name].title if name in METHODS else name: name for name in names}
+    series = []
+    for title, value in methods.items():
+        is_list = isinstance(value, list | tuple)
+        series.append((title, value if isinstance(value, str) or is_list else [value]))
+        if isinstance(value, str) and value not in METHODS:
+            raise ValueError(f"Unknown method {value!r}; there are {', '.join(METHODS)}.")
+        if isinstance(value, str) and not METHODS[value].knows(objective):
+            raise ValueError(f"{title} has no objective={objective!r}; leave it out.")
+        for estimator in [] if isinstance(value, str) else series[-1][1]:
+            if not isinstance(estimator, TreeClustering):
+                raise ValueError(
+                    f"Method {title!r} is a {type(estimator).__name__}; compare takes names and "
+                    "estimators of this project (TAOClustering, greedy.IMM, ...), which are all "
+                    "fitted to the same X: do the steps of a Pipeline before."
+                )
+    return series
+
+
+def _ignored(series, leaves, parameters, of_paths):
+    """A sentence for every argument that concerns none of the methods."""
+    names = {value for _, value in series if isinstance(value, str)}
+    has_path = any(METHODS[name].is_path for name in names)
+    has_sized = any(METHODS[name].is_sized for name in names)
+    told = []
+    if leaves and not has_sized:
+        sized = ", ".join(name for name, method in METHODS.items() if method.is_sized)
+        told.append(f"Budgets of leaves are for {sized}; none of them is compared.")
+    if parameters and not has_path and (leaves or not has_sized):
+        told.append("Budgets of parameters are for tao, which is not compared.")
+    given = [name for name, value in of_paths.items() if value is not None]
+    if given and not has_path:
+        verb = "is" if len(given) == 1 else "are"
+        told.append(f"{' and '.join(given)} {verb} of the path of tao, which is not compared.")
+    return told
+
+
+def _budgets(budgets):
+    """Leaves and parameters, increasing; see `compare`."""
+    budgets = {} if budgets is None else budgets
+    budgets = budgets if isinstance(budgets, Mapping) else {"leaves": budgets}
+    if set(budgets) - {"leaves", "parameters"}:
+        raise ValueError(f"budgets are of leaves and parameters; got {', '.join(budgets)}.")
+    return tuple(
+        sorted(set(np.atleast_1d(budgets.get(name, [])).astype(int).tolist()))
+        for name in ("leaves", "parameters")
+    )
+
+
+def _leaves_for(parameters, n_clusters):
+    """Leaves of axis-aligned trees of so many parameters, or of the default sizes."""
+    if not parameters:
+        return sorted({max(2, times * n_clusters) for times in (1, 2, 4)})
+    leaves = [(limit + 2) // 3 for limit in parameters]
+    if leaves[0] < n_clusters:
+        tell(
+            f"Axis-aligned trees of {n_clusters} leaves, one a cluster, have "
+            f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
+        )
+    return [n for n in leaves if n >= n_clusters]

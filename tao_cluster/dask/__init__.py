@@ -1,0 +1,11 @@
+"""Fits on Dask: rows in dask arrays and frames, read by a cluster or by threads of this process."""
+
+from .._utils.optional import need
+
+for _module in ("distributed", "dask.dataframe", "dask.array"):
+    need(_module, "tao_cluster.dask", 'pip install "tao-cluster[dask]"')
+
+from .estimator import DaskTreeClustering  # noqa: E402
+from .runner import DaskBlocks, dask_blocks  # noqa: E402
+
+__all__ = ["DaskBlocks", "DaskTreeClustering", "dask_blocks"]

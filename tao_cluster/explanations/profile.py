@@ -1,0 +1,219 @@
+"""What defines a cluster: its rules, and the features that lead to it."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ..columns import shown
+from ..export.names import rows_text
+from ..export.rules import rules_of
+from ..plot.explained import plot_roles
+from ..report import effect, n_clusters_of, report
+from ..tree import tree_of
+from .markup import list_html
+from .path import MAX_TERMS
+
+_NO_DIRECTION = 0.05  # share of its strength below which a feature leads neither up nor down
+
+
+@dataclass(frozen=True)
+class FeatureRole:
+    """The part of a feature in the tests that lead to a cluster.
+
+    Parameters
+    ----------
+    feature : int
+    name : str
+    direction : float
+        Above 0 if large values lead to the cluster, below 0 if small ones do.
+    strength : float
+        The same sum over absolute values; larger than ``abs(direction)`` where the cluster takes
+        values in between, which the text shows by ±.
+    """
+
+    feature: int
+    name: str
+    direction: float
+    strength: float
+
+    def __str__(self):
+        if abs(self.direction) < _NO_DIRECTION * self.strength:
+            return f"{self.name} ±{self.strength:.2f}"
+        return f"{self.name} {self.direction:+.2f}"
+
+
+@dataclass(frozen=True)
+class ClusterProfile:
+    """What defines a cluster.
+
+    Parameters
+    ----------
+    cluster : int
+    name : str
+    leaves : tuple of int, node numbers
+    rules : tuple of str, one a leaf
+    features : tuple of FeatureRole, largest strength first
+    count, share : float
+        Rows, or their weight, in the cluster, and their share of all; None if no rows are known.
+    counted : str, "rows" or "labelled rows"
+    """
+
+    cluster: int
+    name: str
+    leaves: tuple[int, ...]
+    rules: tuple[str, ...]
+    features: tuple[FeatureRole, ...]
+    count: float | None
+    share: float | None
+    counted: str = "rows"
+
+    def to_dict(self):
+        """Plain Python values, ready for JSON."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+
+    def plot(self, *, ax=None, title=None):
+        """The features that lead to the cluster, by their part in it.
+
+        A bar is the direction, right for large values and left for small ones; the pale one behind
+        it reaches as far as the strength.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default a new figure
+        title : str, default the cluster and its rows
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        title = self._heading if title is None else title
+        return plot_roles(self.features[:MAX_TERMS], ax=ax, title=title)
+
+    def _repr_html_(self):
+        """Rules and features as a list; texts are escaped."""
+        heading, *lines = str(self).split("\n")
+        return list_html(heading, [line.strip() for line in lines])
+
+    @property
+    def _heading(self):
+        """The cluster, and how many rows."""
+        if self.count is None:
+            return self.name
+        return f"{self.name} ({rows_text(self.count, self.share, self.counted)})"
+
+    def __str__(self):
+        roles = [str(role) for role in self.features[:MAX_TERMS]]
+        hidden = len(self.features) - len(roles)
+        roles += [f"{hidden} more"] if hidden else []
+        lines = [self._heading, *(f"  {rule}" for rule in self.rules)]
+        return "\n".join([*lines, f"  features: {', '.join(roles) or 'none'}"])
+
+
+def cluster_profile(
+    model, k, X=None, *, feature_names=None, sample_weight=None, max_terms=MAX_TERMS
+):
+    """What defines a cluster: its leaves, their rules, and the features that lead to it.
+
+    Parameters
+    ----------
+    model : Tree, or fitted estimator with `tree_`
+    k : int, the cluster; the label itself, number or string, of a model that explains labels
+    X : array-like or sparse matrix of shape (n, n_features), optional
+        Rows to count; default those an estimator was fitted to.
+    feature_names : sequence of str of length n_features, optional
+        Default `feature_names_in_`, or x0, x1, ...
+    sample_weight : array-like of shape (n,), optional
+    max_terms : int, optional
+        Features shown of each weighted sum, those with the largest effects; None for all.
+
+    Returns
+    -------
+    ClusterProfile
+
+    Raises
+    ------
+    ValueError
+        If there is no cluster k.
+
+    Notes
+    -----
+    The direction of feature j is the sum over the leaves l of the cluster, and over the tests i on
+    the path to l, of ``share_l * side_il * w_ij s_ij / sum_j |w_ij| s_ij``: side is +1 where the
+    path turns right (to large w.x) and -1 where it turns left, share_l is the share of the
+    cluster's rows in l, and s_ij is the spread of feature j over the rows of node i, so that a
+    feature's part does not depend on its unit. If no rows are known, share_l is one over the
+    number of leaves and s_ij is 1.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.explanations import cluster_profile
+    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0, 1], [1.0, -3.0]), None, None],
+    ...                         [2, 0, 0], [-1, 0, 1], n_features=2)
+    >>> print(cluster_profile(tree, 1, [[7, 0], [1, 2]], feature_names=["width", "height"]))
+    cluster 1 (1 row, 50.0 %)
+      if width - 3*height > 2 then cluster 1 (1 row, 50.0 %)
+      features: width +0.50, height -0.50
+    """
+    model, names = shown(model, feature_names)
+    facts = report(model, X, feature_names=names, sample_weight=sample_weight)
+    part, tree, nodes = facts["clusters"][position_of(model, k)], tree_of(model), facts["nodes"]
+    return ClusterProfile(
+        part["cluster"],
+        part["name"],
+        tuple(part["leaves"]),
+        tuple(rules_of(tree, nodes, part["leaves"], max_terms=max_terms)),
+        _roles(nodes, part, names),
+        part["size"],
+        part["share"],
+        nodes[0]["counted"],
+    )
+
+
+def position_of(model, k):
+    """The cluster of a number, or of a label where the model explains labels.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    classes = getattr(model, "classes_", None)
+    labels = list(range(n_clusters_of(model)) if classes is None else np.asarray(classes).tolist())
+    if k not in labels:
+        said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
+        raise ValueError(f"The {said}, got {k!r}.")
+    return labels.index(k)
+
+
+def _roles(nodes, part, names):
+    """The features on the paths to the leaves of a cluster."""
+    direction, strength = {}, {}
+    share = _shares_below(nodes, part)
+    for node in nodes:
+        if node["is_leaf"] or not share[node["id"]]:
+            continue
+        left, right = (share[child] for child in node["children"])
+        effects = [effect(term) for term in node["terms"]]
+        if not any(effects):  # no feature varies, over one row say
+            effects = [term["weight"] for term in node["terms"]]
+        norm = sum(map(abs, effects))
+        for term, size in zip(node["terms"], effects, strict=True):
+            j, part_of_node = term["feature"], size / norm
+            direction[j] = direction.get(j, 0.0) + (right - left) * part_of_node
+            strength[j] = strength.get(j, 0.0) + (right + left) * abs(part_of_node)
+    order = sorted((j for j in strength if strength[j]), key=lambda j: (-strength[j], j))
+    return tuple(FeatureRole(j, names[j], direction[j], strength[j]) for j in order)
+
+
+def _shares_below(nodes, part):
+    """The share of a cluster's rows in its leaves at and below each node: list of float."""
+    share = [0.0] * len(nodes)
+    for leaf in part["leaves"]:
+        # Without rows in the whole cluster there are no shares either.
+        n_leaves, size = len(part["leaves"]), part["size"]
+        share[leaf] = nodes[leaf]["count"] / size if size else 1 / n_leaves
+    for node in reversed(nodes):  # children have larger numbers
+        if node["parent"] is not None:
+            share[node["parent"]] += share[node["id"]]
+    return share

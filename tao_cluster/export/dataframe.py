@@ -1,0 +1,90 @@
+"""The nodes of a tree as a pandas DataFrame."""
+
+from .._utils.optional import need
+from ..report import report
+from .names import condition_text
+from .options import check_options
+
+
+def to_dataframe(
+    tree,
+    feature_names=None,
+    precision=3,
+    *,
+    max_terms=None,
+    X=None,
+    sample_weight=None,
+    scaled=False,
+):
+    """The nodes of a tree as a table, a row each.
+
+    Parameters
+    ----------
+    tree : Tree, or fitted estimator with `tree_`
+    feature_names : sequence of str of length n_features, optional
+        Default `feature_names_in_`, or x0, x1, ...
+    precision : int, significant digits in the column `test`
+    max_terms : int, optional
+        Features shown of each test, those with the largest effects; default all.
+    X : array-like or sparse matrix of shape (n, n_features), optional
+        Rows to count at each node; default those an estimator was fitted to.
+    sample_weight : array-like of shape (n,), optional
+    scaled : bool, default=False
+        Show weights in `test` times the spread of their feature at the node.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The index is the node number. Columns: parent, depth, is_leaf, left, right, cluster
+        (whole numbers, <NA> where there is none), name (of the cluster, "" at a test), test (the
+        condition to go left, as text), features, weights and spreads (lists, features increasing;
+        a spread is None where no rows are known), threshold, count, share (NaN if no rows are
+        known) and, of a tree with histograms, histogram (lists).
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import to_dataframe
+    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None],
+    ...                         [2.5, 0, 0], [-1, 0, 1], n_features=1)
+    >>> nodes = to_dataframe(tree, ["width"], X=[[1], [3], [4]])
+    >>> nodes["test"][0], nodes["count"].tolist()
+    ('width <= 2.5', [3.0, 1.0, 2.0])
+    """
+    check_options("to_dataframe", precision=precision, max_terms=max_terms, scaled=scaled)
+    pandas = need("pandas", "to_dataframe", "pip install pandas")
+    options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
+    facts = report(tree, X, **options)
+    rows = [_row(node, precision, max_terms) for node in facts["nodes"]]
+    frame = pandas.DataFrame(rows).set_index("node")
+    whole = dict.fromkeys(("parent", "left", "right", "cluster"), "Int64")
+    frame = frame.astype({**whole, "threshold": float, "count": float, "share": float})
+    return frame if frame["histogram"].notna().any() else frame.drop(columns="histogram")
+
+
+def _row(node, precision, max_terms):
+    terms = sorted(node["terms"], key=lambda term: term["feature"])
+    left, right = node["children"] or (None, None)
+    return {
+        "node": node["id"],
+        "parent": node["parent"],
+        "depth": node["depth"],
+        "is_leaf": node["is_leaf"],
+        "left": left,
+        "right": right,
+        "cluster": node["cluster"],
+        "name": node["name"] or "",
+        "test": "" if node["is_leaf"] else condition_text(node, precision, max_terms),
+        "features": [term["feature"] for term in terms],
+        "weights": [term["weight"] for term in terms],
+        "spreads": [term["spread"] for term in terms],
+        "threshold": node["threshold"],
+        "count": node["count"],
+        "share": node["share"],
+        "histogram": node["histogram"],
+    }

@@ -1,0 +1,134 @@
+"""CART, the baseline: scikit-learn's decision tree fitted to cluster labels, as our Tree."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.tree import DecisionTreeClassifier
+
+from ..tree import Tree
+from .initial import InitialTree
+
+__all__ = [
+    "Cart",
+    "cart_tree",
+    "from_sklearn",
+]
+
+# scikit-learn's trees take values for equal that differ by 1e-7, whatever their unit.
+_LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
+
+
+def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
+    """Axis-aligned tree that predicts given labels.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n, d)
+    labels : int array of shape (n,)
+    max_leaf_nodes : int >= 2
+        More than there are rows are as many as rows, as is `max_depth`.
+    sample_weight : array of shape (n,), optional
+    random_state : int
+        Breaks ties between equally good splits.
+    max_depth : int, optional
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster.initial_trees.cart import cart_tree
+    >>> cart_tree(np.array([[0.0], [1.0], [8.0]]), [0, 0, 1], max_leaf_nodes=2).to_rules()
+    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    """
+    n_rows = X.shape[0]
+    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # it makes room for as many
+    max_depth = None if max_depth is None else min(max_depth, n_rows)
+    cart = DecisionTreeClassifier(
+        max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
+    )
+    X, power = _in_float32(X)
+    tree = from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
+    tests = {node: tree.split(node) for node in tree.decision_nodes if power.any()}
+    return tree.with_splits(
+        {
+            node: (split, float(np.ldexp(tree.threshold[node], power[split[0][0]])))
+            for node, split in tests.items()
+        }
+    )
+
+
+def _in_float32(X):
+    """X with columns that scikit-learn's trees can read, and the powers of two taken from them."""
+    if sp.issparse(X) and max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
+        # In single precision before scikit-learn makes columns of it, which are smaller then; and
+        # the least and largest values of columns would take columns, too.
+        parts = (X.data.astype(np.float32, copy=False), X.indices, X.indptr)
+        return sp.csr_matrix(parts, shape=X.shape), np.zeros(X.shape[1], int)
+    most = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
+    is_odd = (most > _LARGEST) | ((most < _SMALL) & (most > 0))
+    power = np.where(is_odd, np.frexp(most)[1], 0)
+    if not power.any():
+        return X, power
+    scale = np.ldexp(1.0, -power)
+    return (X @ sp.diags(scale)).tocsr() if sp.issparse(X) else X * scale, power
+
+
+def _dense(row):
+    return row.toarray().ravel() if sp.issparse(row) else row
+
+
+def from_sklearn(classifier):
+    """Tree of a fitted scikit-learn DecisionTreeClassifier whose classes are cluster numbers.
+
+    scikit-learn compares float32 values of X with the threshold, this tree compares X as it
+    is; rows within that rounding of a threshold may differ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from tao_cluster.initial_trees.cart import from_sklearn
+    >>> iris = load_iris()
+    >>> cart = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(iris.data, iris.target)
+    >>> from_sklearn(cart).n_leaves
+    3
+    """
+    cart = classifier.tree_
+    is_leaf = cart.children_left < 0
+    majority = classifier.classes_[cart.value[:, 0].argmax(axis=1)]
+    return Tree.from_splits(
+        cart.children_left,
+        cart.children_right,
+        [None if leaf else ([j], [1.0]) for leaf, j in zip(is_leaf, cart.feature, strict=True)],
+        np.where(is_leaf, 0.0, cart.threshold),
+        np.where(is_leaf, majority, -1),
+        classifier.n_features_in_,
+    )
+
+
+@dataclass(frozen=True)
+class Cart(InitialTree):
+    """CART's tree for the labels, a good start where it is labels that are to be explained.
+
+    Parameters
+    ----------
+    max_leaves : int
+    depth : int, optional
+        Most levels of tests.
+    """
+
+    max_leaves: int
+    depth: int | None = None
+    deterministic: ClassVar[bool] = True
+
+    def build(self, X, labels, centers, sample_weight, rng):
+        """See :class:`tao_cluster.initial_trees.InitialTree`."""
+        del centers, rng
+        if self.max_leaves < 2 or self.depth == 0:
+            return Tree.single_leaf(np.bincount(labels, sample_weight).argmax(), X.shape[1])
+        return cart_tree(X, labels, self.max_leaves, sample_weight, max_depth=self.depth)

@@ -1,0 +1,117 @@
+"""What a clustering objective promises, and what several of them need."""
+
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from .._utils.jit import by_layout, jit
+from ..tree.routing import kernel_view
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """What a clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) must offer (eq. 3).
+
+    The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
+    other methods. `centers_are_means`: whether its centres are weighted means of rows; then initial
+    trees start from them, else from such means. `explains_labels`: whether what is clustered are
+    labels that `fit` is given as y; a cost is then told as a share of all weight. `geometry`: the
+    objective in whose terms centres of clusters are shown, where its own are no places.
+    `is_sum`: whether E is the sum above, which trees are searched by; a method that is made for
+    the objective does without. `free_labels`: a method (data, n_clusters, weight) -> int array
+    with the clusters of the free clustering, where these do not follow from centres.
+    `in_threads`: a method (data, n_jobs) -> data, what is prepared for work in as many threads, by
+    which no result changes. `nearest`: a method (data, centers) -> int array with the first of the
+    least distances of each row, where that costs less than to have them all. `cluster_sums`: a
+    method (data, labels, weight, n_clusters) -> float64 array of shape (n_clusters, m) of sums over
+    rows, and `centers_of`: a method (sums, total weights, centers) -> what `update_centers` gives,
+    where optimal centres follow from sums; rows in blocks need that. `stops_early`: whether the
+    estimator of the free clustering may end before its centres are optimal for its clusters, so
+    that its iterations are to be finished. `sparse_reference`: a method (n_clusters, random_state)
+    -> what `reference` gives, made for sparse rows, where these are better served otherwise.
+    """
+
+    centers_are_means: ClassVar[bool] = False
+    explains_labels: ClassVar[bool] = False
+    geometry: ClassVar[Any] = None
+    is_sum: ClassVar[bool] = True
+    free_labels: ClassVar[Any] = None
+    in_threads: ClassVar[Any] = None
+    nearest: ClassVar[Any] = None
+    cluster_sums: ClassVar[Any] = None
+    centers_of: ClassVar[Any] = None
+    stops_early: ClassVar[bool] = False
+    sparse_reference: ClassVar[Any] = None
+
+    def reference(self, n_clusters: int, random_state: Any) -> Any:
+        """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.
+
+        :class:`AlternatingClustering` serves any objective.
+        """
+
+    def prepare(self, X) -> Any:
+        """Check X and compute once what the other methods need. Never modifies X."""
+
+    def distances(self, data, centers) -> np.ndarray:
+        """d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
+
+    def update_centers(self, data, labels, weight, centers) -> np.ndarray:
+        """Optimal centres of a partition; a cluster without weight keeps its row of `centers`."""
+
+    def value(self, data, labels, weight, centers) -> float:
+        """E(Z, psi)."""
+
+    def as_distance(self, dissimilarities) -> np.ndarray:
+        """What `transform` shows for d, may work in place (k-means: the root of d)."""
+
+
+def _add_members_dense(X, labels, weight, sums):
+    for i in range(X.shape[0]):
+        total, factor = sums[labels[i]], weight[i]
+        for j in range(X.shape[1]):
+            total[j] += factor * X[i, j]
+
+
+def _add_members_csr(X, labels, weight, sums):
+    data, columns, indptr = X
+    for i in range(labels.shape[0]):
+        total, factor = sums[labels[i]], weight[i]
+        for s in range(indptr[i], indptr[i + 1]):
+            total[columns[s]] += factor * data[s]
+
+
+_add_members_of = by_layout(_add_members_dense, _add_members_csr)
+
+
+@jit
+def _add_members(X, labels, weight, sums):
+    _add_members_of(X, labels, weight, sums)
+
+
+def cluster_sums(X, labels, weight, n_clusters):
+    """Weighted sums of the rows of each cluster, in the order of the rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    labels : int array of shape (n,)
+    weight : float64 array of shape (n,)
+    n_clusters : int, k
+
+    Returns
+    -------
+    float64 array of shape (k, d)
+    """
+    sums = np.zeros((n_clusters, X.shape[1]))
+    _add_members(kernel_view(X), labels.astype(np.intp, copy=False), weight, sums)
+    return sums
+
+
+def members_of(labels, weight, n_clusters):
+    """Yield (cluster, its rows of positive weight) for the clusters that have some."""
+    present = np.flatnonzero(weight > 0)
+    order = present[np.argsort(labels[present], kind="stable")]
+    bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
+    for k in range(n_clusters):
+        if bounds[k] < bounds[k + 1]:
+            yield k, order[bounds[k] : bounds[k + 1]]

@@ -1,0 +1,108 @@
+"""The spherical k-means objective: cosine distance."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import row_norms
+
+from .._utils.matrices import row_blocks, rows_between
+from .alternating import AlternatingClustering, ByDistances
+from .base import cluster_sums
+
+# Cosine distances below this are the rounding of products of unit vectors.
+_ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False)
+class _Directions:
+    """Rows of X and the inverse of their norms: their directions, which are never stored."""
+
+    X: Any
+    inverse_norms: np.ndarray
+
+    def blocks(self):
+        """Yield (slice, rows as they are, in float64)."""
+        for part in row_blocks(self.X):
+            yield part, rows_between(self.X, part).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class SphericalKMeans(ByDistances):
+    """Spherical k-means: one minus the cosine of the angle; centres are normalised sums.
+
+    Only the direction of a row counts (Dhillon & Modha 2001; KDD'22 paper, section 9.2). The tree
+    still tests X as it is, so rows are best normalised, as tf-idf vectors are.
+    CSR input stays sparse; scratch memory is a block of rows beside the (n, k) distances.
+
+    Parameters
+    ----------
+    n_init : int, default=10
+        Restarts of the free clustering.
+    init : {"k-means++", "random"}, default="k-means++"
+        Its seeding.
+    """
+
+    n_init: int = 10
+    init: str = "k-means++"
+
+    def reference(self, n_clusters, random_state):
+        """Alternation of assignments and centres, `n_init` restarts."""
+        return AlternatingClustering(
+            n_clusters, self, init=self.init, n_init=self.n_init, random_state=random_state
+        )
+
+    def prepare(self, X):
+        """Norms of the rows; X itself is only referred to.
+
+        Raises
+        ------
+        ValueError
+            If a row has no non-zero value, and so no direction, or squared norms overflow.
+        """
+        norms = np.empty(X.shape[0])
+        for part in row_blocks(X):
+            with np.errstate(over="ignore"):
+                norms[part] = row_norms(X[part].astype(np.float64, copy=False))
+        n_zero = np.count_nonzero(norms == 0)
+        if n_zero and (X[norms == 0] != 0).sum():
+            raise ValueError("The squared norms of some rows of X underflow; rescale the data.")
+        if n_zero:
+            raise ValueError(
+                f"{n_zero} of {len(norms)} rows have no non-zero value (the first is row "
+                f"{np.argmin(norms)}), and the cosine distance is not defined for them; drop them."
+            )
+        if not np.isfinite(norms.max(initial=0.0)):
+            raise ValueError("The squared norms of the rows of X overflow; rescale the data.")
+        return _Directions(X, 1.0 / norms)
+
+    def distances(self, data, centers):
+        """Cosine distances in [0, 2], float64 array of shape (n, k); 1 to a centre of zeros."""
+        directions = np.ascontiguousarray(normalize(centers).T)
+        out = np.empty((data.X.shape[0], len(centers)))
+        for part, block in data.blocks():
+            out[part] = block @ directions
+        out *= -data.inverse_norms[:, None]
+        out += 1.0
+        out[out < _ROUNDING] = 0.0
+        return np.minimum(out, 2.0, out=out)
+
+    def update_centers(self, data, labels, weight, centers):
+        """Directions of the weighted sums of the clusters' directions: float64 array (k, d)."""
+        sums = self.cluster_sums(data, labels, weight, len(centers))
+        total = np.bincount(labels, weights=weight, minlength=len(centers))
+        return self.centers_of(sums, total, centers)
+
+    def cluster_sums(self, data, labels, weight, n_clusters):
+        """Weighted sums of the directions of each cluster: float64 array of shape (k, d)."""
+        return cluster_sums(data.X, labels, weight * data.inverse_norms, n_clusters)
+
+    def centers_of(self, sums, total, centers):
+        """Directions of such sums; see :class:`Objective`."""
+        norms = row_norms(sums)
+        # Directions that cancel leave a sum of rounding errors, which is no direction.
+        defined = norms > 8 * np.finfo(np.float64).eps * total
+        updated = np.array(centers, dtype=np.float64)
+        updated[defined] = sums[defined] / norms[defined, None]
+        return updated

@@ -1,0 +1,293 @@
+"""The penalty method: clustering steps and tree steps in turn while mu grows (KDD'22, fig. 2)."""
+
+import itertools
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+
+from ..._utils.matrices import row_blocks
+from ...problem.problem import mismatch_prices
+from .passes import descend, finish
+
+
+@dataclass(frozen=True)
+class PenaltyMethod:
+    """The paper's algorithm: ``TAOClustering(algorithm=PenaltyMethod(...))``.
+
+    It minimises E(Z, psi) + lambda sum_i ||w_i||_1 + mu P(Z, T(X)) (eq. 6) for mu_t = mu_0 a^t,
+    where mu_0 is the smallest mu that changes an assignment.
+
+    Parameters
+    ----------
+    mu_factor : float > 1, default=1.1
+        The paper's a: mu grows by this factor a step.
+    n_mu_steps : int >= 0, default=100
+        Most steps along mu.
+    tao_iter, init_tao_iter : int, default=5 and 20
+        Most passes over the tree at each mu, and in the direct fit that the path starts from.
+    max_iter : int, default=100
+        Most iterations of the clustering step at each mu.
+    tol : float >= 0, default=0
+        The clustering step ends when no assignment changes, or when its objective falls by no
+        more than this share.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+
+    Notes
+    -----
+    Where the paper leaves something open:
+
+    - It defines the 0/1 penalty and the squared error with histogram leaves, and does not say
+      which its tables use. Here: 0/1. Its grid of lambda is {100, 10, 5, 1, 0.5, 0.1}.
+    - For lambda > 0 its figure 2 starts from a tree without weights, its section 9.1 from a
+      direct fit to the free assignment. Here: the direct fit, with strength lambda over the
+      mean price of a mismatch: by how much a row's second nearest free centre is farther away
+      than its nearest.
+    - An update of a node is kept only if 0/1 loss + strength ||w||_1 falls, so no tree step
+      raises eq. (8). The first `tao_iter` passes of the direct fit keep every update, since
+      the initial weights have a scale of their own, and the best of these trees goes on.
+    - With lambda > 0 the tree collapses while mu is small. Nodes that no row reaches, and those
+      with zero weights, keep their parameters until the end, so that they return as mu grows.
+    - The result is the tree with the least objective (4) on the path; the paper takes the last.
+      The two are mostly the same, but mu_0 is a least value over all rows: one row near the
+      border of two clusters makes it tiny, and the tree can collapse for good.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tao_cluster import PenaltyMethod, TAOClustering
+    >>> steps = PenaltyMethod(mu_factor=1.5, n_mu_steps=20)
+    >>> model = TAOClustering(3, lambda_=1.0, depth=2, algorithm=steps, random_state=0)
+    >>> model.fit(load_iris().data).tree_.n_leaves
+    3
+    """
+
+    mu_factor: float = 1.1
+    n_mu_steps: int = 100
+    tao_iter: int = 5
+    init_tao_iter: int = 20
+    max_iter: int = 100
+    tol: float = 0.0
+
+    is_direct: ClassVar[bool] = False
+    _constraints: ClassVar[dict] = {
+        "mu_factor": [Interval(Real, 1, None, closed="neither")],
+        "n_mu_steps": [Interval(Integral, 0, None, closed="left")],
+        "tao_iter": [Interval(Integral, 1, None, closed="left")],
+        "init_tao_iter": [Interval(Integral, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __post_init__(self):
+        validate_parameter_constraints(self._constraints, vars(self), type(self).__name__)
+
+    def mu_values(self, start):
+        """Yield mu_0 = `start`, mu_1, ..."""
+        for t in range(self.n_mu_steps + 1):
+            yield start * self.mu_factor**t
+
+    def run(self, search, trees, lambda_, random_state=None):
+        """Follow the path along mu; direct passes and refits end it if the settings say so.
+
+        Yields
+        ------
+        State, the best so far
+        """
+        del random_state
+        first = next(trees)
+        state = search.evaluate(first)
+        yield state
+        if search.settings.solver.is_exact:
+            state = best_as_it_is(search, state, trees, lambda_)
+        else:
+            state = self.direct_fit(search, itertools.chain([first], trees), lambda_)
+        yield state
+        for better in self.alternate(search, state, lambda_):
+            state = better
+            yield state
+        if search.settings.refine:
+            yield from finish(search, descend(search, state, lambda_), lambda_)
+
+    def direct_fit(self, search, trees, lambda_):
+        """The tree that predicts the free assignment: the start of the path (section 9.1).
+
+        Every initial tree gets `tao_iter` passes that accept all updates; the one with the least
+        objective (4) gets the rest of the `init_tao_iter` passes. A short fit tells good initial
+        trees from bad ones about as well as a whole run does, at a small part of its price.
+
+        The paper gives no strength for this fit. Here it is lambda over the mean price of a
+        mismatch, by how much the second nearest centre is farther away than the nearest; so the
+        fit neither collapses, as it would at lambda / mu_0, nor ignores lambda.
+
+        Parameters
+        ----------
+        search : Search
+        trees : iterable of Tree, initial trees
+        lambda_ : float
+
+        Returns
+        -------
+        State
+        """
+        problem, step = search.problem, search.step
+        prices = mismatch_prices(search.distances(problem.free.centers))
+        price = problem.weight @ prices / problem.weight.sum()
+        strength = lambda_ / (price or np.inf)
+        criterion = search.agreement(problem.free.labels)
+        n_free = min(self.tao_iter, self.init_tao_iter)
+        starts = (
+            search.evaluate(step.run_freely(tree, criterion, strength, n_free)) for tree in trees
+        )
+        best = min(starts, key=lambda state: state.objective(lambda_))
+        tree = step.run(best.tree, criterion, strength, self.init_tao_iter - n_free)
+        return best if tree is best.tree else search.evaluate(tree)
+
+    def alternate(self, search, state, lambda_):
+        """Follow the path of eq. (6) along mu from a direct fit until Z = T(X).
+
+        Parameters
+        ----------
+        search : Search
+        state : State
+            Where the path starts; the structure of its tree stays.
+        lambda_ : float
+
+        Yields
+        ------
+        State
+            After each mu the tree with the least objective (4) so far, the start included. In the
+            end that is mostly the last one; where mu_0 is small against the prices of most rows,
+            the path can collapse the tree and lose clusters that do not come back.
+        """
+        problem, step, best = search.problem, search.step, state
+        labels, centers = problem.free.labels, problem.free.centers
+        mu_start = smallest_effective_mu(
+            search.distances(centers), labels, _table(search, state), state.leaf_of_row
+        )
+        for mu in self.mu_values(mu_start) if mu_start else ():
+            labels, centers, _ = clustering_step(
+                search,
+                labels,
+                centers,
+                _table(search, state),
+                state.leaf_of_row,
+                mu,
+                self.max_iter,
+                self.tol,
+            )
+            tree = step.run(state.tree, search.agreement(labels), lambda_ / mu, self.tao_iter)
+            unchanged = tree is state.tree
+            if not unchanged:
+                state = search.evaluate(tree)
+                best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the later one
+            mismatch = float(problem.weight[labels != state.labels].sum())
+            search.record("penalty", state, lambda_, mu, mismatch, kept=best is state)
+            yield best
+            if unchanged and mismatch == 0:
+                break
+
+
+def best_as_it_is(search, state, trees, lambda_):
+    """The state of least objective (4) among one and those of some trees, without any pass."""
+    states = [state, *(search.evaluate(tree) for tree in trees)]
+    return min(states, key=lambda state: state.objective(lambda_))
+
+
+def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=100, tol=0.0):
+    """Minimise E(Z, psi) + mu P(Z, T(X)) over Z and psi at fixed mu and tree (eq. 7).
+
+    Parameters
+    ----------
+    search : Search
+    labels, centers : arrays of shape (n,) and (k, m), where to start
+    table : float array of shape (n_nodes, k), P(e_k, output of node i); see Penalty
+    leaf_of_row : int array of shape (n,), so that P(e_k, T(x_n)) is table[leaf_of_row[n], k]
+    mu : float
+    max_iter : int
+    tol : float
+
+    Returns
+    -------
+    labels, centers : arrays of shape (n,) and (k, m)
+    values : list of float, the objective after each assignment; it never rises
+    """
+    problem, values, table = search.problem, [], mu * table
+    objective, data, weight = problem.objective, problem.data, problem.weight
+    for _ in range(max_iter):
+        total = search.take_distances(centers)
+        for part in row_blocks(total):
+            total[part] += table[leaf_of_row[part]]
+        assigned = total.argmin(axis=1)
+        values.append(float(weight @ total[np.arange(len(total)), assigned]))
+        del total  # there is room for one such array only
+        unchanged = np.array_equal(assigned, labels)
+        small = len(values) > 1 and values[-2] - values[-1] <= tol * abs(values[-2])
+        labels = assigned
+        if unchanged and len(values) > 1:
+            break
+        centers = objective.update_centers(data, labels, weight, centers)
+        if small:
+            break
+    return labels, centers, values
+
+
+def _table(search, state):
+    return search.settings.penalty.table(state.tree, search.problem.n_clusters)
+
+
+def smallest_effective_mu(distances, labels, table, leaf_of_row):
+    """The smallest mu that changes an assignment (mu_0; KDD'22 paper, appendix A.2).
+
+    Row n leaves cluster z_n for cluster k once mu (p_zn - p_kn) > d_kn - d_zn, so mu_0 is the
+    least positive ratio of the two over all rows and clusters. Where the tree already
+    reproduces every assignment no mu changes one; then the least positive d_kn - d_zn takes its
+    place, the price of the cheapest mismatch, so that the tree can still become sparser.
+
+    Parameters
+    ----------
+    distances : float array of shape (n, k), d(x_n, psi_k)
+    labels : int array of shape (n,), the free assignment z
+    table, leaf_of_row
+        As for :func:`clustering_step`.
+
+    Returns
+    -------
+    float, or None if all dissimilarities of each row are equal (one cluster, say)
+    """
+    least, cheapest = np.inf, np.inf
+    for part in row_blocks(distances):
+        own, penalty = labels[part, None], table[leaf_of_row[part]]
+        needed = distances[part] - np.take_along_axis(distances[part], own, axis=1)
+        relief = np.take_along_axis(penalty, own, axis=1) - penalty
+        effective = (relief > 0) & (needed > 0)
+        least = (needed[effective] / relief[effective]).min(initial=least)
+        cheapest = needed[needed > 0].min(initial=cheapest)
+    found = least if np.isfinite(least) else cheapest
+    return float(found) if np.isfinite(found) else None
+
+
+def with_histograms(search, tree):
+    """The tree with a histogram of the free clustering in every leaf; labels stay.
+
+    Parameters
+    ----------
+    search : Search, whose penalty has histograms
+    tree : Tree, each leaf with rows
+
+    Returns
+    -------
+    Tree
+    """
+    problem, leaf_of_row = search.problem, search.step.leaves_of(tree)
+    agreement = search.agreement(problem.free.labels)
+    value = np.zeros((tree.n_nodes, problem.n_clusters))
+    for leaf in tree.leaves:
+        value[leaf] = agreement.best_output(np.flatnonzero(leaf_of_row == leaf))[1]
+    return tree.with_leaves(tree.leaf_label, value)

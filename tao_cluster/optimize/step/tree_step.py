@@ -1,0 +1,256 @@
+"""The tree step: passes of Tree Alternating Optimization over one tree (KDD'22 paper, section 8).
+
+A pass visits the nodes in reverse breadth-first order. Nodes of one depth share no rows, so
+each is optimised on its own *reduced set*, the rows that reach it. A decision node's
+pseudo-label for a row is the child whose subtree gives the row the lower loss; rows to which
+both children give the same loss are "don't care" and are dropped.
+"""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..._utils.threads import map_in_threads, n_threads
+from ...penalties import leaf_histograms
+from ...solvers import BoundSolver, NodeProblem, Status
+from ...tree import Split, same_array
+from ...tree.reduced_sets import ReducedSets
+from ...tree.routing import project
+from .decisions import Decisions
+
+
+@dataclass
+class TreeStep:
+    """Tree Alternating Optimization of one tree structure, reused from pass to pass.
+
+    Nodes keep their parameters when no row reaches them or when their weights are zero: a
+    later step, with a smaller strength, may bring them back.
+
+    Parameters
+    ----------
+    view : result of :func:`tao_cluster.tree.routing.kernel_view`
+    solver : BoundSolver
+    n_jobs : int
+        Threads that route rows and update the nodes of one depth, which share no rows.
+    decisions : Decisions, default new ones
+        Shared by steps over the same rows.
+    prices_parameters : bool, default=False
+        Whether the strength is the price of a parameter; else of a unit of ||w||_1.
+    """
+
+    view: Any
+    solver: BoundSolver
+    n_jobs: int = 1
+    decisions: Decisions | None = None
+    prices_parameters: bool = False
+    # By node: how the solver ended where it did not converge in the last pass that asked it.
+    unsolved: dict[int, Status] = field(default_factory=dict)
+    # Digest of the last problem tried at each node and the split it left: nothing new can come
+    # of the same. The problems themselves would take 17 bytes a row and level.
+    _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self):
+        if self.decisions is None:
+            self.decisions = Decisions(self.view)
+
+    def with_solver(self, solver, prices_parameters=False):
+        """A step over the same rows with another solver, which knows of no settled problem.
+
+        What it solves for another price says nothing of the nodes that are unsolved.
+        """
+        unsolved = {} if prices_parameters else self.unsolved
+        terms = (self.decisions, prices_parameters, unsolved)
+        return TreeStep(self.view, solver, self.n_jobs, *terms)
+
+    def view_of(self, tree):
+        """The rows, for many passes over the columns of a tree: as ``kernel_view`` gives them."""
+        self.decisions.columns.expect(tree)
+        return self.decisions.columns.of(tree.split_indices)
+
+    def leaves_of(self, tree, rows=None, node=0):
+        """Leaf that rows (default all) reach from a node: int32 array."""
+        return self.decisions.leaves_of(tree, rows, node, self.n_jobs)
+
+    def run(self, tree, criterion, strength, n_passes):
+        """Repeat passes until one changes nothing, at most `n_passes`.
+
+        An update of a node is accepted only if it lowers the node's loss plus
+        strength * ||w||_1, so the tree's `objective` never rises (section 8).
+
+        Parameters
+        ----------
+        tree : Tree
+        criterion : Criterion
+        strength : float > 0
+            Multiplies sum_i ||w_i||_1 (lambda / mu in eq. 8).
+        n_passes : int
+
+        Returns
+        -------
+        Tree, the same object if nothing changed
+        """
+        for _ in range(n_passes):
+            updated = self.one_pass(tree, criterion, strength, is_judged=True)
+            if updated is tree:
+                break
+            tree = updated
+        return tree
+
+    def run_freely(self, tree, criterion, strength, n_passes):
+        """Accept every update, and return the tree with the least `objective` after a pass.
+
+        For a tree whose weights did not come from a solver: the loss does not see the scale of
+        w but ||w||_1 does, so a test against such weights means nothing.
+
+        Parameters as for :meth:`run`.
+
+        Returns
+        -------
+        Tree; the given one only if `n_passes` is 0
+        """
+        self._settled.clear()  # what is known of other trees does not count for this one
+        best, least = tree, np.inf
+        for _ in range(n_passes):
+            updated = self.one_pass(tree, criterion, strength, is_judged=False)
+            value = self.objective(updated, criterion, strength)
+            if value < least:
+                best, least = updated, value
+            if updated is tree:
+                break
+            tree = updated
+        return best
+
+    def objective(self, tree, criterion, strength):
+        """Loss of the whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
+        leaves = self.leaves_of(tree)
+        loss = criterion.loss_at(tree)(np.arange(len(leaves)), leaves)
+        return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
+
+    def one_pass(self, tree, criterion, strength, is_judged):
+        """One pass over the tree; the same object if nothing changed.
+
+        Parameters
+        ----------
+        tree, criterion, strength
+            As for :meth:`run`.
+        is_judged : bool
+            Whether an update of a node is accepted only if it lowers the node's loss plus
+            strength * ||w||_1; else all are.
+        """
+        rows_of = ReducedSets(tree, self.leaves_of(tree))
+        tree = _fit_leaves(tree, criterion, rows_of)
+        for nodes in rows_of.levels():
+            # The subtrees below this depth are final for this pass, so is each row's loss there.
+            loss = criterion.loss_at(tree)
+            self.decisions.follow(tree)  # before threads ask
+
+            def update(node, tree=tree, loss=loss):
+                return self._update(tree, node, rows_of[node], loss, strength, is_judged)
+
+            splits = self._map(update, nodes, rows_of)
+            tree = tree.with_splits(
+                {i: ((s.indices, s.weights), s.threshold) for i, s in splits.items() if s}
+            )
+        return tree
+
+    def _map(self, update, nodes, rows_of):
+        """Result of `update` for each of some nodes, by threads where that pays."""
+        n_rows = sum(len(rows_of[node]) for node in nodes)
+        largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
+        found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
+        return dict(zip(largest_first, found, strict=True))
+
+    def _update(self, tree, node, rows, loss, strength, is_judged):
+        """New split of a node, or None to keep the old one."""
+        old = Split.at(tree, node)
+        problem = self._reduce(tree, node, rows, loss, strength)
+        if len(problem.rows) == 0:
+            return _indifferent(old, strength)
+        asked = _digest(problem)
+        if self._is_settled(node, asked, old):
+            return None
+        new = self._solve(node, problem, old)
+        self._settled[node] = (asked, new)
+        if new.same_as(old):
+            return None
+        if is_judged and self._cost(node, problem, new) >= self._cost(node, problem, old):
+            self._settled[node] = (asked, old)
+            return None
+        return new
+
+    def _reduce(self, tree, node, rows, loss, strength):
+        """The binary problem at a node, without the rows that do not care.
+
+        Their weight is the loss of the wrong child minus that of the right one.
+        """
+        gain = self.decisions.gains(tree, node, rows, loss, self._helpers(node))
+        care = gain != 0
+        rows, gain = rows[care], gain[care]
+        freed = None
+        if self.prices_parameters:
+            below = tree.subtree_parameters
+            children = tree.children_left[node], tree.children_right[node]
+            freed = tuple(int(below[child]) for child in children)
+        return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
+
+    def _helpers(self, node):
+        """Threads for the rows of a node: those of other nodes are busy, but for the root's."""
+        return self.n_jobs if node == 0 else 1
+
+    def _is_settled(self, node, asked, split):
+        tried, kept = self._settled.get(node, (None, None))
+        return asked == tried and split.same_as(kept)
+
+    def _solve(self, node, problem, warm_start):
+        if problem.goes_right.all() or not problem.goes_right.any():
+            return Split.constant(goes_left=not problem.goes_right[0])
+        split, status = self.solver.solve(replace(problem, warm_start=warm_start))
+        if status.converged:
+            self.unsolved.pop(node, None)
+        else:
+            self.unsolved[node] = status
+        return split
+
+    def _cost(self, node, problem, split):
+        terms = (split.indices, split.weights, self._helpers(node))
+        values = project(self.decisions.columns.of(split.indices), problem.rows, *terms)
+        loss = problem.loss(values <= split.threshold)
+        return loss + problem.price(split)
+
+
+def _indifferent(split, strength):
+    """New split of a node whose rows cost the same on both sides: weights only add a price."""
+    has_price = strength > 0 and len(split.indices)
+    return Split.constant(goes_left=True) if has_price else None
+
+
+def _digest(problem):
+    """What tells a node problem from any other: its rows, their sides and weights, its strength."""
+    terms = np.array([problem.strength, *(problem.freed or ())])
+    digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
+    for part in (problem.rows, problem.goes_right, problem.weight):
+        digest.update(part)
+    return digest.digest()
+
+
+def _fit_leaves(tree, criterion, rows_of):
+    """Optimal outputs of the leaves that rows reach; the others keep theirs.
+
+    Whether leaves carry histograms is the criterion's decision: the tree loses those it came
+    with, or gets them, a leaf without rows the one that is certain of its label.
+    """
+    outputs = {
+        leaf: criterion.best_output(rows_of[leaf]) for leaf in tree.leaves if rows_of.size(leaf)
+    }
+    label, value = tree.leaf_label.copy(), None
+    for leaf, (best, histogram) in outputs.items():
+        label[leaf] = best
+        if histogram is not None:
+            if value is None:
+                value = leaf_histograms(tree, len(histogram)).copy()
+            value[leaf] = histogram
+    if np.array_equal(label, tree.leaf_label) and same_array(value, tree.leaf_value):
+        return tree
+    return tree.with_leaves(label, value)

@@ -1,0 +1,236 @@
+"""What the page's script reads: trees, pictures of their nodes and some rows, packed small."""
+
+import base64
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._utils.matrices import ranges, spaced_rows
+from ..columns import Indicator, printable
+from ..export.names import condition_text, edge_signs, factor_name, threshold_text, typeset
+from ..inspection.palette import (
+    NEGATIVE,
+    POSITIVE,
+    SIGNED_STOPS,
+    cluster_color,
+    hex_color,
+    text_color,
+)
+from ..inspection.rows import picture_kind
+
+_MOST_AT_LEAF = 12  # words or bars that a leaf carries
+_MOST_ROWS, _LEAST_ROWS = 1000, 20  # offered for tracing
+_ROOM_OF_ROWS = 130_000  # characters
+_NARROW = 200  # so many features are carried in any case
+_LEVELS = 256  # so many distinct values are told by a byte
+_SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
+_SUMMARY += ("cost_increase", "explains_labels", "lambda")
+
+
+def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
+    """The data of a page: lists, dicts, numbers and strings, ready for JSON.
+
+    Features are numbered as they are carried: of many, only those that some test uses or some
+    leaf shows. Weights, thresholds and values of rows are exact; what is only looked at is
+    rounded.
+
+    Parameters
+    ----------
+    reports : list of dict, results of :func:`tao_cluster.report.report`
+    trees : list of Tree
+    names : list of str
+    rows : list of Rows, one a tree over the same X; empty without X
+    image_shape : (height, width), optional
+    scaled : bool
+
+    Returns
+    -------
+    dict
+    """
+    first = rows[0] if rows else None
+    kind = picture_kind(trees[0], first, image_shape, names)
+    tops = [_tops(kind, one) for one in rows]
+    carried = _carried(kind, trees, tops, len(names))
+    place = {feature: here for here, feature in enumerate(carried.tolist())}
+    models = [
+        _model(facts, place, one, top)
+        for facts, one, top in zip(
+            reports, rows or [None] * len(reports), tops or [{}] * len(reports), strict=True
+        )
+    ]
+    is_all = len(carried) == len(names)
+    return {
+        "kind": kind,
+        "scaled": scaled,
+        "models": models,
+        "n_features": len(names),
+        "features": None if is_all else carried.tolist(),
+        "names": [factor_name(names[j]) for j in carried],
+        "indicators": [here for j, here in place.items() if isinstance(names[j], Indicator)],
+        "image_shape": None if image_shape is None else [int(side) for side in image_shape],
+        "limits": None if first is None or kind != "image" else list(first.limits),
+        "colors": {"signed": SIGNED_STOPS, "positive": POSITIVE, "negative": NEGATIVE},
+        "classes": [] if first is None else first.class_names,
+        "rows": None if first is None else _rows(rows, carried),
+    }
+
+
+def bytes_text(array):
+    """Numbers as base64 of their bytes, least significant first."""
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def _carried(kind, trees, tops, n_features):
+    """Features that the page knows, increasing."""
+    if kind == "image" or n_features <= _NARROW:
+        return np.arange(n_features)
+    used = [tree.used_features for tree in trees]
+    shown = [top["of"] for leaves in tops for top in leaves.values()]
+    return np.unique(np.concatenate([*used, *shown]).astype(np.int64))
+
+
+# ---------------------------------------------------------------- trees
+
+
+def _model(facts, place, rows, tops):
+    """A tree: its nodes, its clusters with their colours, its summary."""
+    nodes = [_node(node, place, rows, tops) for node in facts["nodes"]]
+    clusters = []
+    for part in facts["clusters"]:
+        color = cluster_color(part["cluster"])
+        shades = {"color": hex_color(color), "ink": text_color(color)}
+        clusters.append({"name": part["name"], **shades})
+    counted = facts["nodes"][0]["counted"]
+    summary = {key: facts["summary"].get(key) for key in _SUMMARY}
+    return {"summary": summary, "nodes": nodes, "clusters": clusters, "counted": counted}
+
+
+def _node(node, place, rows, tops):
+    known = {"count": node["count"], "share": _short(node["share"])}
+    if not node["is_leaf"]:
+        return known | _test(node, place)
+    known |= {"cluster": node["cluster"], "histogram": _shorts(node["histogram"])}
+    if rows is not None and rows.classes is not None:
+        known["classes"] = _shorts(rows.class_shares(node["id"]))
+    top = tops.get(node["id"])
+    if top is not None:
+        known["top"] = top | {"of": [place[j] for j in top["of"].tolist()]} if "of" in top else top
+    return known
+
+
+def _test(node, place):
+    """A test: its terms as lists, largest effects first, and what it asks in words."""
+    terms = node["terms"]
+    spreads = [term["spread"] for term in terms]
+    return {
+        "children": node["children"],
+        "threshold": node["threshold"],
+        "limit": typeset(threshold_text(node, 3)),
+        "features": [place[term["feature"]] for term in terms],
+        "weights": bytes_text(np.array([term["weight"] for term in terms], "<f8")),
+        "spreads": None if None in spreads else _shorts(spreads),
+        "test": _test_of_one_feature(node),
+    }
+
+
+def _test_of_one_feature(node):
+    """Conditions to go left and right, and the first one in two lines; None of other nodes."""
+    if len(node["terms"]) != 1:
+        return None
+    left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
+    name = node["terms"][0]["name"]
+    column = printable(getattr(name, "column", name))
+    lines = [column, left.removeprefix(f"{column} ")]
+    return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
+
+
+def _short(value):
+    """Four digits of a number that is only looked at; None stays."""
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _shorts(values):
+    return None if values is None else [_short(value) for value in values]
+
+
+# ---------------------------------------------------------------- leaves
+
+
+def _tops(kind, rows):
+    """What each leaf with rows shows of their mean."""
+    tree = rows.tree
+    show = {"image": _image, "words": _words, "bars": _bars}[kind]
+    shown = {int(leaf): show(rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
+    vars(rows).pop("means", None)  # those of many trees would fill the memory
+    return shown
+
+
+def _image(rows, leaf):
+    """The mean as a picture: a byte a pixel, between the limits of the data."""
+    low, high = rows.limits
+    scale = 255 / (high - low) if high > low else 0.0
+    return {"image": bytes_text(np.round((rows.means[leaf] - low) * scale).astype(np.uint8))}
+
+
+def _words(rows, leaf):
+    """The words of largest mean."""
+    mean = rows.means[leaf]
+    most = np.argsort(-mean, kind="stable")[:_MOST_AT_LEAF]
+    most = most[mean[most] > 0]
+    return {"of": most, "values": _shorts(mean[most])}
+
+
+def _bars(rows, leaf):
+    """The features in which the mean is farthest from that of all rows, in spreads."""
+    deviation = rows.deviation(leaf)
+    most = np.argsort(-np.abs(deviation), kind="stable")[:_MOST_AT_LEAF]
+    means = rows.means[leaf][most]
+    return {"of": most, "values": _shorts(deviation[most]), "means": _shorts(means)}
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _rows(rows, carried):
+    """Some rows: evenly spaced ones, and the first one of every leaf of every tree.
+
+    Where few distinct values occur a row is a byte a feature, which stands for a level; else it
+    is its non-zero values.
+    """
+    X = rows[0].X
+    n = X.shape[0]
+    firsts = [np.unique(one.leaf_of_row, return_index=True)[1] for one in rows]
+    some = X[spaced_rows(n, _LEAST_ROWS)][:, carried]
+    levels = np.unique(some.data if sp.issparse(some) else some)
+    cost = _cost(some, len(levels))
+    most = int(np.clip(_ROOM_OF_ROWS / cost, _LEAST_ROWS, _MOST_ROWS))
+    chosen = np.unique(np.concatenate([spaced_rows(n, most), *firsts]))
+    classes = None if rows[0].classes is None else rows[0].classes[chosen].tolist()
+    return {
+        "ids": chosen.tolist(),
+        "n_rows": n,
+        "classes": classes,
+        "ranges": [side[carried].tolist() for side in ranges(X)],
+    } | _values(X[chosen][:, carried])
+
+
+def _cost(X, n_levels):
+    """Characters a row takes, about."""
+    if not sp.issparse(X) and n_levels <= _LEVELS // 2:
+        return 4 / 3 * X.shape[1] + 20
+    n_values = X.nnz if sp.issparse(X) else np.count_nonzero(X)
+    return 16 * n_values / X.shape[0] + 40
+
+
+def _values(X):
+    if not sp.issparse(X):
+        levels, codes = np.unique(X, return_inverse=True)
+        if len(levels) <= _LEVELS:
+            codes = codes.reshape(X.shape).astype(np.uint8)
+            return {"levels": levels.astype(float).tolist(), "codes": bytes_text(codes)}
+    values = []
+    for i in range(X.shape[0]):
+        row = X[i].toarray()[0] if sp.issparse(X) else X[i]
+        used = np.flatnonzero(row)
+        values.append([used.tolist(), bytes_text(row[used].astype("<f8"))])
+    return {"values": values}

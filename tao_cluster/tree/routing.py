@@ -1,0 +1,307 @@
+"""Numba kernels that route rows through a tree: which leaf does a row reach.
+
+Every decision in this project is made here, in fit, predict and measures alike. The sum
+w.x runs over a node's stored features in increasing order and in float64, whatever the
+layout or precision of X, so the side a row takes never depends on the batch it came in.
+A BLAS product would: its last bits change with the shape of the call.
+"""
+
+import itertools
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._utils.jit import by_layout, jit
+from .._utils.matrices import canonical_csr
+from .._utils.threads import map_in_threads, n_threads
+
+# Rows that go down a tree together.
+_PART_ROWS = 512
+
+# Of a split of fewer features than this share of a sparse row's entries, each is searched there.
+_FEW = 1 / 32
+# A sparse row looks up its entries in a split of so many times their number.
+_MANY = 16
+# Sparse rows, as a share of the columns, from which on a table of a split's weights pays.
+_TABLE_ROWS = 1 / 64
+
+_NOTHING_KNOWN = np.empty((0, 0), np.uint8)
+
+
+@jit
+def _merge_dot(data, columns, indices, weights):
+    """Dot product of a sparse row with a split: one pass over both sorted lists.
+
+    Zeros that are skipped would add nothing, so the sum has the bits of the dense one.
+    """
+    total, position = 0.0, 0
+    for s in range(indices.shape[0]):
+        while position < columns.shape[0] and columns[position] < indices[s]:
+            position += 1
+        if position == columns.shape[0]:
+            break
+        if columns[position] == indices[s]:
+            total += weights[s] * np.float64(data[position])
+    return total
+
+
+@jit
+def _search_dot(few, few_columns, many, many_columns):
+    """The same sum, by a binary search for each entry of the shorter list in the longer one."""
+    total, low = 0.0, 0
+    for position in range(few.shape[0]):
+        low += np.searchsorted(many_columns[low:], few_columns[position])
+        if low == many_columns.shape[0]:
+            break
+        if many_columns[low] == few_columns[position]:
+            total += np.float64(few[position]) * np.float64(many[low])
+    return total
+
+
+@jit
+def _table_dot(data, columns, table, products):
+    """The same sum, by a table of the weights of columns: zeros but for the features.
+
+    What is to be added is put aside first: no entry waits for the sum, and none has to be guessed.
+    """
+    last, n_products = np.uint64(table.shape[0] - 1), 0
+    for position in range(columns.shape[0]):
+        w = table[min(np.uint64(columns[position]), last)]
+        products[n_products] = w * np.float64(data[position])
+        n_products += w != 0
+    total = 0.0
+    for s in range(n_products):
+        total += products[s]
+    return total
+
+
+def _dot_rows_dense(X, rows, indices, weights, room, out):
+    # Four sums side by side: the next term of one need not wait for that of another.
+    n_rows, n_terms = rows.shape[0], indices.shape[0]
+    n_fours = n_rows - n_rows % 4
+    for r in range(0, n_fours, 4):
+        a, b, c, d = rows[r], rows[r + 1], rows[r + 2], rows[r + 3]
+        sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+        for s in range(n_terms):
+            j, w = indices[s], weights[s]
+            sum_a += w * np.float64(X[a, j])
+            sum_b += w * np.float64(X[b, j])
+            sum_c += w * np.float64(X[c, j])
+            sum_d += w * np.float64(X[d, j])
+        out[r], out[r + 1], out[r + 2], out[r + 3] = sum_a, sum_b, sum_c, sum_d
+    for r in range(n_fours, n_rows):
+        total = 0.0
+        for s in range(n_terms):
+            total += weights[s] * np.float64(X[rows[r], indices[s]])
+        out[r] = total
+
+
+def _dot_rows_csr(X, rows, indices, weights, room, out):
+    data, columns, indptr = X
+    table, products = room
+    n_terms = indices.shape[0]
+    if table.shape[0]:
+        for s in range(n_terms):
+            table[indices[s]] = weights[s]
+    for r in range(rows.shape[0]):
+        begin, end = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[begin:end], columns[begin:end]
+        if n_terms < _FEW * (end - begin):
+            out[r] = _search_dot(weights, indices, values, features)
+        elif table.shape[0]:
+            out[r] = _table_dot(values, features, table, products)
+        elif n_terms > _MANY * (end - begin):
+            out[r] = _search_dot(values, features, weights, indices)
+        else:
+            out[r] = _merge_dot(values, features, indices, weights)
+    if table.shape[0]:
+        for s in range(n_terms):
+            table[indices[s]] = 0.0
+
+
+# Dot products of some rows with a split.
+_dot_rows = by_layout(_dot_rows_dense, _dot_rows_csr)
+
+
+@jit
+def _project(X, rows, indices, weights, room, out):
+    _dot_rows(X, rows, indices, weights, room, out)
+
+
+@jit
+def _known_sides(sides, rows, at, begin, end, node, side, asked, numbers):
+    """Sides that are known of a node's rows, and how many, and which, are not."""
+    byte, shift, n_asked = node >> 2, 2 * (node & 3), 0
+    is_kept = byte < sides.shape[1]
+    for p in range(begin, end):
+        row = rows[at[p]]
+        known = (sides[row, byte] >> shift) & 3 if is_kept else 0
+        side[p - begin] = known
+        asked[n_asked], numbers[n_asked] = p - begin, row
+        n_asked += known == 0
+    return n_asked
+
+
+@jit
+def _enter_sides(sides, numbers, node, values, threshold, asked, n_asked, out):
+    """Sides of the rows that were asked for, which are known from now on."""
+    byte, shift = node >> 2, 2 * (node & 3)
+    is_kept = byte < sides.shape[1]
+    for q in range(n_asked):
+        side = 1 if values[q] <= threshold else 2
+        out[asked[q]] = side
+        if is_kept:
+            sides[numbers[q], byte] |= side << shift
+
+
+@jit
+def _part(at, begin, end, side, other):
+    """Reorder the rows of a node: those on its left first. Where the others begin."""
+    middle, n_right = begin, 0
+    for p in range(begin, end):
+        row, goes_left = at[p], side[p - begin] == 1
+        at[middle] = row
+        other[n_right] = row
+        middle += goes_left
+        n_right += not goes_left
+    for p in range(n_right):
+        at[middle + p] = other[p]
+    return middle
+
+
+@jit
+def _add(waiting, n_waiting, node, begin, end):
+    """Put a node that has rows on the stack; how many are there."""
+    if begin == end:
+        return n_waiting
+    waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = node, begin, end
+    return n_waiting + 1
+
+
+@jit
+def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, room, out):
+    # The rows of a node are asked together, of parts of the rows that the cache holds.
+    size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
+    at, other, asked = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    numbers, side, values = np.empty(size, np.int64), np.empty(size, np.uint8), np.empty(size)
+    waiting = np.empty((left.shape[0], 3), np.int64)  # nodes, where their rows begin and end
+    for first in range(0, n_rows, _PART_ROWS):
+        part = min(size, n_rows - first)
+        for p in range(part):
+            at[p] = first + p
+        waiting[0, 0], waiting[0, 1], waiting[0, 2] = node, 0, part
+        n_waiting = 1
+        while n_waiting:
+            n_waiting -= 1
+            i, begin, end = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
+            if left[i] < 0:
+                for p in range(begin, end):
+                    out[at[p]] = i
+                continue
+            n_asked = _known_sides(sides, rows, at, begin, end, i, side, asked, numbers)
+            start, stop = indptr[i], indptr[i + 1]
+            terms = indices[start:stop], weights[start:stop]
+            _project(X, numbers[:n_asked], *terms, room, values)
+            _enter_sides(sides, numbers, i, values, threshold[i], asked, n_asked, side)
+            middle = _part(at, begin, end, side, other)
+            n_waiting = _add(waiting, n_waiting, right[i], middle, end)
+            n_waiting = _add(waiting, n_waiting, left[i], begin, middle)
+
+
+def kernel_view(X):
+    """X as the kernels read it, without a copy of well-formed input.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), or CSR matrix or array of shape (n, d)
+
+    Returns
+    -------
+    ndarray, or the tuple (data, indices, indptr) of a CSR matrix with sorted, unique indices
+    """
+    if not sp.issparse(X):
+        return np.asarray(X)
+    X = canonical_csr(X)
+    return X.data, X.indices, X.indptr
+
+
+def n_rows(view):
+    """Number of rows of a result of :func:`kernel_view`."""
+    return len(view[2]) - 1 if isinstance(view, tuple) else len(view)
+
+
+def _room(view, n_rows, indices):
+    """Where kernels put the weights of a split by column, and products of a row: two arrays.
+
+    Both are empty for arrays, and for so few sparse rows that a table is not worth its zeros.
+    """
+    width = int(indices.max()) + 2 if isinstance(view, tuple) and len(indices) else 0  # one beyond
+    if width == 0 or n_rows < _TABLE_ROWS * width:
+        return np.empty(0), np.empty(0)
+    return np.zeros(width), np.empty(min(width, len(indices) + 1))
+
+
+def _in_threads(kernel, rows, out, n_jobs):
+    """Run kernel(rows, out) on contiguous parts of `rows`; parts never share an output."""
+    n_parts = n_threads(n_jobs, len(rows))
+    if n_parts == 1:
+        kernel(rows, out)
+        return out
+    bounds = np.linspace(0, len(rows), n_parts + 1).astype(int)
+    parts = [slice(a, b) for a, b in itertools.pairwise(bounds)]
+    map_in_threads(lambda part: kernel(rows[part], out[part]), parts, n_parts)
+    return out
+
+
+def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
+    """Leaf that each row reaches from a given node.
+
+    Parameters
+    ----------
+    view : result of :func:`kernel_view`
+    rows : int64 ndarray of shape (m,), rows of X to route
+    node : int, where they start
+    arrays : tuple (children_left, children_right, split_indptr, split_indices,
+        split_weights, threshold) of a tree
+    n_jobs : int, threads; the result is the same for any number
+    sides : uint8 ndarray of shape (n, m), optional
+        Sides that rows take at the first 4 m nodes: two bits of a row's bytes a node, from the
+        lowest on; 1 left, 2 right, 0 not yet known. Known ones are not worked out again, others
+        are entered. Threads do not disturb each other, as a byte belongs to one row.
+
+    Returns
+    -------
+    int32 ndarray of shape (m,), node numbers of leaves
+    """
+    node = int(node)  # one compiled signature, whatever integer type comes in
+
+    known = _NOTHING_KNOWN if sides is None else sides
+
+    def kernel(rows, out):
+        room = _room(view, len(rows), arrays[3])
+        _descend(view, rows, node, *arrays, known, room, out)
+
+    return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
+
+
+def project(view, rows, indices, weights, n_jobs=1):
+    """The value w.x of one split for some rows, by the sum that routing uses.
+
+    Parameters
+    ----------
+    view : result of :func:`kernel_view`
+    rows : int64 ndarray of shape (m,)
+    indices, weights : int32 and float64 ndarrays of shape (n_features of the split,),
+        indices increasing
+
+    Returns
+    -------
+    float64 ndarray of shape (m,)
+    """
+    # Copies can be written to, as a tree's arrays cannot: one kernel is compiled for both.
+    indices, weights = np.array(indices), np.array(weights)
+
+    def kernel(rows, out):
+        _project(view, rows, indices, weights, _room(view, len(rows), indices), out)
+
+    return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)

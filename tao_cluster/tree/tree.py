@@ -1,0 +1,351 @@
+"""The tree: one frozen struct of arrays for oblique and axis-aligned trees alike."""
+
+import json
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.matrices import check_rows
+from . import routing
+from .invariants import check_n_features, check_nodes, check_splits
+from .plain import from_plain, from_text, to_plain
+from .pruning import pruned
+from .readable import Readable
+from .shape import Shape, frozen
+
+_DTYPES = {
+    "children_left": np.int32,
+    "children_right": np.int32,
+    "split_indptr": np.int32,
+    "split_indices": np.int32,
+    "split_weights": np.float64,
+    "threshold": np.float64,
+    "leaf_label": np.int32,
+    "leaf_value": np.float64,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree(Shape, Readable):
+    """A binary decision tree whose node i sends x to the left iff w_i.x <= threshold_i.
+
+    Node 0 is the root and children come after their parent. The weight vectors w_i are the
+    rows of a CSR matrix; an axis-aligned node is a row with one entry of weight 1.0, and a
+    row without entries sends every x to one side (left iff 0 <= threshold). Arrays are
+    read-only; updates return a new tree.
+
+    Parameters
+    ----------
+    children_left, children_right : int array of shape (n_nodes,)
+        Node numbers, -1 at a leaf.
+    split_indptr, split_indices, split_weights : arrays
+        The weights as CSR over nodes; features increase within a node, weights are not zero.
+    threshold : float array of shape (n_nodes,)
+        0 at a leaf.
+    leaf_label : int array of shape (n_nodes,)
+        Cluster of a leaf, -1 at a decision node.
+    n_features : int
+        Columns of the data it was built on, at least 1.
+    leaf_value : float array of shape (n_nodes, n_clusters), optional
+        Histogram over clusters at a leaf; finite, at other nodes too.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not describe such a tree.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> tree = Tree.from_splits(
+    ...     children_left=[1, -1, -1], children_right=[2, -1, -1],
+    ...     splits=[([0, 1], [1.0, -2.0]), None, None], threshold=[0.5, 0, 0],
+    ...     leaf_label=[-1, 0, 1], n_features=2)
+    >>> tree.predict([[0.5, 0.0], [3.0, 1.0]])
+    array([0, 1], dtype=int32)
+    """
+
+    children_left: np.ndarray
+    children_right: np.ndarray
+    split_indptr: np.ndarray
+    split_indices: np.ndarray
+    split_weights: np.ndarray
+    threshold: np.ndarray
+    leaf_label: np.ndarray
+    n_features: int
+    leaf_value: np.ndarray | None = None
+
+    def __post_init__(self):
+        for name, dtype in _DTYPES.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = np.array(value, dtype=dtype, order="C")  # a copy: nobody else can write to it
+            if dtype == np.int32 and not np.array_equal(array, value):
+                raise ValueError(f"{name} must hold whole numbers of 32 bits.")
+            object.__setattr__(self, name, frozen(array))
+        check_n_features(self.n_features)
+        object.__setattr__(self, "n_features", int(self.n_features))
+        check_nodes(self)
+        check_splits(self)
+
+    # ------------------------------------------------------------------ building
+
+    @classmethod
+    def single_leaf(cls, label, n_features):
+        """The tree that puts every row into one cluster."""
+        return cls.from_splits([-1], [-1], [None], [0.0], [label], n_features)
+
+    @classmethod
+    def from_splits(
+        cls,
+        children_left,
+        children_right,
+        splits,
+        threshold,
+        leaf_label,
+        n_features,
+        leaf_value=None,
+    ):
+        """Build a tree from one (features, weights) pair a node.
+
+        Parameters
+        ----------
+        splits : sequence of length n_nodes
+            (indices, weights) of a decision node, indices increasing; None for no weights.
+        children_left, children_right, threshold, leaf_label, n_features, leaf_value
+            As in :class:`Tree`.
+        """
+        pairs = [((), ()) if split is None else split for split in splits]
+        counts = [len(indices) for indices, _ in pairs]
+        return cls(
+            children_left,
+            children_right,
+            np.concatenate([[0], np.cumsum(counts)]),
+            np.concatenate([np.asarray(indices, np.int32) for indices, _ in pairs]),
+            np.concatenate([np.asarray(weights, np.float64) for _, weights in pairs]),
+            threshold,
+            leaf_label,
+            n_features,
+            leaf_value,
+        )
+
+    def split(self, node):
+        """Features and weights of a node: (int32 array, float64 array), both read-only."""
+        part = slice(self.split_indptr[node], self.split_indptr[node + 1])
+        return self.split_indices[part], self.split_weights[part]
+
+    def with_splits(self, updates):
+        """A tree with the splits of some decision nodes replaced.
+
+        Parameters
+        ----------
+        updates : dict of int to ((indices, weights), threshold)
+        """
+        if not updates:
+            return self
+        splits = [self.split(i) for i in range(self.n_nodes)]
+        threshold = self.threshold.copy()
+        for node, (split, value) in updates.items():
+            splits[node] = split
+            threshold[node] = value
+        return Tree.from_splits(
+            self.children_left,
+            self.children_right,
+            splits,
+            threshold,
+            self.leaf_label,
+            self.n_features,
+            self.leaf_value,
+        )
+
+    def with_leaves(self, leaf_label, leaf_value=None):
+        """A tree with other leaf labels (and histograms)."""
+        return replace(self, leaf_label=leaf_label, leaf_value=leaf_value)
+
+    def __eq__(self, other):
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return self.n_features == other.n_features and all(
+            same_array(getattr(self, name), getattr(other, name)) for name in _DTYPES
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self):
+        return Tree, tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self):
+        return (
+            f"Tree(n_leaves={self.n_leaves}, max_depth={self.max_depth}, "
+            f"n_parameters={self.n_parameters}, n_features={self.n_features})"
+        )
+
+    # ------------------------------------------------------------------ routing
+
+    def route(self, view, rows=None, node=0, n_jobs=1, sides=None):
+        """Leaf that rows reach from a node, for data already checked.
+
+        Parameters
+        ----------
+        view : result of ``tao_cluster.tree.routing.kernel_view``
+        rows : int64 array of shape (m,), default all
+        node : int, where the rows start
+        n_jobs : int, threads; the result is the same for any number
+        sides : uint8 array of shape (n, m), optional
+            Known decisions; see ``tao_cluster.tree.routing.find_leaves``.
+
+        Returns
+        -------
+        int32 array of shape (m,)
+        """
+        if rows is None:
+            rows = np.arange(routing.n_rows(view))
+        arrays = (
+            self.children_left,
+            self.children_right,
+            self.split_indptr,
+            self.split_indices,
+            self.split_weights,
+            self.threshold,
+        )
+        return routing.find_leaves(view, rows, node, arrays, n_jobs, sides)
+
+    def apply(self, X):
+        """Leaf that each row reaches.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        int32 array of shape (n,), node numbers
+
+        Raises
+        ------
+        ValueError
+            If X has NaN or infinite values or another number of columns.
+        """
+        X = check_rows(X)
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but this tree expects {self.n_features} features."
+            )
+        return self.route(routing.kernel_view(X))
+
+    def predict(self, X):
+        """Cluster of each row: int32 array of shape (n,). Same input and errors as `apply`."""
+        return self.leaf_label[self.apply(X)]
+
+    def decision_path(self, X):
+        """CSR indicator (n, n_nodes) of the nodes each row visits. Input as for `apply`."""
+        return self.paths(self.apply(X))
+
+    # ------------------------------------------------------------------ pruning
+
+    def prune(self, counts=None):
+        """The smallest tree with the same outputs that this tree's own nodes give.
+
+        Removed are tests without weights (every row takes one side), tests whose two sides
+        are leaves with the same output and, with `counts`, branches that no row reaches
+        (KDD'22 paper, end of section 7 and appendix A.2).
+
+        Parameters
+        ----------
+        counts : array of shape (n_nodes,), optional
+            Rows, or their weight, that reach each node; see :meth:`node_counts`. A branch
+            with count 0 is removed, so rows unlike those counted may get another output.
+
+        Returns
+        -------
+        Tree, its nodes numbered breadth-first
+        """
+        return pruned(self, counts)
+
+    def node_counts(self, leaf_of_row, sample_weight=None):
+        """Rows, or their weight, that reach each node.
+
+        Parameters
+        ----------
+        leaf_of_row : int array of shape (n,), result of `apply`
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        float64 array of shape (n_nodes,)
+        """
+        counts = np.bincount(leaf_of_row, weights=sample_weight, minlength=self.n_nodes)
+        return self.sums_below(counts.astype(np.float64))
+
+    # ------------------------------------------------------------------ storage
+
+    def to_dict(self):
+        """The tree as plain Python values, ready for JSON; inverse of `from_dict`."""
+        return to_plain(self)
+
+    @classmethod
+    def from_dict(cls, data):
+        """Tree from the result of `to_dict`; ValueError for anything else."""
+        return from_plain(cls, data)
+
+    def to_json(self, **options):
+        """JSON text with every float in full precision (docs/guide/tree_json.md has its form).
+
+        Options go to ``json.dumps``.
+        """
+        return json.dumps(self.to_dict(), allow_nan=False, **options)
+
+    @classmethod
+    def from_json(cls, text):
+        """Tree from the result of `to_json`; ValueError for anything else."""
+        return from_text(cls, text)
+
+    def _repr_html_(self):
+        return self._frame()
+
+
+def tree_of(model):
+    """The tree of a Tree or of a fitted estimator.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    NotFittedError
+        If the estimator is not fitted.
+    """
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    tree = getattr(model, "tree_", model)
+    if not hasattr(tree, "split_indptr"):
+        raise TypeError(
+            f"Expected a Tree, or a fitted estimator with tree_, got {type(model).__name__}."
+        )
+    return tree
+
+
+def labels_of(model, name="labels_"):
+    """Labels of the rows that an estimator was fitted to.
+
+    Raises
+    ------
+    ValueError
+        If it was fitted to rows in blocks, and keeps nothing for each row.
+    """
+    tree_of(model)  # it says where a model is not fitted
+    labels = getattr(model, name, None)
+    if labels is None:
+        raise ValueError(
+            f"The model has no {name}: it was fitted to rows in blocks. Its inertia_, "
+            "cost_increase_ and node_counts_ are of all rows; predict(X) gives clusters."
+        )
+    return labels
+
+
+def same_array(a, b):
+    """Whether two arrays, or None, are equal."""
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b)

@@ -1,0 +1,290 @@
+"""Axis-aligned TAO: exact nodes, descent that is never worse than its start, regrowth."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_tree, rest_in_sweeps, solve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+
+from greedy import IMM, ExKMC, build_exkmc
+from tao_cluster import PenaltyMethod, TAOClustering, tao_path
+from tao_cluster.optimize.descent.surplus import least_useful
+from tao_cluster.optimize.split_kinds import AxisAligned
+from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.solvers import Axis, is_axis_aligned, upright
+from tao_cluster.tree import Split
+
+# Some trees here are so small, or tests so dear, that clusters are lost.
+pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
+
+
+@pytest.fixture(scope="module")
+def digits(digits):
+    return digits[:600]
+
+
+@pytest.fixture(scope="module")
+def digits_reference(digits):
+    return KMeans(10, n_init=10, random_state=0).fit(digits)
+
+
+def loss_of(split, X, goes_right, weight):
+    goes_left = (X[:, split.indices] @ split.weights) <= split.threshold
+    return weight[goes_left == goes_right].sum()
+
+
+def best_loss(X, goes_right, weight, strength):
+    """Least loss plus strength over all tests, by trying them."""
+    losses = [weight[goes_right].sum(), weight[~goes_right].sum()]
+    for column in X.T:
+        for threshold in np.unique(column)[:-1]:
+            goes_left = column <= threshold
+            wrong = weight[goes_left == goes_right].sum()
+            losses += [strength + wrong, strength + weight.sum() - wrong]
+    return min(losses)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, np.asfortranarray, sp.csr_matrix])
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 40),
+    d=st.integers(1, 4),
+    strength=st.sampled_from([0.0, 0.5, 3.0]),
+    ties=st.booleans(),
+)
+def test_node_is_solved_exactly(form, seed, n, d, strength, ties):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, d)).astype(float) if ties else rng.normal(size=(n, d))
+    X = X.astype(np.float32).astype(float)
+    rows = np.sort(rng.choice(n, rng.integers(2, n + 1), replace=False))
+    goes_right = rng.random(len(rows)) < 0.5
+    goes_right[:2] = [True, False]
+    weight = rng.integers(1, 5, len(rows)) * (1.0 if ties else rng.random(len(rows)))
+    split = solve(Axis().bind(form(X)), rows, goes_right, weight, strength)
+    found = loss_of(split, X[rows], goes_right, weight) + strength * len(split.indices)
+    assert found == pytest.approx(best_loss(X[rows], goes_right, weight, strength), abs=1e-9)
+
+
+def test_ties_go_to_the_lowest_feature_and_threshold():
+    X = np.array([[5.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 1.0, 1.0], [5.0, 2.0, 2.0]])
+    goes_right = np.array([False, False, True, True])
+    split = solve(Axis().bind(X), np.arange(4), goes_right, np.ones(4), 0.5)
+    assert split.same_as(Split(np.array([1], np.int32), np.ones(1), 0.0))
+    turned = solve(Axis().bind(X), np.arange(4), ~goes_right, np.ones(4), 0.5)
+    assert turned.weights[0] == -1
+    assert loss_of(turned, X, ~goes_right, np.ones(4)) == 0
+    with pytest.raises(ValueError, match="all features"):
+        solve(Axis().bind(X), np.arange(4), goes_right, np.ones(4), 0.5, features=np.array([1]))
+
+
+def test_upright_keeps_every_path(rng):
+    tree = random_tree(rng, n_nodes=31)
+    first = {i: (tree.split(i)[0][:1], np.sign(tree.split(i)[1][:1])) for i in tree.decision_nodes}
+    tree = tree.with_splits({i: (split, tree.threshold[i]) for i, split in first.items()})
+    assert is_axis_aligned(tree)
+    assert np.any(tree.split_weights < 0)
+    turned = upright(tree)
+    assert np.all(turned.split_weights == 1)
+    X = rng.integers(-3, 4, (4000, tree.n_features)).astype(float)  # many on the thresholds
+    for data in (X, X.astype(np.float32), rng.normal(size=X.shape)):
+        np.testing.assert_array_equal(turned.apply(data), tree.apply(data))
+
+
+def data_sets():
+    return {
+        "wine": (load_wine().data, 3),
+        "cancer": (load_breast_cancer().data, 6),
+        "small": (np.random.default_rng(0).normal(size=(300, 5)), 5),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", rest_in_sweeps(["wine", "cancer", "small"], "wine", "small"))
+@pytest.mark.parametrize("lambda_", rest_in_sweeps([0.0, 10.0, 100.0], 0.0, 10.0))
+@pytest.mark.parametrize(
+    ("algorithm", "refine"), [("direct", True), ("penalty", True), ("penalty", False)]
+)
+def test_never_worse_than_its_start(name, lambda_, algorithm, refine):
+    """The cost plus lambda a test never rises, and leaves never become more."""
+    X, k = data_sets()[name]
+    X = StandardScaler().fit_transform(X)
+    for times in (1, 2, 4):
+        start = ExKMC(k, max_leaves=times * k, random_state=0).fit(X)
+        model = TAOClustering(
+            k,
+            split="axis",
+            init=start.tree_,
+            lambda_=lambda_,
+            algorithm=algorithm,
+            refine=refine,
+            reference=start.free_centers_,
+        ).fit(X)
+        assert model.tree_.n_leaves <= start.tree_.n_leaves
+        before = start.inertia_ + lambda_ * len(start.tree_.decision_nodes)
+        after = model.inertia_ + lambda_ * len(model.tree_.decision_nodes)
+        assert after <= before * (1 + 1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("midpoints", [True, False])
+def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, midpoints):
+    start = IMM(10, midpoints=not midpoints, reference=digits_reference).fit(digits)
+    split = AxisAligned(midpoints=midpoints)
+    for lambda_ in (0, 100):
+        model = TAOClustering(
+            10, split=split, init=start.tree_, lambda_=lambda_, reference=digits_reference
+        ).fit(digits)
+        tree = model.tree_
+        reached = tree.decision_path(digits).toarray().astype(bool)
+        for node in tree.decision_nodes:
+            values = digits[reached[:, node], tree.split(node)[0][0]]
+            threshold = tree.threshold[node]
+            below, above = values[values <= threshold].max(), values[values > threshold].min()
+            between = (below + above) / 2  # exact: sixteenths
+            assert threshold == (between if midpoints else below)
+        np.testing.assert_array_equal(tree.predict(digits), model.labels_)
+
+
+def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
+    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.tree.routing import kernel_view
+
+    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=20)
+    step = TreeStep(kernel_view(digits), Axis().bind(digits))
+    criterion = CostCriterion(digits_reference.transform(digits) ** 2, np.ones(len(digits)))
+    rows = np.arange(len(digits))
+
+    def cost(tree):
+        return criterion.loss_at(tree)(rows, tree.apply(digits)).sum()
+
+    constant = {
+        node: min(
+            cost(tree.with_splits({node: (((), ()), threshold)})) for threshold in (-1.0, 1.0)
+        )
+        for node in tree.decision_nodes
+    }
+    found = least_useful(step, tree, tree.apply(digits), criterion.loss_at(tree), 3)
+    assert 1 <= len(found) <= 3
+    first = min(constant, key=constant.get)
+    assert next(iter(found)) == first
+    assert cost(tree.with_splits({first: found[first]})) == pytest.approx(constant[first])
+    on_paths = (tree.path_matrix + tree.path_matrix.T).toarray() > 0
+    for node in found:
+        assert not any(on_paths[node, other] for other in found if other != node)
+
+
+@pytest.mark.slow
+def test_regrowth_beats_passes_alone(digits, digits_reference):
+    options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
+    options["random_state"] = 0
+    start = ExKMC(10, max_leaves=40, reference=digits_reference).fit(digits)
+    paper = TAOClustering(10, algorithm="penalty", refine=False, **options).fit(digits)
+    model = TAOClustering(10, **options).fit(digits)
+    assert paper.cost_increase_ <= start.cost_increase_
+    assert model.cost_increase_ < 0.8 * start.cost_increase_
+    assert model.cost_increase_ < paper.cost_increase_
+    assert model.tree_.n_leaves <= 40
+    assert "regrow" in {record["stage"] for record in model.history_}
+
+
+@pytest.mark.slow
+def test_lambda_is_the_price_of_a_test(digits, digits_reference):
+    options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
+    models = [
+        TAOClustering(10, lambda_=lambda_, **options).fit(digits) for lambda_ in (0, 100, 1e3)
+    ]
+    assert np.all(np.diff([m.tree_.n_leaves for m in models]) < 0)
+    assert np.all(np.diff([m.inertia_ for m in models]) > 0)
+    one = TAOClustering(10, lambda_=1e9, **options).fit(digits)
+    assert one.tree_.n_leaves == 1
+
+
+@pytest.mark.slow
+def test_path_and_goals(digits, digits_reference):
+    options = {"split": "axis", "init": ExKMC(max_leaves=30), "reference": digits_reference}
+    models = tao_path(digits, 10, [1, 100, 1000], **options)
+    leaves = [model.tree_.n_leaves for model in models]
+    assert leaves == sorted(leaves, reverse=True)
+    small = TAOClustering(10, max_parameters=40, **options).fit(digits)
+    assert small.tree_.n_parameters <= 40
+
+
+def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
+    options = {"split": "axis", "reference": digits_reference, "relax": False}
+    few = digits[:500]
+    tree = build_exkmc(few, digits_reference.cluster_centers_, max_leaves=32)
+    only = TAOClustering(10, init=tree, **options).fit(few)
+    assert TAOClustering(10, n_init=1, **options).fit(few).tree_ == only.tree_
+    model = TAOClustering(10, **options).fit(few)
+    assert model.cost_increase_ <= only.cost_increase_
+    most = TAOClustering(10, n_init=20, **options).fit(few)  # there are no more
+    assert most.tree_ == model.tree_
+    assert most.n_iter_ == model.n_iter_
+    assert TAOClustering(10, init=IMM(), **options).fit(few).tree_.n_leaves <= 10
+
+
+@pytest.mark.slow
+def test_start_is_measured_where_the_rows_are_clustered(digits):
+    """With an embedding or another objective, ExKMC counts what rows cost there."""
+    from sklearn.decomposition import PCA
+
+    scores = PCA(5, random_state=0).fit_transform(digits)
+    start = ExKMC(8, max_leaves=16, random_state=0).fit(digits, embedding=scores)
+    options = {"reference": start.free_centers_, "split": "axis", "init": ExKMC(max_leaves=16)}
+    still = {"algorithm": PenaltyMethod(n_mu_steps=0), "refine": False, "lambda_": 10}
+    model = TAOClustering(8, **options, **still).fit(digits, embedding=scores)
+    assert model.inertia_ == pytest.approx(start.inertia_, rel=1e-6)
+    better = TAOClustering(8, **options).fit(digits, embedding=scores)
+    assert better.cost_increase_ < 0.9 * start.cost_increase_
+    by_words = TAOClustering(8, objective="kmedians", split="axis", random_state=0).fit(digits)
+    assert by_words.cost_increase_ < 10
+
+
+@pytest.mark.slow
+def test_threads_and_storage_change_nothing(rng):
+    X = np.round(rng.normal(size=(9000, 6)), 2) * (rng.random((9000, 6)) < 0.5)
+    options = {"split": "axis", "random_state": 0, "init": ExKMC(max_leaves=6)}
+    reference = TAOClustering(4, **options).fit(X)
+    other = TAOClustering(4, n_jobs=3, reference=reference.free_centers_, **options)
+    assert other.fit(np.asfortranarray(X)).tree_ == reference.tree_
+    sparse = TAOClustering(4, reference=reference.free_centers_, **options).fit(sp.csr_matrix(X))
+    assert sparse.cost_increase_ == pytest.approx(reference.cost_increase_, abs=0.05)
+
+
+def test_degenerate_data():
+    constant = TAOClustering(1, split="axis").fit(np.ones((5, 2)))
+    assert constant.tree_.n_leaves == 1
+    one_row = TAOClustering(1, split="axis").fit(np.ones((1, 2)))
+    assert one_row.tree_.n_leaves == 1
+    X = np.array([[0.0], [1.0], [2.0]])
+    each = TAOClustering(3, split="axis", lambda_=0, random_state=0).fit(X)
+    assert each.inertia_ == 0
+
+
+def test_exact_step_never_raises_the_loss(digits, digits_reference):
+    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.tree.routing import kernel_view
+
+    distances = digits_reference.transform(digits) ** 2
+    criterion = CostCriterion(distances, np.ones(len(digits)))
+    step = TreeStep(kernel_view(digits), Axis().bind(digits))
+    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=30)
+    value = step.objective(tree, criterion, 5.0)
+    for _ in range(4):
+        tree = step.run(tree, criterion, 5.0, 1)
+        assert step.objective(tree, criterion, 5.0) <= value + 1e-9
+        value = step.objective(tree, criterion, 5.0)
+
+
+def test_equal_centres_do_not_keep_it_busy(blobs):
+    """Clusters without rows have centres where others do: labels could change for ever."""
+    with pytest.warns(ConvergenceWarning, match="Only 3 of 5"):
+        model = TAOClustering(5, split="axis", random_state=0).fit(np.repeat(blobs[:3], 10, axis=0))
+    assert model.inertia_ == pytest.approx(0, abs=1e-20)
+    assert model.n_iter_ < 100

@@ -1,0 +1,270 @@
+"""What is chosen for the user: lambda, rows to judge by, leaves; and what is said about it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import small
+from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.preprocessing import StandardScaler
+
+from greedy import ExKMC
+from tao_cluster import TAOClustering, Tree, knee, tao_path
+from tao_cluster.optimize.goals import Knee, MaxParameters
+from tao_cluster.optimize.split_kinds import AxisAligned
+
+IRIS = load_iris().data
+DIGITS = load_digits().data
+FEW = DIGITS[::3]
+
+
+# ---------------------------------------------------------------- lambda
+
+
+@pytest.mark.parametrize("objective", ["kmeans", "spherical", "kmedians"])
+def test_auto_is_the_knee_of_a_path(objective):
+    options = {"objective": objective, "random_state": 0, "depth": 3}
+    model = TAOClustering(3, **options).fit(IRIS)
+    best = knee(tao_path(IRIS, 3, **options))
+    assert model.tree_ == best.tree_
+    assert model.best_lambda_ == best.lambda_
+    assert len({record["lambda"] for record in model.history_}) > 5
+
+
+@pytest.mark.slow
+def test_a_knee_of_many_rows_is_chosen_before_the_last_passes(rng):
+    X = np.repeat(rng.normal(size=(12, 5)), 900, axis=0) + 0.3 * rng.normal(size=(10_800, 5))
+    model = TAOClustering(4, random_state=0, depth=3).fit(X)
+    assert len({record["lambda"] for record in model.history_ if record["stage"] == "relax"}) > 5
+    prices = {record["lambda"] for record in model.history_ if record["stage"] == "exact"}
+    assert len(prices) == 2  # of the chosen tree, and of the search that goes on from it
+    assert model.cost_increase_ < 3
+
+
+@pytest.mark.slow
+def test_auto_of_axis_aligned_trees_is_no_price():
+    for X, k, n_leaves in ((IRIS, 3, 8), (DIGITS[:600], 10, 32)):
+        model = TAOClustering(k, split="axis", random_state=0, max_leaves=n_leaves).fit(X)
+        start = ExKMC(k, max_leaves=n_leaves, random_state=0).fit(X)
+        assert model.best_lambda_ == 0
+        assert model.cost_increase_ <= start.cost_increase_
+
+
+def test_auto_of_the_penalty_method_is_a_typical_lambda():
+    model = TAOClustering(3, algorithm="penalty", random_state=0, depth=3).fit(IRIS)
+    lambdas = [other.lambda_ for other in tao_path(IRIS, 3, random_state=0, depth=3)]
+    assert lambdas[0] < model.best_lambda_ < lambdas[-1]
+
+
+@pytest.mark.slow
+def test_a_number_keeps_its_meaning():
+    model = TAOClustering(10, lambda_=10, depth=5, random_state=0).fit(FEW)
+    assert model.best_lambda_ == 10
+
+
+def test_knee_prefers_trees_that_keep_clusters():
+    def tree(n_clusters, n_features):
+        left, right = [-1], [-1]
+        splits, labels = [None], [0]
+        for k in range(1, n_clusters):
+            left[-1], right[-1] = len(left), len(left) + 1
+            splits[-1], labels[-1] = (range(n_features), np.ones(n_features)), -1
+            left += [-1, -1]
+            right += [-1, -1]
+            splits += [None, None]
+            labels += [k - 1, k]
+        return Tree.from_splits(left, right, splits, np.zeros(len(left)), labels, 9)
+
+    trees = [tree(4, 9), tree(4, 3), tree(3, 1)]
+    assert Knee().choose([3.0, 3.0, 0.0], trees) == 1
+    assert Knee().choose([3.0, 3.0, 0.0], [*trees[:2], tree(4, 1)]) == 2
+    assert Knee().choose([0.0, 0.0, 0.0], trees) == 1
+    assert MaxParameters(9).choose([0.0, 1.0, 1.1], trees) == 2
+
+
+def test_a_goal_in_cost_looks_along_the_whole_path():
+    """The first tree of this path costs too much, a later one does not."""
+    X = StandardScaler().fit_transform(np.random.default_rng(0).lognormal(size=(300, 6), sigma=2))
+    options = {"relax": False, "random_state": 0}
+    costs = [model.cost_increase_ for model in tao_path(X, 8, **options)]
+    limit = (costs[0] + min(costs)) / 2
+    assert costs[0] > limit
+    model = TAOClustering(8, max_cost_increase=limit, **options).fit(X)
+    assert model.cost_increase_ <= limit
+
+
+def test_no_cost_where_the_free_clustering_costs_nothing(rng):
+    repeated = np.repeat(rng.normal(size=(4, 6)), 10, axis=0)
+    assert TAOClustering(4, random_state=0).fit(repeated).cost_increase_ == 0
+    assert TAOClustering(12, random_state=0).fit(rng.normal(size=(12, 3))).cost_increase_ == 0
+
+
+# ---------------------------------------------------------------- what is said
+
+
+@pytest.mark.slow
+def test_lost_clusters_are_told():
+    X = make_blobs(200, centers=8, random_state=0)[0]
+    with pytest.warns(UserWarning, match=r"lost \d of 8 clusters. A smaller lambda_"):
+        TAOClustering(8, lambda_=3000, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"at most 4 leaves cannot have all 8.*a depth of 3"):
+        TAOClustering(8, depth=2, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"at most 5 leaves .* Use max_leaves of 8"):
+        TAOClustering(8, max_leaves=5, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match=r"at most 4 leaves .* Use a depth of 3"):
+        TAOClustering(depth=2, split="axis", objective="labels").fit(X, np.arange(200) % 8)
+    with pytest.warns(UserWarning, match="lost .* less strict goal"):
+        TAOClustering(8, max_parameters=15, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TAOClustering(8, depth=3, random_state=0).fit(X)
+        TAOClustering(8, depth=2, split="axis", random_state=0).fit(X)
+
+
+@pytest.mark.slow
+def test_a_lambda_of_other_data_is_told():
+    lambdas = [model.lambda_ for model in tao_path(IRIS, 3, random_state=0)]
+    with pytest.warns(UserWarning, match="small for these data.*hardly a weight"):
+        TAOClustering(3, lambda_=lambdas[0] / 1e4, random_state=0).fit(IRIS)
+    with pytest.warns(UserWarning, match=r"lost|large for these data"):
+        TAOClustering(3, lambda_=lambdas[-1] * 30, random_state=0).fit(IRIS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for lambda_ in (0, lambdas[0], lambdas[4]):
+            TAOClustering(3, lambda_=lambda_, random_state=0).fit(IRIS)
+
+
+@pytest.mark.slow
+def test_a_dear_tree_says_why(rng):
+    X = rng.normal(size=(1000, 8))
+    with pytest.warns(UserWarning, match=r"costs .* % over the free clustering.*larger depth"):
+        TAOClustering(20, depth=5, random_state=0).fit(X)
+
+
+def test_what_would_be_ignored_is_refused():
+    for options, sentence in (
+        ({"lambda_": 3.0, "max_parameters": 20}, "would not be used"),
+        ({"lambda_": 3.0, "validation": 0.2}, "validation is for a choice"),
+        ({"split": "axis", "lambda_": "auto", "validation": 0.2}, "validation is for a choice"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            small(**options).fit(IRIS)
+    with pytest.raises(ValueError, match="path chooses nothing"):
+        tao_path(IRIS, 3, validation=0.2)
+
+
+# ---------------------------------------------------------------- rows that a fit has not seen
+
+
+@pytest.mark.slow
+def test_a_choice_on_rows_held_out_sees_none_of_them(monkeypatch):
+    rows = np.arange(0, len(DIGITS), 2)
+    seen = []
+    from tao_cluster.optimize import fit
+
+    real = fit._Rows.of
+
+    def spy(problem, *arguments):
+        seen.append(problem)
+        return real(problem, *arguments)
+
+    monkeypatch.setattr(fit._Rows, "of", spy)
+    model = TAOClustering(10, validation=rows, random_state=0, n_init=1).fit(DIGITS)
+    whole, part = seen
+    assert whole.n_rows == len(DIGITS)
+    assert part.n_rows == len(DIGITS) - len(rows)
+    kept = {row.tobytes() for row in DIGITS[1::2]}
+    assert all(row.tobytes() in kept for row in part.X)
+    assert len(part.free.labels) == part.n_rows
+    assert not np.array_equal(part.free.centers, whole.free.centers)
+    assert model.tree_.n_leaves >= 10
+
+
+@pytest.mark.filterwarnings("ignore:The tree costs")
+def test_held_out_rows_by_share_number_and_mask():
+    options = {"random_state": 0, "n_init": 1, "depth": 3}
+    rows = np.arange(0, 150, 3)
+    by_number = TAOClustering(3, validation=rows, **options).fit(IRIS)
+    mask = np.zeros(150, dtype=bool)
+    mask[rows] = True
+    assert TAOClustering(3, validation=mask, **options).fit(IRIS).tree_ == by_number.tree_
+    shares = [TAOClustering(3, validation=0.3, **options).fit(IRIS) for _ in range(2)]
+    assert shares[0].tree_ == shares[1].tree_
+    for wrong in (np.arange(150), [200], [0.5, 0.2], np.zeros(150, dtype=bool)):
+        with pytest.raises(ValueError, match="validation"):
+            TAOClustering(3, validation=wrong, **options).fit(IRIS)
+
+
+@pytest.mark.sweep
+def test_goals_are_met_out_of_sample_and_sizes_of_all():
+    half = np.arange(0, len(DIGITS), 2)
+    options = {"random_state": 0, "n_init": 2}
+    size = TAOClustering(10, validation=half, max_parameters=90, **options).fit(DIGITS)
+    assert size.tree_.n_parameters <= 90
+    strict = TAOClustering(10, validation=half, max_cost_increase=8, **options).fit(DIGITS)
+    loose = TAOClustering(10, max_cost_increase=8, **options).fit(DIGITS)
+    assert strict.validation_cost_increase_ <= 8
+    assert not hasattr(loose, "validation_cost_increase_")
+    assert strict.tree_.n_parameters > loose.tree_.n_parameters
+    with pytest.warns(UserWarning, match="No tree costs at most 0 % .* on the rows held out"):
+        TAOClustering(10, validation=half, max_cost_increase=0, **options).fit(DIGITS)
+
+
+@pytest.mark.slow
+def test_knee_on_other_rows():
+    train, test = DIGITS[::2], DIGITS[1::2]
+    models = tao_path(train, 10, random_state=0, n_init=1)
+    costs = [model.cost_increase(test) for model in models]
+    best = knee(models, validation=test, max_parameters=120)
+    allowed = [i for i, model in enumerate(models) if model.tree_.n_parameters <= 120]
+    assert best is models[min(allowed, key=costs.__getitem__)]
+    with pytest.raises(ValueError, match="must be rows"):
+        knee(models, validation=0.2)
+    with pytest.raises(ValueError, match="sample_weight belong to rows"):
+        knee(models, sample_weight=np.ones(3))
+
+
+@pytest.mark.slow
+def test_cost_on_new_rows_is_that_of_the_definition(rng):
+    train, test = FEW[::2], FEW[1::2]
+    weight = rng.random(len(test))
+    model = TAOClustering(10, lambda_=3, random_state=0).fit(train)
+
+    def cost(centers):
+        return ((test - centers) ** 2).sum(axis=1) @ weight
+
+    free = ((test[:, None] - model.free_centers_) ** 2).sum(axis=2).min(axis=1) @ weight
+    expected = 100 * (cost(model.cluster_centers_[model.predict(test)]) / free - 1)
+    assert model.cost_increase(test, sample_weight=weight) == pytest.approx(expected)
+    embedded = TAOClustering(10, lambda_=3, random_state=0).fit(train, embedding=train[:, :20])
+    assert embedded.cost_increase(test, embedding=test[:, :20]) > 0
+    with pytest.raises(ValueError, match="needs the embedding"):
+        embedded.cost_increase(test)
+
+
+# ---------------------------------------------------------------- leaves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("init", ["auto", "bisecting", "centroids", "random"])
+def test_oblique_trees_have_no_more_leaves_than_allowed(init):
+    model = TAOClustering(10, max_leaves=12, init=init, random_state=0).fit(FEW)
+    assert 10 <= model.tree_.n_leaves <= 12
+    assert model.cost_increase_ < 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("init", ["auto", "imm", "exgreedy", ExKMC(10, max_leaves=60)])
+def test_axis_aligned_trees_have_the_leaves_asked_for_whatever_the_start(init):
+    model = TAOClustering(10, split="axis", max_leaves=30, init=init, random_state=0).fit(FEW)
+    assert 28 <= model.tree_.n_leaves <= 30
+
+
+@pytest.mark.slow
+def test_fewer_leaves_than_clusters():
+    with pytest.warns(UserWarning, match="at most 5 leaves cannot have all 10"):
+        model = TAOClustering(10, max_leaves=5, random_state=0).fit(FEW)
+    assert model.tree_.n_leaves <= 5
+    with pytest.raises(ValueError, match="max_leaves=5 must be at least"):
+        TAOClustering(10, max_leaves=5, split="axis", random_state=0).fit(FEW)
+    assert AxisAligned.lambda_without_goal == 0

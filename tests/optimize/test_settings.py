@@ -1,0 +1,228 @@
+"""Every combination of objective, penalty, split and node solver works or says what to use."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from greedy import ExKMC
+from tao_cluster import PenaltyMethod, TAOClustering, tao_path
+from tao_cluster.initial_trees.initial import Bisecting, Centroids, InTurn
+from tao_cluster.objectives import KMedians
+from tao_cluster.optimize.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
+from tao_cluster.optimize.split_kinds import SPLIT_KINDS
+from tao_cluster.solvers import Axis, Liblinear
+
+COMBINATIONS = list(
+    itertools.product(
+        OBJECTIVES, PENALTIES, SPLIT_KINDS, ["auto", *NODE_SOLVERS], ["dense", "sparse"]
+    )
+)
+
+
+SHORT = PenaltyMethod(n_mu_steps=8, mu_factor=2.0)
+
+
+def algorithm_of(penalty, node_solver):
+    """A short penalty method where "auto" is one."""
+    return SHORT if penalty == "squared" or node_solver == "liblinear" else "auto"
+
+
+def sentence(penalty, split, node_solver):
+    """What a combination that cannot work is told; None if it works."""
+    if split == "axis" and node_solver != "auto":
+        return "for split='axis' use node_solver='auto'"
+    if penalty == "squared" and node_solver == "liblinear":
+        return "use penalty='zero-one' or node_solver='newton'"
+    return None
+
+
+GROUPS = np.repeat([0, 1, 2], 40)
+
+
+@pytest.fixture(scope="module")
+def X():
+    """Three groups on rays from the origin, so that every objective sees them."""
+    rng = np.random.default_rng(0)
+    rays = np.array([[5.0, 0, 0, 1], [0, 4.0, 1, 0], [1, 1, 6.0, 0]])
+    return np.repeat(rays, 40, axis=0) + 0.3 * rng.normal(size=(120, 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
+def test_combination(X, objective, penalty, split, node_solver, form):
+    model = TAOClustering(
+        3,
+        lambda_=0.05,
+        depth=2,
+        objective=objective,
+        penalty=penalty,
+        split=split,
+        node_solver=node_solver,
+        algorithm=algorithm_of(penalty, node_solver),
+        random_state=0,
+    )
+    data = X if form == "dense" else sp.csr_matrix(X)
+    expected = sentence(penalty, split, node_solver)
+    if expected is not None:
+        with pytest.raises(ValueError, match=expected):
+            model.fit(data, GROUPS)
+        return
+    model.fit(data, GROUPS)
+    groups = model.labels_.reshape(3, 40)
+    assert (groups == groups[:, :1]).mean() > 0.95
+    assert len(set(groups[:, 0])) == 3
+    assert abs(model.cost_increase_) < 5
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    assert model.score(data, GROUPS) == pytest.approx(-model.inertia_)
+    assert model.transform(data).shape == (120, 3)
+    assert hasattr(model, "predict_proba") == (penalty == "squared")
+    if penalty == "squared":
+        shares = model.predict_proba(data)
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+        np.testing.assert_array_equal(shares.argmax(axis=1), model.labels_)
+    if split == "axis":
+        tree = model.tree_
+        assert np.all(np.diff(tree.split_indptr)[tree.decision_nodes] == 1)
+        assert np.all(tree.split_weights == 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"split": "axis", "init": "bisecting"}, "with weight 1: use init='auto', 'imm'"),
+        ({"split": "axis", "init": "random"}, "tests single features"),
+        ({"split": "axis", "node_solver": Liblinear()}, "split='axis' use node_solver='auto'"),
+        ({"node_solver": Axis()}, "split='oblique' use node_solver='auto'"),
+        ({"objective": KMedians}, r"KMedians is a class; give an object, KMedians\(\)"),
+        ({"node_solver": Axis}, r"Axis is a class"),
+        ({"penalty": "squared", "algorithm": "direct"}, "penalty='zero-one'"),
+        ({"penalty": "squared", "max_parameters": 9}, "algorithm='penalty'"),
+        ({"algorithm": "penalty", "max_parameters": 80}, "the penalty method would not be used"),
+        ({"algorithm": "penalty", "refine": False, "max_cost_increase": 1}, "would not be used"),
+        ({"refine": False}, "has nothing to leave out"),
+    ],
+)
+def test_unsuitable_parts_are_told_at_once(X, options, expected):
+    with pytest.raises(ValueError, match=expected):
+        TAOClustering(3, **options).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "depth"), [(1, 5), (16, 5), (17, 6), (32, 6), (33, 7), (100, 8), (500, 10)]
+)
+def test_the_default_depth_has_room_for_all_clusters(n_clusters, depth):
+    def settings(**parameters):
+        return Settings.of(TAOClustering(n_clusters, **parameters).get_params(deep=False), 1)
+
+    assert settings().most_depth == depth
+    assert 2**depth >= 2 * n_clusters
+    assert settings().most_leaves == 2**depth
+    assert settings(depth=3).most_depth == 3
+    assert settings(objective="labels").most_depth == 5  # how many there are is not known
+
+
+def test_a_path_refuses_the_penalty_method(X):
+    with pytest.raises(ValueError, match="A path needs the direct form"):
+        tao_path(X, 3, algorithm="penalty")
+
+
+@pytest.mark.parametrize("options", [{"refine": False}, {"penalty": "hinge"}, {"split": "no"}])
+def test_asking_for_a_method_never_fails(options):
+    assert not hasattr(TAOClustering(**options), "predict_proba")
+
+
+@pytest.mark.parametrize("value", [{"mu_factor": 1.0}, {"tao_iter": 0}, {"n_mu_steps": -1}])
+def test_bad_settings_of_the_penalty_method(value):
+    with pytest.raises(ValueError, match=f"'{next(iter(value))}' parameter of PenaltyMethod"):
+        PenaltyMethod(**value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("split", SPLIT_KINDS)
+@pytest.mark.parametrize("algorithm", ["direct", SHORT])
+def test_weight_is_repetition(objective, split, algorithm):
+    """Bit by bit: weight 2 is the row twice, weight 0 is no row, in any order of the rows."""
+    rng = np.random.default_rng(1)
+    X = np.abs(rng.normal(size=(60, 4))) + 0.1
+    weight = rng.integers(0, 4, 60)
+    order = rng.permutation(60)
+    options = {"objective": objective, "split": split, "algorithm": algorithm}
+    options |= {"lambda_": 0.1, "depth": 3, "random_state": 0}
+    y = rng.integers(0, 4, 60)  # counts for given labels only
+    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = TAOClustering(4, **options).fit(X[order], y[order], weight[order])
+    assert weighted.tree_ == repeated.tree_
+    np.testing.assert_array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert weighted.inertia_ == repeated.inertia_
+    present = weight[order] > 0
+    np.testing.assert_array_equal(
+        np.repeat(weighted.labels_[np.argsort(order)], weight), repeated.labels_
+    )
+    assert present.any()
+
+
+def test_spherical_refuses_rows_without_direction(X):
+    data = X.copy()
+    data[5] = 0
+    with pytest.raises(ValueError, match="the first is row"):
+        TAOClustering(3, objective="spherical").fit(data)
+    with pytest.raises(ValueError, match="underflow"):
+        TAOClustering(3, objective="spherical").fit(X * 1e-200)
+    # A row of weight 0 is not there.
+    weight = np.ones(120)
+    weight[5] = 0
+    model = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
+    model.fit(data, sample_weight=weight)
+    assert model.free_labels_[5] == -1
+    without = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
+    without.fit(np.delete(data, 5, axis=0))
+    assert model.tree_ == without.tree_
+
+
+@pytest.mark.parametrize("value", [1e12, 1e200])
+def test_rows_of_weight_0_change_nothing(X, value):
+    data, weight = X.copy(), np.ones(120)
+    data[5], weight[5] = value, 0
+    model = TAOClustering(3, random_state=0).fit(data, sample_weight=weight)
+    without = TAOClustering(3, random_state=0).fit(np.delete(X, 5, axis=0))
+    assert model.tree_ == without.tree_
+    np.testing.assert_array_equal(np.delete(model.free_labels_, 5), without.free_labels_)
+
+
+def test_builders_that_count_start_anew(X):
+    init = InTurn([Centroids(2), Bisecting(2)])
+    first, second = (TAOClustering(3, init=init, n_init=1, random_state=0).fit(X) for _ in "ab")
+    assert first.tree_ == second.tree_
+
+
+def test_a_start_that_is_the_result_has_histograms(X):
+    options = {"penalty": "squared", "split": "axis", "init": ExKMC(max_leaves=4)}
+    options["algorithm"] = PenaltyMethod(n_mu_steps=0)
+    model = TAOClustering(3, random_state=0, **options).fit(X)
+    free = np.eye(3)[model.free_labels_]
+    leaves = model.apply(X)
+    for leaf in np.unique(leaves):
+        np.testing.assert_allclose(
+            model.predict_proba(X)[leaves == leaf][0], free[leaves == leaf].mean(axis=0)
+        )
+    plain = TAOClustering(3, random_state=0).fit(X).set_params(penalty="squared")
+    assert not hasattr(plain, "predict_proba")
+
+
+@pytest.mark.slow
+def test_medoids_of_precomputed_dissimilarities(X):
+    from scipy.spatial.distance import cdist
+
+    from tao_cluster.objectives import KMedoids
+
+    full = cdist(X, X, "cityblock")
+    options = {"lambda_": 0.05, "depth": 2, "random_state": 0}
+    plain = TAOClustering(3, objective=KMedoids("manhattan"), **options).fit(X)
+    other = TAOClustering(3, objective=KMedoids("precomputed"), **options).fit(X, embedding=full)
+    assert other.inertia_ == pytest.approx(plain.inertia_)
+    np.testing.assert_array_equal(other.predict(X), other.labels_)
+    medoids = other.cluster_centers_.argmax(axis=1)
+    assert set(map(tuple, X[medoids])) == set(map(tuple, plain.cluster_centers_))

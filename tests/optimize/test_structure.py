@@ -1,0 +1,280 @@
+"""The search over structures of axis-aligned trees: its moves, and what it promises."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import assert_same_fit, make_search
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from greedy import ExKMC, ExShallow, build_exgreedy, build_exkmc
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.optimize.descent.structure import kernels, local
+from tao_cluster.optimize.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
+from tao_cluster.optimize.descent.structure.local import better_start, search_structure
+from tao_cluster.optimize.descent.structure.sketch import Sketch
+
+pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
+
+STUMP = np.array([[1, 2, 0, 1, -1], [-1, -1, -1, -1, 0], [-1, -1, -1, -1, 1]])
+
+
+def small_case(seed, n=30, d=3, k=3):
+    """Codes, where the bins start, and whole costs: many ties, and exact sums."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 4, (n, d)).astype(np.uint8)
+    return codes, np.arange(0, 4 * d + 1, 4), rng.integers(0, 6, (n, k)).astype(float)
+
+
+def cost_of(nodes, codes, cost):
+    return cost[np.arange(len(codes)), kernels.labels_of(nodes, codes)].sum()
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6))
+def test_a_pass_gives_a_stump_its_best_test(seed):
+    codes, first, cost = small_case(seed)
+    leaves = kernels.one_pass(STUMP, codes, first, cost, -1.0)[0]  # labels first
+    left = codes[:, 0] <= 1
+    one, two = cost[left].sum(axis=0).argmin(), cost[~left].sum(axis=0).argmin()
+    best = min(cost[:, one].sum(), cost[:, two].sum())
+    for feature in range(codes.shape[1]):
+        for bin_ in range(3):
+            below = codes[:, feature] <= bin_
+            for a, b in ((one, two), (two, one)):
+                best = min(best, cost[below, a].sum() + cost[~below, b].sum())
+    assert cost_of(leaves, codes, cost) == best
+    priced, changed = kernels.one_pass(STUMP, codes, first, cost, 1e9)
+    assert changed
+    assert len(priced) == 1  # no test saves as much as that
+    assert cost_of(priced, codes, cost) == min(cost[:, one].sum(), cost[:, two].sum())
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6))
+def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
+    codes, first, cost = small_case(seed)
+    leaf = np.array([[-1, -1, -1, -1, cost.sum(axis=0).argmin()]])
+    big = kernels.expand(leaf, codes, first, cost, 6, 0.0)
+    stump = kernels.expand(leaf, codes, first, cost, 2, 0.0)
+    cuts = [
+        cost[below].sum(axis=0).min() + cost[~below].sum(axis=0).min()
+        for feature in range(codes.shape[1])
+        for below in (codes[:, feature] <= bin_ for bin_ in range(3))
+    ]
+    assert cost_of(stump, codes, cost) == min(cost.sum(axis=0).min(), *cuts)
+    assert len(big) <= 11
+    passed, _ = kernels.one_pass(big, codes, first, cost, 0.0)
+    assert cost_of(passed, codes, cost) <= cost_of(big, codes, cost)
+    without = [cost_of(side, codes, cost) for side in hoisted(passed)]
+    # A price below 0: tests that save nothing go too only where they have to.
+    fewer = kernels.shrink(passed, codes, cost, max(1, len(passed) // 2), -1.0)
+    assert len(fewer) <= max(1, len(passed) - 2)
+    if len(fewer) == len(passed) - 2:
+        assert cost_of(fewer, codes, cost) == min(without)
+
+
+def hoisted(nodes):
+    """Every tree in which one of its sides is in the place of a test."""
+    for node in np.flatnonzero(nodes[:, LEFT] >= 0):
+        for side in (LEFT, RIGHT):
+            other = nodes.copy()
+            other[node] = nodes[nodes[node, side]]
+            yield other
+
+
+def test_trees_go_into_a_sketch_and_out_of_it(digits):
+    search = make_search(digits, 10, split="axis")
+    tree = build_exkmc(digits, search.problem.free.centers, max_leaves=15)
+    sketch = Sketch.of(search.problem, [tree], 0.0, 15, 0)
+    state = sketch.from_tree(tree)
+    np.testing.assert_array_equal(
+        kernels.labels_of(state.nodes, sketch.codes), tree.predict(digits)
+    )
+    assert state.value == pytest.approx(search.evaluate(tree).inertia)
+    np.testing.assert_array_equal(sketch.to_tree(state).predict(digits), tree.predict(digits))
+    nodes = sketch.expand(state, 20)
+    assert (nodes[nodes[:, LEFT] < 0][:, LABEL] >= 0).all()
+    assert (nodes[nodes[:, LEFT] >= 0][:, [FEATURE, BIN]] >= 0).all()
+
+
+def test_a_sketch_of_many_rows_and_columns_keeps_those_of_the_trees(rng):
+    X = sp.random(6000, 400, 0.02, "csr", random_state=0)
+    search = make_search(X, 3, split="axis", weight=rng.integers(1, 4, 6000).astype(float))
+    tree = build_exkmc(X, search.problem.free.centers, max_leaves=6)
+    sketch = Sketch.of(search.problem, [tree], 1.0, 6, 0)
+    assert sketch.codes.shape[0] == 5000
+    assert 256 <= sketch.codes.shape[1] < 400
+    assert np.isin(tree.used_features, sketch.columns).all()
+    assert 0.7 < sketch.price < 0.95
+    own = sketch.problem.objective.distances(sketch.problem.data, sketch.problem.free.centers)
+    still = sketch.evaluate(np.array([[-1, -1, -1, -1, 0]]))
+    assert still.value <= sketch.problem.weight @ own[:, 0]
+    assert sketch.to_tree(sketch.from_tree(tree)).n_leaves == tree.n_leaves
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("lambda_", [0.0, 4.0])
+def test_never_above_the_starts_nor_larger(seed, lambda_):
+    X = np.random.default_rng(seed).standard_cauchy(size=(200, 4))
+    search = make_search(X, 5, split="axis", max_leaves=9)
+    trees = [build_exkmc(X, search.problem.free.centers, max_leaves=n) for n in (5, 9)]
+    state = search.evaluate(trees[1])
+    found = better_start(search, state, trees, lambda_, seed)
+    assert found.objective(lambda_) <= state.objective(lambda_)
+    assert search_structure(search, trees, lambda_, seed).n_leaves <= 9
+    other = better_start(search, state, trees, lambda_, seed)
+    assert other.tree == found.tree
+
+
+@pytest.mark.parametrize(
+    ("name", "n_leaves", "most"),
+    [("iris", 3, 3.653), ("iris", 6, 1e-9), ("wine", 3, 4.608), ("wine", 6, 0.12)],
+)
+def test_small_data_reach_the_optimum(name, n_leaves, most):
+    """Of 3 leaves by brute force."""
+    X = load_iris().data if name == "iris" else StandardScaler().fit_transform(load_wine().data)
+    model = TAOClustering(3, split="axis", max_leaves=n_leaves, random_state=0).fit(X)
+    assert model.cost_increase_ <= most
+    assert model.tree_.n_leaves <= n_leaves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_leaves", "most"), [(20, 10.5), (40, 4.3)])
+def test_digits(digits, digits_reference, n_leaves, most):
+    options = {"split": "axis", "max_leaves": n_leaves, "reference": digits_reference}
+    model = TAOClustering(10, random_state=0, **options).fit(digits)
+    assert model.cost_increase_ <= most
+    assert model.tree_.n_leaves == n_leaves
+    assert "search" in {record["stage"] for record in model.history_}
+
+
+@pytest.mark.sweep
+def test_digits_with_a_leaf_a_cluster(digits, digits_reference):
+    """On average: single seeds end between 15.9 and 17.6 %."""
+    options = {"split": "axis", "max_leaves": 10, "reference": digits_reference}
+    fits = (TAOClustering(10, random_state=seed, **options).fit(digits) for seed in range(8))
+    assert np.mean([model.cost_increase_ for model in fits]) <= 17.0
+
+
+@pytest.mark.slow
+def test_nothing_but_the_seed_matters(rng):
+    X = np.round(rng.normal(size=(90, 3)), 1)
+    options = {"split": "axis", "max_leaves": 6, "reference": X[:4], "random_state": 0}
+    model = TAOClustering(4, **options).fit(X)
+    assert_same_fit(model, TAOClustering(4, n_jobs=3, **options).fit(X))
+    weight = rng.integers(0, 3, 90)
+    weighted = TAOClustering(4, **options).fit(X, sample_weight=weight)
+    repeated = TAOClustering(4, **options).fit(np.repeat(X, weight, axis=0))
+    assert weighted.tree_ == repeated.tree_
+    for form in (np.float32, np.asfortranarray, sp.csr_matrix):
+        other = TAOClustering(4, **options).fit(form(X))
+        assert other.cost_increase_ == pytest.approx(model.cost_increase_, abs=1.0)
+
+
+def test_no_search_without_relax_and_from_a_given_start_alone(digits, digits_reference):
+    options = {"split": "axis", "reference": digits_reference, "max_leaves": 14, "random_state": 0}
+    plain = TAOClustering(10, relax=False, **options).fit(digits)
+    assert not {"search", "regrow"} & {record["stage"] for record in plain.history_}
+    start = ExKMC(10, max_leaves=14, reference=digits_reference).fit(digits)
+    assert plain.cost_increase_ <= start.cost_increase_
+    one = TAOClustering(10, relax=False, init="exkmc", **options).fit(digits)
+    assert one.cost_increase_ <= start.cost_increase_
+    first = TAOClustering(10, relax=False, n_init=1, **options).fit(digits)
+    assert first.tree_ == one.tree_  # of the starts, ExKMC's comes first
+    assert plain.cost_increase_ <= one.cost_increase_
+
+
+def test_a_small_start_grows_to_what_is_allowed(digits, digits_reference):
+    options = {"split": "axis", "reference": digits_reference, "random_state": 0}
+    start = ExShallow(10, reference=digits_reference).fit(digits[:400])
+    model = TAOClustering(10, init=start.tree_, max_leaves=13, **options).fit(digits[:400])
+    assert model.tree_.n_leaves == 13
+    assert model.cost_increase_ < start.cost_increase_
+
+
+@pytest.mark.parametrize("objective", ["kmedians", "spherical", "kmedoids", "labels"])
+def test_other_objectives(objective, rng):
+    X = rng.normal(size=(80, 4))
+    y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0.3) if objective == "labels" else None
+    options = {"split": "axis", "objective": objective, "random_state": 0, "max_leaves": 6}
+    model = TAOClustering(4, **options).fit(X, y)
+    plain = TAOClustering(4, relax=False, **options).fit(X, y)
+    assert model.inertia_ <= plain.inertia_ * (1 + 1e-12)
+    assert model.tree_.n_leaves <= 6
+
+
+def test_an_embedding_is_where_costs_are_counted(digits):
+    scores = PCA(4, random_state=0).fit_transform(digits[:500])
+    options = {"split": "axis", "max_leaves": 9, "random_state": 0}
+    model = TAOClustering(6, **options).fit(digits[:500], embedding=scores)
+    plain = TAOClustering(6, relax=False, **options).fit(digits[:500], embedding=scores)
+    assert model.cost_increase_ < plain.cost_increase_
+
+
+@pytest.mark.parametrize("X", [np.ones((5, 2)), np.zeros((1, 3)), np.repeat([[0.0], [1]], 3, 0)])
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.filterwarnings("ignore:Number of distinct", "ignore:Only 1 of 2")
+def test_degenerate_data(X, k):
+    if k > len(X):
+        return
+    model = TAOClustering(k, split="axis", max_leaves=4, random_state=0).fit(X)
+    assert model.inertia_ == 0 or k == 1
+    assert model.tree_.n_leaves <= 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6))
+def test_the_leaf_that_saves_most_is_cut(seed):
+    codes, first, cost = small_case(seed)
+    left, least = codes[:, 0] <= 1, []
+    labels = [cost[side].sum(axis=0).argmin() for side in (left, ~left)]
+    stump = STUMP.copy()
+    stump[1:, LABEL] = labels
+    for side, label, other in ((left, labels[0], labels[1]), (~left, labels[1], labels[0])):
+        stays = cost[~side, other].sum()
+        for feature in range(codes.shape[1]):
+            for bin_ in range(3):
+                below = codes[:, feature] <= bin_
+                cut = cost[side & below].sum(axis=0).min() + cost[side & ~below].sum(axis=0).min()
+                least.append(stays + min(cut, cost[side, label].sum()))
+    grown = kernels.expand(stump, codes, first, cost, 3, 0.0)
+    assert cost_of(grown, codes, cost) == min(least)
+
+
+def test_costs_have_the_weights_of_rows(rng):
+    X, weight = rng.normal(size=(40, 3)), rng.uniform(0.5, 3.0, 40)
+    search = make_search(X, 3, weight=weight, split="axis")
+    problem = search.problem
+    tree = build_exkmc(X, problem.free.centers, max_leaves=5)
+    state = Sketch.of(problem, [tree], 0.0, 5, 0).from_tree(tree)
+    labels = tree.predict(X)
+    centers = [np.average(X[labels == k], axis=0, weights=weight[labels == k]) for k in range(3)]
+    expected = weight[:, None] * ((X[:, None] - np.array(centers)) ** 2).sum(axis=2)
+    np.testing.assert_allclose(state.cost, expected, atol=1e-7)
+
+
+def test_a_poor_find_does_not_replace_the_start(monkeypatch, rng):
+    X = rng.normal(size=(60, 3))
+    search = make_search(X, 4, split="axis", max_leaves=6)
+    tree = build_exkmc(X, search.problem.free.centers, max_leaves=6)
+    state = search.evaluate(tree)
+    poor = tree.with_leaves(np.where(tree.leaf_label < 0, -1, 0)).prune()
+    monkeypatch.setattr(local, "search_structure", lambda *args: poor)
+    monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
+    assert better_start(search, state, [tree], 0.0, 0) is state
+
+
+@pytest.mark.parametrize(("max_leaves", "is_there"), [(4, True), (6, True), (3, False)])
+def test_exgreedy_is_held_against_what_is_found(monkeypatch, rng, max_leaves, is_there):
+    X = rng.normal(size=(80, 3))
+    search = make_search(X, 4, split="axis", max_leaves=max_leaves)
+    poor = Tree.single_leaf(0, 3)
+    monkeypatch.setattr(local, "search_structure", lambda *args: poor)
+    monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
+    found = better_start(search, search.evaluate(poor), [poor], 0.0, 0)
+    expected = build_exgreedy(X, search.problem.free.centers) if is_there else poor
+    assert found.tree == expected
