@@ -3,23 +3,32 @@
 import itertools
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from .._utils.warnings import tell
+from ..outofcore.refinement import refined, relabeled
+from ..outofcore.statistics import AllRows
+from ..outofcore.statistics import Rows as SampleRows
 from ..problem.problem import Result
+from ..tree.routing import kernel_view
 from .advice import range_of_lambda, tell_choice, tell_unsolved
 from .descent.penalty_method import with_histograms
-from .descent.polish import polish, polishing_search
 from .goals import Knee
 from .path import follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .state import History, Search
+from .step.tree_step import TreeStep
 from .unseen import Unseen
 
 # After a choice on rows held out, the tree of all rows may be too large for the goal: lambda grows.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
+# Where a sample finds a tree, passes over all rows that may improve it, and each tree on the way to
+# a limit.
+_N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 
 
 def fit_tree(problem, settings, random_state, on_record=None):
@@ -72,7 +81,7 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     """
     rows, effort = _Rows.of(problem, settings, random_state, on_record), settings.effort.on_path()
     lambdas = np.asarray(lambda_grid(problem) if lambdas is None else lambdas)
-    points = follow_path(rows.search, rows.share * lambdas, random_state)
+    points = follow_path(rows.search, lambdas, random_state)
     for lambda_, point in zip(lambdas.tolist(), points, strict=True):
         state = _searched(rows, point.result, point.lambda_, random_state, effort)
         yield lambda_, _result(rows.search, rows.outcome(state, lambda_), lambda_)
@@ -105,13 +114,13 @@ class _Rows:
     Parameters
     ----------
     search : Search, over all rows, or over a sample where there are more than `max_rows`
-    whole : Search over all rows, which polishes what a sample has found; else the same object
-    share : float, of the weight, that the sample has; 1 for all. Lambda goes with the rows
+    whole : Search over all rows, which evaluates what a sample has found; else the same object
+    random_state : int, RandomState instance or None
     """
 
     search: Search
     whole: Search
-    share: float
+    random_state: Any
 
     @classmethod
     def of(cls, problem, settings, random_state, on_record):
@@ -119,11 +128,11 @@ class _Rows:
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
             search = Search.of(problem, settings, history)
-            return cls(search, search, 1)
-        search, share = Search.of_sample(
-            problem, settings, history, settings.max_rows, random_state
-        )
-        return cls(search, polishing_search(problem, settings, history), share)
+            return cls(search, search, random_state)
+        search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
+        settings.check_data(search.problem.X, search.problem.weight)
+        step = TreeStep(kernel_view(problem.X), None, settings.n_jobs)  # no node is solved here
+        return cls(search, Search(problem, settings, step, history), random_state)
 
     def outcome(self, state, lambda_):
         """The tree of a state as users get it.
@@ -131,7 +140,7 @@ class _Rows:
         Parameters
         ----------
         state : State, of `search`
-        lambda_ : float, for all rows
+        lambda_ : float
         """
         return self.priced(state, lambda_)[0]
 
@@ -139,8 +148,27 @@ class _Rows:
         """The same, and its cost for all rows in percent."""
         whole = self.whole
         if whole is not self.search:
-            state = polish(whole, state.pruned, lambda_)
+            state = self._refined(whole.evaluate(state.pruned))
+            whole.record("polish", state, lambda_)
         return _final(whole, state), whole.problem.cost_increase(state.inertia)
+
+    def _refined(self, state):
+        """State over all rows after passes that lower their cost, where the settings allow that."""
+        whole, settings = self.whole, self.whole.settings
+        if not settings.relax:
+            return state
+
+        def evaluate(found):
+            return whole.evaluate(found.tree)
+
+        source = AllRows.of(whole.problem, settings.n_jobs)
+        relabelings = [evaluate(relabeled(source, [state.tree], state.centers))]
+        sample, rng = SampleRows.of(self.search.problem), check_random_state(self.random_state)
+        has_limit = settings.goal is not None and settings.goal.is_limit
+        n_passes = _N_PASSES_TO_LIMIT if has_limit else _N_PASSES
+        terms = (evaluate, n_passes, rng, settings.split_kind.midpoints)
+        better = refined(source, sample, relabelings[0], *terms)
+        return _last(itertools.chain(relabelings, better))
 
     @property
     def is_rough(self):
@@ -162,9 +190,9 @@ def _fit_once(rows, random_state):
     search, settings = rows.search, rows.search.settings
     lambda_ = typical_lambda(rows.whole.problem) if settings.lambda_ is None else settings.lambda_
     trees = starting_trees(search, random_state)
-    states = settings.algorithm.run(search, trees, rows.share * lambda_, random_state)
+    states = settings.algorithm.run(search, trees, lambda_, random_state)
     state = _last(until_interrupted(states))
-    state = _searched(rows, state, rows.share * lambda_, random_state, settings.effort)
+    state = _searched(rows, state, lambda_, random_state, settings.effort)
     return rows.outcome(state, lambda_), lambda_, [], {}
 
 
@@ -175,12 +203,12 @@ def _fit_goal(rows, random_state):
     def measure(point):
         if rows.is_rough:
             return rows.roughly_priced(point.refitted)
-        return rows.priced(point.result, point.lambda_ / rows.share)
+        return rows.priced(point.result, point.lambda_)
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
     lambdas, trees, costs = zip(*found, strict=True)
     position = goal.choose(costs, trees)
-    lambda_ = lambdas[position] / rows.share
+    lambda_ = lambdas[position]
     chosen = trees[position], costs[position]
     tree, cost = _better(rows, goal, chosen, trees, lambda_, random_state)
     return tree, lambda_, [cost, *costs], {}
@@ -195,7 +223,7 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     goal : Knee, MaxParameters or MaxCostIncrease
     chosen : Tree and float, cost in percent
     trees : sequence of Tree, the others of the path
-    lambda_ : float, for all rows
+    lambda_ : float
     random_state : int, RandomState instance or None
     """
     effort, (tree, _) = rows.search.settings.effort, chosen
@@ -205,7 +233,7 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     before = rows.search.evaluate(tree)
     if rows.is_rough:
         before = _tuned(rows.search, before)
-    state = _searched(rows, before, rows.share * lambda_, random_state, effort, goal, rivals)
+    state = _searched(rows, before, lambda_, random_state, effort, goal, rivals)
     if state is before and not rows.is_rough:
         return chosen
     other = rows.priced(state, lambda_)
@@ -224,7 +252,7 @@ def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals
     ----------
     rows : _Rows
     state : State
-    lambda_ : float, for the rows that are searched
+    lambda_ : float
     random_state : int, RandomState instance or None
     effort : Effort
     goal : Knee, MaxParameters or MaxCostIncrease
@@ -257,19 +285,17 @@ def _fit_unseen(rows, random_state):
     unseen = Unseen.of(problem, seen)
 
     def measure(point):
-        tree = part.outcome(point.result, point.lambda_ / part.share)
+        tree = part.outcome(point.result, point.lambda_)
         return tree, unseen.cost_increase(tree)
 
     found = list(until_interrupted(search_path(part.search, goal, measure, random_state)))
     lambdas, trees, costs = zip(*found, strict=True)
     position = goal.choose(costs, trees, " on the rows held out")
-    chosen = lambdas[position] / part.share / share
-    tried = np.array([value / part.share / share for value in lambdas])
+    chosen = lambdas[position] / share
+    tried = np.array([value / share for value in lambdas])
     grid = np.unique(np.append(tried[tried <= chosen], chosen))
     grid = np.append(grid, chosen * _MORE ** np.arange(1, _MOST_MORE))
-    for lambda_, point in zip(
-        grid, follow_path(rows.search, rows.share * grid, random_state), strict=True
-    ):
+    for lambda_, point in zip(grid, follow_path(rows.search, grid, random_state), strict=True):
         if lambda_ < chosen:
             continue
         tree, cost = rows.priced(point.result, float(lambda_))
