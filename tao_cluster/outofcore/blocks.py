@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial, singledispatch
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -151,7 +151,6 @@ def _sentence(error):
     return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
 
 
-@singledispatch
 def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
     """Rows as blocks.
 
@@ -192,30 +191,24 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
     >>> outofcore.sum_over_blocks(lambda block, state: len(block.X), blocks, None)
     5
     """
-    beside = (sample_weight, embedding)
-    is_given = any(part is not None for part in beside)
-    if isinstance(X, Blocks):
-        _check_none_beside(is_given, "Blocks")
-        return X
-    if hasattr(X, "get_fragments") or _are_paths(X):
-        return parquet_blocks(X, None, *beside, n_jobs)
-    if hasattr(X, "reset") and hasattr(X, "next"):
-        _check_none_beside(is_given, "An object with reset and next")
-        return _of_reader(partial(_handed_over, X), n_jobs)
-    if hasattr(X, "shape") and hasattr(X, "__getitem__"):
-        return _of_table(X, *beside, n_jobs)
-    openers = [
-        _opener(part, name)
-        for part, name in zip((X, *beside), ("X", "sample_weight", "embedding"), strict=True)
-    ]
+    parts = (X, sample_weight, embedding)
+    if isinstance(X, Blocks) or (hasattr(X, "reset") and hasattr(X, "next")):
+        if sample_weight is not None or embedding is not None:
+            raise ValueError(
+                "Blocks, and an object with reset and next, must have sample_weight and embedding "
+                "with the rows; none can be given beside."
+            )
+        return X if isinstance(X, Blocks) else _of_reader(partial(_handed_over, X), n_jobs)
+    if isinstance(X, str | Path) and Path(X).suffix.lower() == ".npy":
+        parts = [mapped(part) if isinstance(part, str | Path) else part for part in parts]
+        return _of_table(*parts, n_jobs)
+    if isinstance(X, str | Path) or hasattr(X, "get_fragments") or _are_paths(X):
+        return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
+    if sp.issparse(X) or (hasattr(X, "shape") and hasattr(X, "__getitem__")):
+        return _of_table(*parts, n_jobs)
+    names = ("X", "sample_weight", "embedding")
+    openers = [_opener(part, name) for part, name in zip(parts, names, strict=True)]
     return _of_reader(partial(_side_by_side, openers), n_jobs, embedding is not None)
-
-
-def _check_none_beside(is_given, name):
-    if is_given:
-        raise ValueError(
-            f"{name} must have sample_weight and embedding with the rows; none can be given beside."
-        )
 
 
 def _are_paths(X):
@@ -279,11 +272,7 @@ def _of_reader(read, n_jobs, has_embedding=False):
     return LocalBlocks(read, names, has_embedding, n_jobs)
 
 
-@blocks_of.register(np.ndarray)
-@blocks_of.register(sp.spmatrix)
-@blocks_of.register(sp.sparray)
-@blocks_of.register(pd.DataFrame)
-def _of_table(X, sample_weight=None, embedding=None, n_jobs=1):
+def _of_table(X, sample_weight, embedding, n_jobs):
     """Slices of a table."""
     if len(X.shape) != 2:
         raise ValueError(f"X must have rows and columns; its shape is {X.shape}.")
@@ -307,19 +296,6 @@ def _some(part, rows):
     if part is None:
         return None
     return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]
-
-
-@blocks_of.register(str)
-@blocks_of.register(Path)
-def _of_path(X, sample_weight=None, embedding=None, n_jobs=1):
-    """A file of numpy, or files of Parquet."""
-    if Path(X).suffix.lower() != ".npy":
-        return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
-    parts = [
-        mapped(part) if isinstance(part, str | Path) else part
-        for part in (X, sample_weight, embedding)
-    ]
-    return _of_table(*parts, n_jobs)
 
 
 def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):

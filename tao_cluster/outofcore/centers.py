@@ -37,10 +37,9 @@ def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
     return centers, n_iter
 
 
-def value(source, centers):
-    """Return the cost of all rows at their nearest centres, and the weight of each cluster."""
-    found = source.sum(_value, centers)
-    return found.cost, found.weight
+def free_inertia(source, centers):
+    """Return the cost of all rows at their nearest centres."""
+    return source.sum(_value, centers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +57,6 @@ def _assign(rows, centers):
     return _Assigned(sums, np.bincount(labels, rows.weight, k))
 
 
-@dataclass(frozen=True, eq=False)
-class _Valued(Sums):
-    """The cost of rows at their nearest centres, and the weight (k,) of each cluster."""
-
-    cost: float
-    weight: np.ndarray
-
-
 def _value(rows, centers):
     labels = nearest_center(rows.objective, rows.data, centers)
-    cost = rows.objective.value(rows.data, labels, rows.weight, centers)
-    return _Valued(cost, np.bincount(labels, rows.weight, len(centers)))
+    return rows.objective.value(rows.data, labels, rows.weight, centers)

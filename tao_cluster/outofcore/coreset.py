@@ -166,14 +166,10 @@ def _drawn(rows, centers, sensitivity, threshold, seed):
     return Sample([rows.X[is_drawn]], embedding, [weight], [nearest[is_drawn]])
 
 
-def _everything(rows):
-    embedding = None if rows.embedding is None else [rows.embedding]
-    return Sample([rows.X], embedding, [rows.weight], [np.zeros(len(rows.weight), np.intp)])
-
-
-def all_rows(source):
-    """Return all rows as a sample: X, embedding or None, weight."""
-    return source.sum(_everything).joined()[:3]
+def all_rows(source, center):
+    """Return all rows as a sample, whatever centre is given: X, embedding or None, weight."""
+    every_size = Sensitivity(0.0, np.ones(1))
+    return source.sum(_drawn, center[None], every_size, 0.0, 0).joined()[:3]
 
 
 def sensitive(source, centers, size, seed):

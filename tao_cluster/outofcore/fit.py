@@ -14,20 +14,11 @@ from .._utils.threads import one_thread
 from .._utils.warnings import tell
 from ..base import TreeClustering
 from ..problem.space import Space
-from ..reference import (
-    centers_of,
-    cost_increase,
-    fit_reference,
-    given_centers,
-    is_to_be_fitted,
-    nearest_center,
-    to_fit,
-    used_clusters,
-)
+from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
 from ..tree.spreads import first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
-from .centers import lloyd, value
+from .centers import free_inertia, lloyd
 from .coreset import all_rows, coreset
 from .refinement import TreeStatistics, describe, refined, relabeled
 from .statistics import AllRows, ColumnStatistics, Rows
@@ -128,11 +119,12 @@ def fit(
         of_centers = None if blocks.has_embedding else scaling
         space = Space(method.objective, blocks.has_embedding, of_centers, None)
         source = AllRows(blocks, look.reader(space))
-        sample, centers, cost = _free_clustering(source, plain, look, coreset_size, rng)
+        sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
+        centers = _free_centers(source, sample, look, plain)
         model = clone(estimator).set_params(reference=_shown(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
-        _store(model, _best(states), source, centers, cost)
+        _store(model, _best(states), source, centers)
         return model.set_params(reference=estimator.reference)
 
 
@@ -150,28 +142,45 @@ class _State:
         return self.statistics.cost
 
 
-def _free_clustering(source, estimator, look, coreset_size, rng):
-    """Return a sample that stands for all rows, their free centres (k, m) and the cost of these."""
-    space, k = source.reader.space, estimator.n_clusters
-    size = max(_SAMPLE_ROWS, _ROWS_A_CLUSTER * k) if coreset_size == "auto" else coreset_size
+def _sample(source, look, n_clusters, coreset_size, rng):
+    """Return rows that stand for all rows."""
+    space, size = source.reader.space, coreset_size
+    if size == "auto":
+        size = max(_SAMPLE_ROWS, _ROWS_A_CLUSTER * n_clusters)
+    mean = space.scaled_centers(look.of_embedding.mean[None])[0]
     if look.n_present <= size:
-        X, embedding, weight = all_rows(source)
+        X, embedding, weight = all_rows(source, mean)
     else:
-        mean = space.scaled_centers(look.of_embedding.mean[None])[0]
-        X, embedding, weight = coreset(source, mean, k, size, rng)
-    if len(weight) < k:
+        X, embedding, weight = coreset(source, mean, n_clusters, size, rng)
+    if len(weight) < n_clusters:
         raise ValueError(
-            f"The sample has {len(weight)} rows for {k} clusters; coreset_size={size} must be "
-            "larger."
+            f"The sample has {len(weight)} rows for {n_clusters} clusters; coreset_size={size} "
+            "must be larger."
         )
     clustered = space.scaled(X) if embedding is None else embedding
-    sample = Rows(X, embedding, clustered, weight, np.arange(len(weight)), source.reader.objective)
-    centers = _free_centers(source, estimator, sample, look)
-    cost, mass = value(source, centers)
-    used = used_clusters(mass)
-    if is_to_be_fitted(estimator.reference):  # numbers of our own choosing: empty ones last
-        centers = centers[np.argsort(~used, kind="stable")]
-    return sample, centers, cost
+    return Rows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
+
+
+def _free_centers(source, sample, look, estimator):
+    """Return the free centres (k, m): those given, or found in the sample and then in all rows.
+
+    What a reference of the user's finds in the sample stays as it is.
+    """
+    space, objective = source.reader.space, source.reader.objective
+    rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
+    reference = given_centers(estimator.reference, rows, sample.weight, objective)
+    if space.scaling is not None:
+        reference = space.scaling.of_centers(reference)
+    terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)
+    free = free_clustering(reference, objective, *terms)
+    if estimator.reference is not None:
+        return free.centers
+    moments = look.of_embedding
+    variance = moments.squares / moments.weight
+    if space.scaling is not None:
+        variance = variance / space.scaling.scale**2
+    ends = _SETTLED * float(variance.mean()), _LEAST_GAIN * free.inertia
+    return lloyd(source, free.centers, *ends)[0]
 
 
 def _states(source, sample, model, method, free_centers, total, n_passes, rng):
@@ -192,11 +201,12 @@ def _states(source, sample, model, method, free_centers, total, n_passes, rng):
         yield from refined(source, sample, state, evaluate, n_passes, rng, method.midpoints)
 
 
-def _store(model, state, source, free_centers, free_cost):
+def _store(model, state, source, free_centers):
     """Set the fitted attributes of a state."""
     space, tree, statistics = source.reader.space, state.tree, state.statistics
     if tree.leaf_value is not None:
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
+    free_cost = free_inertia(source, free_centers)
     fitted = {
         "tree_": tree,
         "node_counts_": statistics.counts(tree),
@@ -255,36 +265,6 @@ def _check_method(method):
         raise ValueError(
             "validation by numbers of rows is for rows in memory; give a share of the sample."
         )
-
-
-def _free_centers(source, estimator, sample, look):
-    """Free centres (k, m): those given, or found in the sample and then by Lloyd's algorithm.
-
-    What a reference of the user's finds in the sample stays as it is.
-    """
-    space, objective, reference = source.reader.space, sample.objective, estimator.reference
-    k, seed = estimator.n_clusters, estimator.random_state
-    if not is_to_be_fitted(reference):
-        shown = given_centers(reference, sample.space, sample.weight, objective)
-        expected = (k, sample.space.shape[1])
-        if shown.shape != expected:
-            raise ValueError(
-                f"The reference must have n_clusters={k} centres with {expected[1]} features; it "
-                f"has centres of shape {shown.shape}."
-            )
-        return space.scaled_centers(shown)
-    found = to_fit(reference, objective, sample.space, k, seed)
-    centers = centers_of(*fit_reference(found, sample.space, sample.weight, seed), objective)
-    if reference is not None:
-        return centers
-    moments = look.of_embedding
-    spread = moments.squares / moments.weight
-    if space.scaling is not None:
-        spread = spread / space.scaling.scale**2
-    labels = nearest_center(objective, sample.data, centers)
-    cost = objective.value(sample.data, labels, sample.weight, centers)
-    ends = _SETTLED * float(spread.mean()), _LEAST_GAIN * cost
-    return lloyd(source, centers, *ends)[0]
 
 
 def _shown(space, centers):

@@ -3,7 +3,7 @@
 Along the values of a test the cost of its threshold is a sum of steps, one a row: up for rows that
 are better off on the right, down for the others. Of a bin only the sums of the two kinds are known;
 no threshold inside it costs less than the sum before the bin plus all steps down in it. Bins whose
-bound is below the least cost at an edge are cut anew, until none is left (branch and bound).
+bound is below the least cost at an edge are cut, until none is left (branch and bound).
 """
 
 from dataclasses import dataclass, replace
@@ -95,7 +95,6 @@ class Bracket:
     node : int
     split : Split, with the threshold that it has now
     edges : float64 array, increasing; the threshold of the split is one of them
-    floor : float64 array of shape (n_edges + 1,), what thresholds inside each bin cost at least
     cost : float, of the best threshold found: summed steps of the rows on the left
     cost_now : float, of the threshold that it has
     gap : float, by how much less another threshold might cost
@@ -104,7 +103,6 @@ class Bracket:
     node: int
     split: Split
     edges: np.ndarray
-    floor: np.ndarray
     best: Split | None = None
     cost: float = np.inf
     cost_now: float = np.inf
@@ -114,8 +112,7 @@ class Bracket:
     def of(cls, node, split, values):
         """A test with edges at quantiles of the values of some rows."""
         quantiles = np.quantile(values, np.linspace(0, 1, MOST_EDGES)) if len(values) else values
-        edges = np.unique(np.append(quantiles, split.threshold))
-        return cls(node, split, edges, np.full(len(edges) + 1, -np.inf))
+        return cls(node, split, np.unique(np.append(quantiles, split.threshold)))
 
     @property
     def is_found(self):
@@ -145,29 +142,18 @@ class Bracket:
         if parts[at]:
             threshold = halfway(last[at], following[at]) if at_midpoints else last[at]
             best = replace(self.split, threshold=float(threshold))
-        bound = np.maximum(self.floor, below - found.up)
+        bound = below - found.up
         bound[~(least < most)] = np.inf  # nothing lies between its values
         may_be_less = np.flatnonzero(bound < cost - noise)
         gap = cost - float(bound.min()) if len(may_be_less) else 0.0
         told = replace(self, best=best, cost=cost, cost_now=cost_now, gap=gap)
         if told.is_found:
             return told
-        return told._cut(may_be_less, np.minimum(bound, cost - noise), least, most, at)
-
-    def _cut(self, open_, bound, least, most, at):
-        """The same with bins cut that may hold a lower cost, and the others put together."""
-        open_ = np.sort(open_[np.argsort(bound[open_], kind="stable")][: MOST_EDGES // 2])
-        n_cuts = MOST_EDGES // len(open_)
-        edges = {float(self.edges[at]), float(self.split.threshold)}
-        for b in open_.tolist():
-            edges.update(np.linspace(least[b], most[b], n_cuts + 1)[:-1].tolist())
-            edges.update(self.edges[max(b - 1, 0) : b + 1].tolist())
-        edges = np.array(sorted(edges))
-        # The bound of a new bin is the least of those of the old ones that it meets.
-        first = np.searchsorted(self.edges, np.append(-np.inf, edges), side="right")
-        last = np.searchsorted(self.edges, np.append(edges, np.inf), side="left")
-        floor = [bound[a : max(a, b) + 1].min() for a, b in zip(first, last, strict=True)]
-        return replace(self, edges=edges, floor=np.array(floor))
+        # Bins that may hold the lowest costs are cut into parts of equal width.
+        lowest = may_be_less[np.argsort(bound[may_be_less], kind="stable")][: MOST_EDGES // 2]
+        n_cuts = MOST_EDGES // len(lowest)
+        cuts = np.linspace(least[lowest], most[lowest], n_cuts + 1)[:-1]
+        return replace(told, edges=np.unique(np.append(self.edges, cuts)))
 
 
 @dataclass(frozen=True, eq=False)
