@@ -330,10 +330,10 @@ def read_npy(path):
 def _read_npy(path, mmap_mode):
     with readable(path):
         found = np.load(path, mmap_mode, allow_pickle=False)
-    if not isinstance(found, np.ndarray):
-        found.close()
-        raise ValueError(f"{path}: an .npz archive under the name of an .npy file.")
-    return found
+        if not isinstance(found, np.ndarray):
+            found.close()
+            raise ValueError("it is an .npz archive under the name of an .npy file")
+        return found
 
 
 def read_npz(path):
@@ -344,23 +344,21 @@ def read_npz(path):
     ValueError
         If it cannot be read, or has no such array.
     """
-    with readable(path):
-        archive = np.load(path, allow_pickle=False)
-    if isinstance(archive, np.ndarray):
-        raise ValueError(f"{path}: an .npy array under the name of an .npz file.")
-    with archive:
+    with readable(path), Path(path).open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it is an .npy array under the name of an .npz file")
         names = archive.files
-        if not {"format", "shape"} <= set(names):
-            if "X" not in names and len(names) != 1:
-                found = ", ".join(sorted(names)) or "no array"
-                raise ValueError(f"{path}: expected an array named X, found {found}.")
-            with readable(path):
-                return archive["X" if "X" in names else names[0]]
-    with readable(path):
-        matrix = sp.load_npz(path)
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # scipy's conversions and our kernels trust it
-        return sp.csr_matrix(matrix)
+        if {"format", "shape"} <= set(names):
+            matrix = sp.load_npz(path)
+            if hasattr(matrix, "check_format"):
+                matrix.check_format(full_check=True)  # scipy's conversions and our kernels trust it
+            return sp.csr_matrix(matrix)
+        chosen = names if len(names) == 1 else [name for name in names if name == "X"]
+        found = archive[chosen[0]] if chosen else None
+        if not isinstance(found, np.ndarray):
+            raise ValueError(f"expected an array named X, found {', '.join(sorted(names))}")
+        return found
 
 
 @contextlib.contextmanager

@@ -194,7 +194,8 @@ def test_few_heavy_rows_keep_their_clusters(split, monkeypatch):
     corners = 30.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
     X = np.vstack([np.random.default_rng(0).normal(size=(1000, 3)), corners])
     weight = np.append(np.ones(1000), np.full(4, 1e4))
-    options = {"split": split, "lambda_": 1.0, "n_init": 1, "depth": 4, "random_state": 0}
+    lambda_ = {"oblique": 5e3, "axis": 1.0}[split]
+    options = {"split": split, "lambda_": lambda_, "n_init": 1, "depth": 4, "random_state": 0}
     max_rows = {"oblique": 100, "axis": None}[split]  # a sketch of all rows is a sample, too
     model = TAOClustering(5, max_rows=max_rows, **options).fit(X, sample_weight=weight)
     assert len(set(model.labels_)) == 5
