@@ -171,10 +171,11 @@ class TAOClustering(TreeClustering):
         each, on digits 7 % fewer parameters at the same cost in about nine times the time;
         axis-aligned trees get three times as many passes.
     max_rows : "auto", int or None, default="auto"
-        Where X has more distinct rows, a random sample of so many finds the tree, with the free
-        centres of all rows and with `lambda_` in proportion; then one pass over all rows makes
-        thresholds, labels, centres and cost exact, while weights stay. A goal is met by all rows;
-        of a path, only the knee has that pass. "auto": 100 000, or 1000 a cluster if these are
+        If X has more distinct rows, a weighted sample of so many finds the tree, with the free
+        centres of all rows. Rows are drawn by their share of the cost and of their cluster. Then
+        the passes over all rows of :func:`tao_cluster.outofcore.fit` improve weights, thresholds
+        and labels (with ``relax=True``); centres and cost are exact. A goal is met by all rows; of
+        a path, only the knee has these passes. "auto": 100 000, or 1000 per cluster if these are
         more, and all rows with ``split="axis"``. None: all rows find the tree.
     n_jobs : int, default=None
         Threads that route rows and fit nodes; the result is the same for any number, and for fits

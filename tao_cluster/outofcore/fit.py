@@ -121,10 +121,11 @@ def fit(
         source = AllRows(blocks, look.reader(space))
         sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
         centers = _free_centers(source, sample, look, plain)
+        cost = free_inertia(source, centers)
         model = clone(estimator).set_params(reference=_shown(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
-        _store(model, _best(states), source, centers)
+        _store(model, _best(states), source, centers, cost)
         return model.set_params(reference=estimator.reference)
 
 
@@ -201,12 +202,11 @@ def _states(source, sample, model, method, free_centers, total, n_passes, rng):
         yield from refined(source, sample, state, evaluate, n_passes, rng, method.midpoints)
 
 
-def _store(model, state, source, free_centers):
+def _store(model, state, source, free_centers, free_cost):
     """Set the fitted attributes of a state."""
     space, tree, statistics = source.reader.space, state.tree, state.statistics
     if tree.leaf_value is not None:
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
-    free_cost = free_inertia(source, free_centers)
     fitted = {
         "tree_": tree,
         "node_counts_": statistics.counts(tree),
