@@ -439,5 +439,5 @@ class ProgressBlocks:
 
     def results(self, function, state):
         """Yield the result for each block."""
-        found = self.blocks.results(function, state)
-        yield from tqdm(found, f"pass: {function.__name__}", leave=False, unit=" blocks")
+        name, found = function.__name__.strip("_"), self.blocks.results(function, state)
+        yield from tqdm(found, f"pass: {name}", leave=False, unit=" blocks")

@@ -383,5 +383,5 @@ def test_a_sample_must_have_rows_for_all_clusters():
 def test_passes_are_told(capsys):
     outofcore.fit(TAOClustering(3, verbose=1, random_state=0), in_parts(IRIS, 50), random_state=0)
     told = capsys.readouterr().err
-    assert "pass: _look" in told
-    assert "pass: _describe" in told
+    assert "pass: look" in told
+    assert "pass: describe" in told
