@@ -18,7 +18,7 @@ from .._utils.warnings import tell
 from ..base import TreeClustering
 from ..columns import names_of, numbers_of, printable_names, shown
 from ..measures import adjusted_rand_index, feature_usage
-from ..plot.spread import plot_stability
+from ..plot.explained import plot_stability
 from .table import explains_labels
 
 RESAMPLE, SEED = "resample", "seed"

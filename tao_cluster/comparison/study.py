@@ -3,17 +3,33 @@
 import contextlib
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_consistent_length
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
-from greedy import CART
+from greedy import (
+    CART,
+    CUBT,
+    EMN,
+    IMM,
+    CLTree,
+    DPTree,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    Kauri,
+    KDTree,
+    MixtureTree,
+    RandomCuts,
+    SpEx,
+)
 
 from .._utils.options import resolve
 from .._utils.warnings import tell
@@ -22,8 +38,6 @@ from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
 from ..optimize.goals import knee
 from ..optimize.settings import OBJECTIVES, default_depth
-from .held_out import hold_out, rows_of
-from .methods import DEFAULT, METHODS
 from .table import FREE, Comparison, Entry, free_record, measures_of
 
 # Rows and clusters of the fits that compile kernels before the clock starts. They are spread over
@@ -370,3 +384,103 @@ def _leaves_for(parameters, n_clusters):
             f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
         )
     return [n for n in leaves if n >= n_clusters]
+
+
+_KMEANS = frozenset({"kmeans"})
+_BOTH = frozenset({"kmeans", "kmedians"})
+_ANY: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that `compare` knows by name.
+
+    Parameters
+    ----------
+    title : str
+        What tables and pictures call it.
+    make : callable
+        The estimator, from a number of leaves where these are asked for.
+    is_sized : bool
+        Whether it has as many leaves as one wants; else it has a leaf a cluster.
+    is_path : bool
+        Whether one path gives trees of all sizes.
+    objectives : frozenset of str
+        Names of those that it knows; empty if it knows any.
+    """
+
+    title: str
+    make: Callable
+    is_sized: bool = False
+    is_path: bool = False
+    objectives: frozenset = _KMEANS
+
+    def knows(self, objective):
+        """Whether it knows an objective, given as its name or as an object."""
+        return not self.objectives or (isinstance(objective, str) and objective in self.objectives)
+
+
+METHODS = {
+    "tao": Method("TAO oblique", TAOClustering, is_path=True, objectives=_ANY),
+    "tao-axis": Method(
+        "TAO axis",
+        lambda n: TAOClustering(split="axis", max_leaves=n),
+        is_sized=True,
+        objectives=_ANY,
+    ),
+    "exkmc": Method("ExKMC", lambda n: ExKMC(max_leaves=n), is_sized=True),
+    "imm": Method("IMM", IMM, objectives=_BOTH),
+    "emn": Method("EMN", EMN, objectives=_BOTH),
+    "random-cuts": Method("random cuts", RandomCuts, objectives=_BOTH),
+    "dp": Method("DP tree", DPTree, objectives=_BOTH),
+    "exgreedy": Method("ExGreedy", ExGreedy, objectives=_BOTH),
+    "exshallow": Method("ExShallow", ExShallow, objectives=_BOTH),
+    "kauri": Method("Kauri", lambda n: Kauri(max_leaves=n), is_sized=True),
+    "spex": Method("SpEx", lambda n: SpEx(max_leaves=n), is_sized=True),
+    "spex-oblique": Method(
+        "SpEx oblique", lambda n: SpEx(split="oblique", max_leaves=n), is_sized=True
+    ),
+    "kdtree": Method("k-d tree", lambda n: KDTree(max_leaves=n), is_sized=True, objectives=_BOTH),
+    "cubt": Method("CUBT", lambda n: CUBT(max_leaves=n), is_sized=True, objectives=_BOTH),
+    "cltree": Method("CLTree", lambda n: CLTree(max_leaves=n), is_sized=True, objectives=_BOTH),
+    "mixture": Method("mixture tree", MixtureTree),
+    "cart": Method("CART", lambda n: CART(max_leaves=n), is_sized=True, objectives=_ANY),
+}
+
+# Those of a comparison that names none.
+DEFAULT = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
+
+
+def hold_out(validation, n_rows, random_state):
+    """Rows to fit and rows held out: arrays of their numbers, None for all and for none."""
+    if validation is None:
+        return None, None
+    if np.ndim(validation) == 0:
+        if not 0 < validation < 1:
+            raise ValueError(
+                f"validation={validation} must be a share between 0 and 1, positions of rows, or a "
+                "mask of them."
+            )
+        parts = train_test_split(np.arange(n_rows), test_size=validation, random_state=random_state)
+        return tuple(map(np.sort, parts))
+    is_held = np.zeros(n_rows, dtype=bool)
+    try:
+        is_held[np.asarray(validation)] = True
+    except IndexError as error:
+        raise ValueError(
+            f"validation must be a share, positions of rows of X, or a mask of {n_rows} booleans: "
+            f"{error}."
+        ) from error
+    if is_held.all() or not is_held.any():
+        raise ValueError(f"validation holds out {is_held.sum()} of {n_rows} rows.")
+    return np.flatnonzero(~is_held), np.flatnonzero(is_held)
+
+
+def rows_of(arrays, rows):
+    """Some rows of each array, or what is None as it is."""
+    if rows is None:
+        return arrays
+    return {
+        name: None if array is None else _safe_indexing(array, rows)
+        for name, array in arrays.items()
+    }

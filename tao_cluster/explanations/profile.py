@@ -5,13 +5,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ..columns import shown
-from ..export.names import rows_text
-from ..export.rules import rules_of
+from ..export.format import rows_text
+from ..export.text import rules_of
 from ..plot.explained import plot_roles
 from ..report import effect, n_clusters_of, report
 from ..tree import tree_of
-from .markup import list_html
-from .path import MAX_TERMS
+from .explain import MAX_TERMS, list_html
 
 _NO_DIRECTION = 0.05  # share of its strength below which a feature leads neither up nor down
 

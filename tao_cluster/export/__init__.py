@@ -1,13 +1,11 @@
 """Exports: the tree in forms that people and other programs read."""
 
-from .dataframe import to_dataframe
+from .dataframe import from_dict, to_dataframe, to_dict
 from .dot import to_dot
-from .names import Indicator
+from .format import Indicator
 from .onnx import to_onnx
-from .plain import from_dict, to_dict
-from .rules import to_rules
 from .sql import to_sql
-from .text import to_text
+from .text import to_rules, to_text
 
 __all__ = [
     "Indicator",

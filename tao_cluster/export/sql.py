@@ -12,7 +12,7 @@ from ..columns import Filled, Indicator, named
 from ..columns.names import Numbered
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
-from .options import check_options
+from .format import check_options
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
 _DECIMALS = 4

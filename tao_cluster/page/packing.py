@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
 from ..columns import Indicator, printable
-from ..export.names import condition_text, edge_signs, factor_name, threshold_text, typeset
+from ..export.format import condition_text, edge_signs, factor_name, threshold_text, typeset
 from ..inspection.palette import (
     NEGATIVE,
     POSITIVE,

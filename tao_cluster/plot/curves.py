@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ..columns import brief, printable
+from ..inspection.palette import cluster_color
 from ..measures import weighted_average_explanation_size
 from ..optimize.goals import knee
 from ..tree import tree_of
-from .colors import cluster_color
 
 STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
 STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.export.names import Indicator, terms_text
+from tao_cluster.export.format import Indicator, terms_text
 from tao_cluster.report import sorted_terms
 from tao_cluster.tree.conditions import Bound, explanation_sizes, path_conditions
 
