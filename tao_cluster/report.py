@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from ._utils.matrices import check_rows
-from .columns import numbers_of, printable, shown
+from .columns.names import printable
+from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition
 from .tree.routing import kernel_view

@@ -83,6 +83,27 @@ def _several(columns, features, weights, threshold):
     return merged[kept], weights[kept], threshold - math.fsum(shifts)
 
 
+def raw_gaps(tree, gaps, columns):
+    """Gaps of a raw tree, in units of its features, from those of the tree on the columns.
+
+    Parameters
+    ----------
+    tree : Tree, on the columns
+    gaps : float64 array of shape (n_nodes,), NaN where more or less than one feature is tested
+    columns : list of Column
+
+    Returns
+    -------
+    float64 array of shape (n_nodes,)
+    """
+    gaps = np.array(gaps, dtype=np.float64)
+    for node in np.flatnonzero(~np.isnan(gaps)):
+        column = columns[tree.split(node)[0][0]]
+        # The test of a category lies half way between 0 and 1.
+        gaps[node] = 0.5 if column.source.is_category else gaps[node] / abs(column.map.slope)
+    return gaps
+
+
 def raw_spreads(tree, spreads, raw, columns, feature_of):
     """Spreads of features at the nodes of a raw tree, from those of columns at the tree's.
 

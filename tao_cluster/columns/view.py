@@ -17,7 +17,7 @@ from ..tree import tree_of
 from ..tree.readable import Readable
 from .names import Filled, Indicator, check_feature_names, names_of, printable_names
 from .steps import Column, columns_of, raw_input
-from .trees import raw_spreads, raw_tree
+from .trees import raw_gaps, raw_spreads, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +96,11 @@ class RawView(Readable):
             self.columns,
             self._feature_of,
         )
+
+    @property
+    def split_gaps_(self):
+        """Gaps to the next rows, in raw units."""
+        return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
 
     @property
     def cluster_centers_(self):

@@ -16,7 +16,8 @@ from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
 from .._utils.warnings import tell
 from ..base import TreeClustering
-from ..columns import names_of, numbers_of, printable_names, shown
+from ..columns.names import names_of, printable_names
+from ..columns.view import numbers_of, shown
 from ..measures import adjusted_rand_index, feature_usage
 from ..plot.explained import plot_stability
 from .table import explains_labels

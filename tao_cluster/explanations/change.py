@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from .._utils.matrices import as_array, check_rows
-from ..columns import Indicator, RawView, named, numbers_of, one_row, printable_names, with_cells
+from ..columns.names import Indicator, printable_names
+from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import number_text, told_apart
 from ..report import cluster_names, n_clusters_of, spreads_of
 from ..tree import tree_of

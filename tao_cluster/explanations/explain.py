@@ -9,7 +9,7 @@ from functools import cache
 
 import pandas as pd
 
-from ..columns import shown, some_rows
+from ..columns.view import shown, some_rows
 from ..export.format import (
     decimals_of,
     fact_text,

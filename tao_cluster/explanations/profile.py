@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ..columns import shown
+from ..columns.view import shown
 from ..export.format import rows_text
 from ..export.text import rules_of
 from ..plot.explained import plot_roles

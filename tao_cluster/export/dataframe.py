@@ -1,7 +1,7 @@
 """The tree as a pandas DataFrame of its nodes, and as plain Python values and back."""
 
 from .._utils.optional import need
-from ..columns import shown
+from ..columns.view import shown
 from ..report import report
 from ..tree import Tree, tree_of
 from .format import check_options, condition_text

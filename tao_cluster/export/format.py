@@ -7,7 +7,7 @@ from numbers import Integral
 
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from ..columns import Indicator
+from ..columns.names import Indicator
 from ..tree.conditions import Bound
 
 _CONSTRAINTS = {
@@ -16,6 +16,9 @@ _CONSTRAINTS = {
     "scaled": ["boolean"],
     "table": [None, str],
 }
+_PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
+_EXACT_DIGITS = 3  # of a feature's bound, beyond the precision, where they make it exact
+_MOST_DIGITS = 15  # that a float has in any case
 
 
 def check_options(caller, **options):
@@ -29,9 +32,6 @@ def check_options(caller, **options):
     validate_parameter_constraints(
         {name: _CONSTRAINTS[name] for name in options}, options, caller_name=caller
     )
-
-
-_COMPARE = {"<=": "≤", ">=": "≥"}
 
 
 def factor_name(name):
@@ -161,43 +161,16 @@ def fact_text(name, bound):
     return str(name) if 1.0 in bound else name.contrary
 
 
-def without_implied(names, texts):
-    """Texts of the conditions of a rule, without "is not" where another value of the column is.
-
-    Parameters
-    ----------
-    names : list of str, maybe Indicators; None for a sum of several features
-    texts : list of str
-
-    Returns
-    -------
-    list of str
-    """
-    pairs = list(zip(names, texts, strict=True))
-    known = {
-        name.column for name, text in pairs if isinstance(name, Indicator) and text == str(name)
-    }
-    return [
-        text
-        for name, text in pairs
-        if not (isinstance(name, Indicator) and text == name.contrary and name.column in known)
-    ]
-
-
 def typeset(text):
     """A condition as pictures show it, with the signs of print."""
-    for typed, printed in _COMPARE.items():
-        text = text.replace(f" {typed} ", f" {printed} ")
+    for typed, printed in _PRINTED.items():
+        text = text.replace(typed, printed)
     return text
 
 
 def rows_text(count, share, counted="rows"):
     """How many rows, as "120 rows, 6.7 %"; a row of weight 2 is two rows."""
     return f"{count:.10g} {counted[:-1] if count == 1 else counted}, {100 * share:.1f} %"
-
-
-_EXACT_DIGITS = 3  # of a feature's bound, beyond the precision, where they make it exact
-_MOST_DIGITS = 15  # that a float has in any case
 
 
 def number_text(number, precision):

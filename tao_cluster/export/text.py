@@ -1,6 +1,7 @@
 """The tree as indented text, and as rules: one sentence a leaf."""
 
-from ..columns import shown
+from ..columns.names import Indicator
+from ..columns.view import shown
 from ..report import report
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
@@ -11,7 +12,6 @@ from .format import (
     rows_text,
     sum_text,
     threshold_text,
-    without_implied,
 )
 
 _BAR, _MOST_BARS = "|    ", 30
@@ -145,18 +145,30 @@ def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    texts, wanted = _Texts(nodes, precision, max_terms), set(leaves)
+    known = {}  # paths to many leaves have the same conditions: each is written once
+
+    def said(pair):
+        key = tuple((condition.node, condition.is_left) for condition in pair)
+        if key not in known:
+            known[key] = _said(pair, nodes, precision, max_terms)
+        return known[key]
+
+    wanted = set(leaves)
     rules = {
-        leaf: _rule(conditions, nodes[leaf], texts)
+        leaf: _rule(conditions, nodes[leaf], said)
         for leaf, conditions in conditions_of_leaves(tree)
         if leaf in wanted
     }
     return [rules[leaf] for leaf in leaves]
 
 
-def _rule(conditions, leaf, texts):
-    """The sentence of a leaf that is reached under these conditions."""
-    premise = _premise(conditions, texts)
+def _rule(conditions, leaf, said):
+    """The sentence of a leaf: both bounds of a feature or sum stand together."""
+    pairs = {}
+    for condition in conditions:
+        pairs.setdefault(condition.sum, []).append(condition)
+    held = _without_implied([said(pair) for pair in pairs.values()])
+    premise = f"if {' and '.join(held)}" if held else "always"
     rows = (
         ""
         if leaf["count"] is None
@@ -165,52 +177,26 @@ def _rule(conditions, leaf, texts):
     return f"{premise} then {leaf['name']}{rows}"
 
 
-def _premise(conditions, texts):
-    """The conditions as people write them, both bounds of a feature or sum together."""
-    pairs = {}
-    for condition in conditions:
-        pairs.setdefault(condition.sum, []).append(condition)
-    said = [texts.of(pair) for pair in pairs.values()]
-    held = without_implied([name for name, _ in said], [text for _, text in said])
-    return f"if {' and '.join(held)}" if held else "always"
+def _without_implied(said):
+    """Texts of pairs (name, text), without "is not" where another value of the column is."""
+    known = {n.column for n, text in said if isinstance(n, Indicator) and text == str(n)}
+    return [
+        text
+        for name, text in said
+        if not (isinstance(name, Indicator) and text == name.contrary and name.column in known)
+    ]
 
 
-class _Texts:
-    """What one or both conditions on a feature or sum read like, each written once.
-
-    Paths to many leaves have the same conditions: the time is that of joining their texts.
-
-    Parameters
-    ----------
-    nodes : list of dict, the nodes of a report
-    precision, max_terms
-        As for :func:`to_rules`.
-    """
-
-    def __init__(self, nodes, precision, max_terms):
-        self.nodes, self.precision, self.max_terms = nodes, precision, max_terms
-        self._known = {}
-
-    def of(self, pair):
-        """The feature's name, None of a sum, and the text of one or two conditions."""
-        key = tuple((condition.node, condition.is_left) for condition in pair)
-        if key not in self._known:
-            terms = self.nodes[pair[0].node]["terms"]
-            self._known[key] = (
-                (terms[0]["name"], self._bounds(terms[0]["name"], pair))
-                if len(terms) == 1
-                else (None, self._sum(pair))
-            )
-        return self._known[key]
-
-    def _bounds(self, name, pair):
-        tolerances = [self.nodes[c.node]["tolerance"] for c in pair]
-        return bounds_text(name, [c.bound for c in pair], self.precision, tolerances)
-
-    def _sum(self, pair):
-        """One or both limits of a weighted sum."""
-        total = sum_text(self.nodes[pair[0].node], self.precision, self.max_terms)
-        limit = {c.is_left: threshold_text(self.nodes[c.node], self.precision) for c in pair}
-        if len(pair) == 2:
-            return f"{limit[False]} < {total} <= {limit[True]}"
-        return f"{total} {'<=' if pair[0].is_left else '>'} {limit[pair[0].is_left]}"
+def _said(pair, nodes, precision, max_terms):
+    """The name of the one feature, None of a sum, and the text of one or two conditions on it."""
+    tests = [nodes[condition.node] for condition in pair]
+    if len(tests[0]["terms"]) == 1:
+        name = tests[0]["terms"][0]["name"]
+        tolerances = [test["tolerance"] for test in tests]
+        return name, bounds_text(name, [c.bound for c in pair], precision, tolerances)
+    total = sum_text(tests[0], precision, max_terms)
+    limit = {c.is_left: threshold_text(nodes[c.node], precision) for c in pair}
+    if len(pair) == 2:
+        return None, f"{limit[False]} < {total} <= {limit[True]}"
+    ((is_left, threshold),) = limit.items()
+    return None, f"{total} {'<=' if is_left else '>'} {threshold}"

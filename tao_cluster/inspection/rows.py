@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._utils.matrices import check_rows
-from ..columns import has_indicators, numbers_of, printable
+from ..columns.names import has_indicators, printable
+from ..columns.view import numbers_of
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_view, project

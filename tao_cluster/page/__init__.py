@@ -8,7 +8,8 @@ from string import Template
 
 import numpy as np
 
-from ..columns import numbers_of, printable, shown
+from ..columns.names import printable
+from ..columns.view import numbers_of, shown
 from ..inspection.rows import Rows
 from ..report import report
 from ..tree import tree_of

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
-from ..columns import Indicator, printable
+from ..columns.names import Indicator, printable
 from ..export.format import condition_text, edge_signs, factor_name, threshold_text, typeset
 from ..inspection.palette import (
     NEGATIVE,

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from ..columns import brief, printable
+from ..columns.names import brief, printable
 from ..inspection.palette import cluster_color
 from ..measures import weighted_average_explanation_size
 from ..optimize.goals import knee

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ..columns import brief
+from ..columns.names import brief
 from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from .curves import STYLE

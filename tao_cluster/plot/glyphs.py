@@ -23,8 +23,14 @@ from .boxes import Box, text_width
 
 # Diverging, and white at 0 to the last bit: a faint pixel is a weight, not the background.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
-LINE = 0.135  # inches
-CONDITION = "left where the condition holds, else right"
+_LINE = 0.135  # inches, of a text
+_STRIP = 0.05  # height of the colour scale, inches
+_PALE = 0.4  # darkness of the darkest pixel of a mean below weights
+_SOLID = (0.55, 0.45)  # opacity of the faintest weight over a mean, and what the largest adds
+_CONDITION = "left where the condition holds, else right"
+_CHOICES = (
+    "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
+)
 
 
 @runtime_checkable
@@ -48,15 +54,40 @@ class Glyph(Protocol):
         """Draw the rows of a leaf, a `LeafView`, into a box; returns the box to be framed."""
 
 
-def write_threshold(ax, box, name, split):
+def choose_glyph(nodes, tree, rows, image_shape, feature_names):
+    """The glyph object that `nodes` of :func:`tao_cluster.plot.plot_tree` stands for.
+
+    Raises
+    ------
+    ValueError
+        If `nodes` is unknown, or what it needs is missing.
+    """
+    if image_shape is not None and image_shape[0] * image_shape[1] != tree.n_features:
+        raise ValueError(f"image_shape {image_shape} does not hold {tree.n_features} features.")
+    if isinstance(nodes, Glyph):
+        return nodes
+    if nodes == "auto":
+        nodes = picture_kind(tree, rows, image_shape, feature_names)
+    if nodes == "image":
+        if image_shape is None:
+            raise ValueError("nodes='image' needs image_shape, the height and width of a picture.")
+        return Image.of(image_shape, rows is not None)
+    if nodes == "words":
+        return Words(feature_names)
+    if nodes == "bars":
+        return Bars.of(tree, feature_names)
+    if nodes == "projection":
+        if rows is None:
+            raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
+        leaves = choose_glyph("auto", tree, rows, image_shape, feature_names)
+        return Projection(leaves, feature_names)
+    raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
+
+
+def _write_threshold(ax, box, name, split):
     """The last line of a box: what is at most what."""
-    line = box.part(box.height - LINE - 0.045, LINE, margin=0.05)
+    line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
     line.write(ax, split.condition or f"{name} ≤ {number(split.threshold)}", 6, color="0.4")
-
-
-_STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness of the darkest pixel of a mean below weights
-_SOLID = (0.55, 0.45)  # opacity of the faintest weight over a mean, and what the largest adds
 
 
 @dataclass(frozen=True)
@@ -104,7 +135,7 @@ class Image:
     @property
     def test_height(self):
         """The picture, its colour scale and the threshold."""
-        return self.leaf_height + _STRIP + 2 * LINE + 0.08
+        return self.leaf_height + _STRIP + 2 * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
         """Weights of a decision node over the mean of its rows."""
@@ -122,7 +153,7 @@ class Image:
         framed.frame(ax)
         if len(split.indices):
             self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
-        write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
+        _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Mean of the rows in a leaf."""
@@ -151,7 +182,7 @@ class Image:
         heights = [box.bottom, box.top]
         values = np.linspace(-limit, limit, 63)[None]
         ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
-        line = Box(box.left, box.bottom - 0.02, box.width, LINE - 0.02, box.scale)
+        line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
         text = number(limit, ".2g")
         room = 0.42 * box.width
         for x, ha, end in (
@@ -177,18 +208,18 @@ class Words:
     n_words: int = 6
     width: float = 1.05
 
-    convention = ("red words push right, blue words left", CONDITION)
+    convention = ("red words push right, blue words left", _CONDITION)
     leaf_convention = ("leaves show the words of largest mean",)
 
     @property
     def leaf_height(self):
         """All words."""
-        return self.n_words * LINE + 0.08
+        return self.n_words * _LINE + 0.08
 
     @property
     def test_height(self):
         """All words and the threshold."""
-        return self.leaf_height + LINE + 0.03
+        return self.leaf_height + _LINE + 0.03
 
     def draw_test(self, ax, box, split):
         """Words of a decision node, and its threshold."""
@@ -197,9 +228,9 @@ class Words:
         order = np.lexsort((-np.abs(effects), effects < 0))
         colors = np.where(effects[order] > 0, POSITIVE, NEGATIVE)
         self._list(
-            ax, box.part(height=box.height - LINE - 0.03), indices[order], effects[order], colors
+            ax, box.part(height=box.height - _LINE - 0.03), indices[order], effects[order], colors
         )
-        write_threshold(ax, box, "w.x", split)
+        _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Words of largest mean."""
@@ -211,7 +242,7 @@ class Words:
 
     def _list(self, ax, box, indices, weights, colors):
         sizes = 5.6 + 3.0 * np.abs(weights) / np.abs(weights).max(initial=1e-300)
-        lines = box.part(margin=0.04).lines(len(indices), LINE)
+        lines = box.part(margin=0.04).lines(len(indices), _LINE)
         for j, size, color, line in zip(indices, sizes, colors, lines, strict=True):
             line.write(ax, self.feature_names[j], size, color=str(color))
 
@@ -251,17 +282,17 @@ class Bars:
         """Of bars only where there are some."""
         bars = ("red bars push right, blue bars left, by weight times spread",)
         bars = bars if self.n_bars > 1 else ()
-        return (*bars, CONDITION)
+        return (*bars, _CONDITION)
 
     @property
     def test_height(self):
         """All bars and the threshold."""
-        return (self.n_bars + (self.n_bars > 1)) * LINE + 0.13
+        return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
 
     @property
     def leaf_height(self):
         """All bars."""
-        return self.n_leaf_bars * LINE + 0.08
+        return self.n_leaf_bars * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
         """Weights and threshold of a decision node."""
@@ -272,8 +303,8 @@ class Bars:
         indices, weights, effects = split.largest(self.n_bars)
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         texts = [number(weight, ".2g") for weight in weights]
-        self._draw(ax, box.part(height=box.height - LINE - 0.03), indices, effects, colors, texts)
-        write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
+        self._draw(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors, texts)
+        _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Largest deviations of the mean."""
@@ -289,7 +320,7 @@ class Bars:
         half = 0.3
         zero = box.right - half - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
-        lines = box.lines(len(indices), LINE)
+        lines = box.lines(len(indices), _LINE)
         for j, value, color, text, line in zip(indices, values, colors, texts, lines, strict=True):
             room = zero - half - 0.05 - box.left
             name = self.feature_names[j]
@@ -347,13 +378,13 @@ class Projection:
     def draw_test(self, ax, box, split):
         """Histogram, threshold and the features."""
         box.frame(ax, rounded=True, fill="white")
-        floor = box.bottom + 2 * LINE + 0.05
+        floor = box.bottom + 2 * _LINE + 0.05
         plot = Box(box.left + 0.08, box.top - 0.05, box.width - 0.16, box.top - 0.05 - floor)
         self._draw_histogram(ax, plot, *split.projections(), split.threshold)
         features = "" if split.condition else terms_text(split.terms, 2, max_terms=2)
-        line = box.part(box.height - 2 * LINE - 0.04, LINE, margin=0.05)
+        line = box.part(box.height - 2 * _LINE - 0.04, _LINE, margin=0.05)
         line.write(ax, features, 6, color="0.3")
-        write_threshold(ax, box, "w.x", split)
+        _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
         """As the other glyph draws it."""
@@ -392,14 +423,18 @@ def _told(value, limit, sign):
 class SplitView:
     """A decision node: its weights, its threshold and, where rows are given, their sums w.x.
 
-    `terms` are those of :func:`tao_cluster.report.report`, largest effects first.
+    `facts` is its node in :func:`tao_cluster.report.report`.
     """
 
     tree: Any
     node: int
     rows: Rows | None
-    terms: list
-    tolerance: float | None = None
+    facts: dict
+
+    @property
+    def terms(self):
+        """Terms of its sum, largest effects first."""
+        return self.facts["terms"]
 
     @property
     def indices(self):
@@ -414,7 +449,7 @@ class SplitView:
     @property
     def threshold(self):
         """The row goes left iff w.x is at most that."""
-        return float(self.tree.threshold[self.node])
+        return self.facts["threshold"]
 
     @property
     def shown(self):
@@ -430,21 +465,16 @@ class SplitView:
         return self.rows.means[self.node]
 
     @property
-    def _node(self):
-        """What the texts of a test of one feature are made of."""
-        return {"terms": self.terms, "threshold": self.threshold, "tolerance": self.tolerance}
-
-    @property
     def signs(self):
         """What the two edges say: the sign of what the box says, and its contrary."""
-        return edge_signs(self._node)
+        return edge_signs(self.facts)
 
     @property
     def condition(self):
         """A test of one feature in words; None of others."""
         if len(self.terms) != 1:
             return None
-        return typeset(condition_text(self._node, 3)).replace("-", "\N{MINUS SIGN}")
+        return typeset(condition_text(self.facts, 3)).replace("-", "\N{MINUS SIGN}")
 
     def value_text(self, total):
         """The weighted sum of a row; of a test of one feature its value."""
@@ -452,7 +482,7 @@ class SplitView:
         if len(self.terms) != 1:
             return f"sum {_told(total, self.threshold, '<=' if goes_left else '>')}"
         (term,) = self.terms
-        bound, value = bound_of(self._node, goes_left), total / term["weight"]
+        bound, value = bound_of(self.facts, goes_left), total / term["weight"]
         if fact_text(term["name"], bound) and value in (0.0, 1.0):
             return "the row"
         return f"value {_told(value, bound.value, bound.sign)}"
@@ -499,46 +529,3 @@ class LeafView:
     def deviation(self):
         """Difference of its mean from that of all rows, in standard deviations."""
         return self.rows.deviation(self.node)
-
-
-def choose_glyph(nodes, tree, rows, image_shape, feature_names):
-    """The glyph object that `nodes` of :func:`tao_cluster.plot.plot_tree` stands for.
-
-    Raises
-    ------
-    ValueError
-        If `nodes` is unknown, or what it needs is missing.
-    """
-    if image_shape is not None and image_shape[0] * image_shape[1] != tree.n_features:
-        raise ValueError(f"image_shape {image_shape} does not hold {tree.n_features} features.")
-    if not isinstance(nodes, str):
-        if isinstance(nodes, Glyph):
-            return nodes
-        raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
-    if nodes == "auto":
-        nodes = picture_kind(tree, rows, image_shape, feature_names)
-    if nodes not in _MAKERS:
-        raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
-    return _MAKERS[nodes](tree, rows, image_shape, feature_names)
-
-
-def _make_image(tree, rows, image_shape, feature_names):
-    if image_shape is None:
-        raise ValueError("nodes='image' needs image_shape, the height and width of a picture.")
-    return Image.of(image_shape, rows is not None)
-
-
-def _make_projection(tree, rows, image_shape, feature_names):
-    if rows is None:
-        raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
-    leaves = _MAKERS[picture_kind(tree, rows, image_shape, feature_names)]
-    return Projection(leaves(tree, rows, image_shape, feature_names), feature_names)
-
-
-_MAKERS = {
-    "image": _make_image,
-    "words": lambda tree, rows, image_shape, names: Words(names),
-    "bars": lambda tree, rows, image_shape, names: Bars.of(tree, names),
-    "projection": _make_projection,
-}
-_CHOICES = f"{', '.join(map(repr, ('auto', *_MAKERS)))} or an object with draw_test and draw_leaf"

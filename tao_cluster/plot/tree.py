@@ -1,7 +1,7 @@
 """`plot_tree`: the picture of a tree, tests at the nodes, what the rows look like at the leaves."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from ..columns import numbers_of, one_row, printable_lines, shown
+from ..columns.names import printable_lines
+from ..columns.view import numbers_of, one_row, shown
 from ..inspection.rows import Rows, ways
-from ..report import cluster_names, gaps_of, spreads_of, terms_at, tolerances
+from ..report import report
 from ..tree import Tree, tree_of
 from .boxes import Box, text_width, wrap
 from .glyphs import Glyph, LeafView, SplitView, choose_glyph
@@ -22,6 +23,15 @@ from .leaves import Subtree, draw_panel, leaf_parts, make_panels, panel_boxes
 
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
+_DPI = 150
+_MOST_PIXELS = 60_000  # a side; the renderer stops at 2 ** 16
+_SPACE = 0.14  # between boxes, inches
+_HEADER = 0.17  # line above a node
+_MARGIN = 0.12
+_TITLE_LINE, _TITLE_SIZE = 0.155, 8
+_LEAST_WIDTH = 5.2  # inches, for the title
+_SIGN = 0.12  # height of what an edge says
+_MARKED = "0.0"  # the way of one row: no colour of a cluster, or of a side
 
 
 def plot_tree(
@@ -125,19 +135,17 @@ def plot_tree(
     glyph = choose_glyph(nodes, tree, rows, image_shape, names)
     panels = make_panels(panels, estimator, tree, image_shape)
     upper = Upper.of(tree, max_depth)
-    labels = cluster_names(estimator, int(tree.leaf_label.max()) + 1)
-    counts = getattr(estimator, "node_counts_", None) if rows is None else rows.counts
-    terms, allowed = _tests(estimator, tree, names, rows, counts, scaled)
+    facts = report(estimator, X, feature_names=names, scaled=scaled)
+    labels = [part["name"] for part in facts["clusters"]]
     picture = Picture(
         tree=upper.tree,
         rows=None if rows is None else rows.through(upper.tree, upper.stands_for),
         glyph=glyph,
         panels=panels,
         title=title and printable_lines(title),
-        terms=[terms[i] for i in upper.origin],
+        tests=[facts["nodes"][i] for i in upper.origin],
         labels=labels,
-        tolerances=[allowed.get(int(i)) for i in upper.origin],
-        subtrees=_subtrees(tree, upper, labels, counts, rows is not None),
+        subtrees=_subtrees(tree, upper, labels, facts["nodes"], rows is not None),
         way=_way(estimator, X, highlight, feature_names, upper),
         is_horizontal=orientation == "horizontal",
     )
@@ -145,24 +153,15 @@ def plot_tree(
         return picture.draw(ax)
 
 
-def _tests(estimator, tree, names, rows, counts, scaled):
-    """Terms of all nodes, and by node how far a shown threshold may be from the exact one."""
-    spreads = spreads_of(estimator) if rows is None else rows.spreads
-    terms = [terms_at(tree, node, names, spreads, scaled) for node in range(tree.n_nodes)]
-    counts = [None] * tree.n_nodes if counts is None else counts
-    nodes = [{"terms": t, "count": n} for t, n in zip(terms, counts, strict=True)]
-    return terms, tolerances(tree, nodes, gaps_of(estimator))
-
-
-def _subtrees(tree, upper, labels, counts, has_rows):
+def _subtrees(tree, upper, labels, nodes, has_rows):
     """What stands for the nodes that are not drawn, by node of the upper tree."""
     found = {}
     for node, leaves in upper.hidden.items():
-        sizes = np.ones(len(leaves)) if counts is None else counts[leaves]
-        if not np.any(sizes):  # no row comes here
+        sizes = np.array([nodes[leaf]["count"] or 0.0 for leaf in leaves])
+        if not np.any(sizes):  # no row comes here, or rows are not known
             sizes = np.ones(len(leaves))
         shares = np.bincount(tree.leaf_label[leaves], sizes, minlength=len(labels))
-        n_rows = float(counts[upper.origin[node]]) if has_rows else None
+        n_rows = nodes[upper.origin[node]]["count"] if has_rows else None
         found[node] = Subtree(len(leaves), shares / shares.sum(), labels, n_rows)
     return found
 
@@ -198,17 +197,6 @@ def save_tree(path, tree, X=None, **options):
     plt.close(figure)
 
 
-_DPI = 150
-_MOST_PIXELS = 60_000  # a side; the renderer stops at 2 ** 16
-_SPACE = 0.14  # between boxes, inches
-_HEADER = 0.17  # line above a node
-_MARGIN = 0.12
-_TITLE_LINE, _TITLE_SIZE = 0.155, 8
-_LEAST_WIDTH = 5.2  # inches, for the title
-_SIGN = 0.12  # height of what an edge says
-_MARKED = "0.0"  # the way of one row: no colour of a cluster, or of a side
-
-
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A tree with what is drawn at its nodes, and where: inches, the top of the tree at 0.
@@ -220,9 +208,8 @@ class Picture:
     glyph : Glyph
     panels : list of panels
     title : str, or None
-    terms : list of the terms of each node
+    tests : list of dict, the nodes in a report
     labels : list of str, names of the clusters
-    tolerances : list of float or None, by node, how far a shown threshold may be from it
     subtrees : dict of Subtree, by node that stands for others
     way : dict of float, the sums of a highlighted row by node; None where it ends
     is_horizontal : bool
@@ -233,9 +220,8 @@ class Picture:
     glyph: Glyph
     panels: list
     title: str | None
-    terms: list
+    tests: list
     labels: list
-    tolerances: list
     subtrees: dict
     way: dict
     is_horizontal: bool
@@ -250,8 +236,8 @@ class Picture:
             self._draw_edges(ax, node, scale)
         for node in range(self.tree.n_nodes):
             self._draw_node(ax, node, scale)
-        for panel, box in zip(self.panels, self._panel_boxes(scale), strict=True):
-            draw_panel(ax, panel, box)
+        for panel, box in zip(self.panels, self._panel_boxes, strict=True):
+            draw_panel(ax, panel, replace(box, scale=scale))
         middle = self._width / 2
         ax.set_xlim(middle - size[0] / 2, middle + size[0] / 2)
         ax.set_ylim(_MARGIN - size[1] + self._top, _MARGIN + self._top)
@@ -283,23 +269,22 @@ class Picture:
         return max(0.0, self._places.corners[:, 1].max())
 
     @cached_property
+    def _panel_boxes(self):
+        return panel_boxes(self.panels, self._places.occupied)
+
+    @cached_property
     def _width(self):
-        boxes = self._panel_boxes()
-        right = max([box.left + max(box.width, 1.9) + 0.06 for box in boxes], default=0.0)
+        rights = [box.left + max(box.width, 1.9) + 0.06 for box in self._panel_boxes]
+        right = max(rights, default=0.0)
         return max(right, self._places.right)
 
     @cached_property
     def _size(self):
         """Inches of the drawing, and the lines of its title."""
-        lowest = min([box.bottom for box in self._panel_boxes()], default=0.0)
+        lowest = min([box.bottom for box in self._panel_boxes], default=0.0)
         height = self._top - min(lowest, self._places.bottom) + 2 * _MARGIN
         width = max(_LEAST_WIDTH, self._width + 2 * _MARGIN)
         return np.array([width, height]), self._title_lines(width)
-
-    def _panel_boxes(self, scale=1.0):
-        if not self.panels:
-            return []
-        return panel_boxes(self.panels, self._places.occupied, scale)
 
     def _title_lines(self, width):
         """The title, and how to read the picture, in lines that fit."""
@@ -344,7 +329,7 @@ class Picture:
             around.frame(ax, rounded=True, color=_MARKED, linewidth=1.6, zorder=2.8)
 
     def _split(self, node):
-        return SplitView(self.tree, node, self.rows, self.terms[node], self.tolerances[node])
+        return SplitView(self.tree, node, self.rows, self.tests[node])
 
     def _write_header(self, ax, node, box):
         """The line above a node: the sum of the highlighted row, features, or share of rows."""
@@ -354,7 +339,7 @@ class Picture:
         elif node in self.way:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
         elif self.tree.children_left[node] >= 0:
-            n_used = len(self.terms[node])
+            n_used = len(self.tests[node]["terms"])
             box.write(ax, f"{n_used} feature{'s' if n_used != 1 else ''}", 7, color="0.3")
         elif self.rows is not None:
             box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")
