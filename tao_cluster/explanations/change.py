@@ -13,13 +13,17 @@ from .._utils.matrices import as_array, check_rows
 from ..columns.names import Indicator, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import number_text, told_apart
-from ..report import cluster_names, n_clusters_of, spreads_of
+from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
-from .explain import list_html
+from .path import list_html
 from .profile import position_of
 
 _PRECISION = 4
+# How far sums stay from their thresholds, in spreads of their heaviest feature: tried in turn.
+_MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+_ROUNDING = 1e-13  # of the numbers that a sum is made of
+_NO_STEP = 1e-12  # in spreads: what a solver leaves of no change
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     model, names = named(model, feature_names)
     k, tree = position_of(model, k), tree_of(model)
     asked = _Row.of(model, one_row(model, x, feature_names))
-    labels = cluster_names(model, n_clusters_of(model))
+    labels = cluster_names(model)
     here = asked.leaf_of({})
     before = labels[tree.leaf_label[here]]
     room = Room.of(names, asked.values, fixed, bounds, _spreads(model, tree, spreads))
@@ -219,16 +223,10 @@ def _spreads(model, tree, spreads):
             raise ValueError(f"spreads must be {tree.n_features} numbers above 0, one a feature.")
         return spreads
     found = np.zeros(tree.n_features)
-    known = spreads_of(model)
+    known = getattr(model, "split_spreads_", None)
     if known is not None:
         np.fmax.at(found, tree.split_indices, known)
     return np.where(found > 0, found, 1.0)
-
-
-# How far sums stay from their thresholds, in spreads of their heaviest feature: tried in turn.
-_MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # of the numbers that a sum is made of
-_NO_STEP = 1e-12  # in spreads: what a solver leaves of no change
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,12 +274,8 @@ class Room:
         return cls(values, low, high, spreads, groups)
 
     def cost(self, j, value):
-        """What it costs that feature j has a value."""
-        return abs(value - self.values[j]) / self.unit(j)
-
-    def unit(self, j):
-        """The change of a feature that costs 1: a category costs 1/2 to come and to go."""
-        return 2.0 if self.is_category[j] else self.spreads[j]
+        """What it costs that feature j has a value: a category costs 1/2 to come and to go."""
+        return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.spreads[j])
 
     @cached_property
     def is_category(self):
@@ -339,12 +333,8 @@ def nearest_values(conditions, room):
     if not sums and not np.any(outside & room.is_category):
         yield _changed(room, np.clip(room.values, low, high))
         return
-    program = _Program.of(sums, low, high, room)
-    for margin in _MARGINS:
-        found = program.solve(margin)
-        if found is None:
-            return
-        yield _changed(room, found)
+    for values in _programs(sums, low, high, room):
+        yield _changed(room, values)
 
 
 def _limit(low, high, bound):
@@ -361,93 +351,63 @@ def _changed(room, values):
     return {int(j): float(values[j]) for j in np.flatnonzero(values != room.values)}
 
 
-@dataclass(frozen=True, eq=False)
-class _Program:
-    """The linear program of one path; categories are its whole numbers.
+def _programs(sums, low, high, room):
+    """Values of all features by the linear program of a path, for each margin in turn.
 
-    Its variables are the steps of some features, in units of their spreads (1 of categories), and
-    the sizes of these steps.
-
-    Parameters
-    ----------
-    room : Room
-    features : int array of shape (n,), those that may have to change
-    low, high : float arrays of shape (n,)
-    sums : list of Condition
-    groups : list of list of int, positions among the features of the categories of a column
+    Its variables are the steps of some features, in units of their spreads, and the sizes of
+    these steps. Categories are its whole numbers, in steps of 1.
     """
-
-    room: Room
-    features: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    sums: list
-    groups: list
-
-    @classmethod
-    def of(cls, sums, low, high, room):
-        """Features of the sums, those that lie outside, and the categories of their columns."""
-        used = {int(j) for condition in sums for j in condition.indices}
-        used |= set(np.flatnonzero((room.values < low) | (room.values > high)).tolist())
-        groups = [group for group in room.groups.values() if used & set(group)]
-        features = np.array(sorted(used.union(*groups)))
-        places = [np.searchsorted(features, group).tolist() for group in groups]
-        return cls(room, features, low[features], high[features], sums, places)
-
-    @cached_property
-    def _is_category(self):
-        return self.room.is_category[self.features]
-
-    @cached_property
-    def _unit(self):
-        """What a step of 1 changes a feature by."""
-        return np.where(self._is_category, 1.0, self.room.spreads[self.features])
-
-    def solve(self, margin):
-        """Values of all features, with sums that far from their thresholds; None if impossible."""
-        n, values = len(self.features), self.room.values[self.features]
-        low = np.where(self._is_category, np.maximum(self.low, 0.0), self.low)
-        high = np.where(self._is_category, np.minimum(self.high, 1.0), self.high)
-        steps = Bounds(
-            np.append((low - values) / self._unit, np.zeros(n)),
-            np.append((high - values) / self._unit, np.full(n, np.inf)),
-        )
-        one = sp.identity(n, format="csr")
-        sizes = LinearConstraint(sp.block_array([[one, -one], [-one, -one]]), ub=np.zeros(2 * n))
+    used = {int(j) for condition in sums for j in condition.indices}
+    used |= set(np.flatnonzero((room.values < low) | (room.values > high)).tolist())
+    groups = [group for group in room.groups.values() if used & set(group)]
+    features = np.array(sorted(used.union(*groups)))
+    n, values, is_category = len(features), room.values[features], room.is_category[features]
+    unit = np.where(is_category, 1.0, room.spreads[features])
+    low, high = low[features], high[features]
+    least = np.where(is_category, np.maximum(low, 0.0), low)
+    most = np.where(is_category, np.minimum(high, 1.0), high)
+    steps = Bounds(
+        np.append((least - values) / unit, np.zeros(n)),
+        np.append((most - values) / unit, np.full(n, np.inf)),
+    )
+    one = sp.identity(n, format="csr")
+    sizes = LinearConstraint(sp.block_array([[one, -one], [-one, -one]]), ub=np.zeros(2 * n))
+    columns = [_one_category(np.searchsorted(features, group), values) for group in groups]
+    for margin in _MARGINS:
+        tests = [_beyond(condition, features, unit, room.values, margin) for condition in sums]
         result = milp(
-            np.append(np.zeros(n), np.where(self._is_category, 0.5, 1.0)),
-            integrality=np.append(self._is_category, np.zeros(n)),
+            np.append(np.zeros(n), np.where(is_category, 0.5, 1.0)),
+            integrality=np.append(is_category, np.zeros(n)),
             bounds=steps,
-            constraints=[sizes, *self._tests(margin), *self._columns()],
+            constraints=[sizes, *tests, *columns],
             options={"mip_rel_gap": 0.0},
         )
         if result.x is None:
-            return None
-        step = np.where(self._is_category, np.round(result.x[:n]), result.x[:n])
+            return
+        step = np.where(is_category, np.round(result.x[:n]), result.x[:n])
         step[np.abs(step) < _NO_STEP] = 0.0
-        found = self.room.values.copy()
-        found[self.features] = np.clip(values + self._unit * step, self.low, self.high)
-        return found
+        found = room.values.copy()
+        found[features] = np.clip(values + unit * step, low, high)
+        yield found
 
-    def _tests(self, margin):
-        """Each sum on its side of its threshold, in units of its heaviest step."""
-        for condition in self.sums:
-            row = np.zeros(2 * len(self.features))
-            at = np.searchsorted(self.features, condition.indices)
-            row[at] = condition.weights * self._unit[at]
-            size = np.abs(row).max()
-            terms = condition.weights * self.room.values[condition.indices]
-            gap = (condition.threshold - terms.sum()) / size
-            rounding = _ROUNDING * (np.abs(terms).sum() + abs(condition.threshold)) / size
-            if condition.is_left:
-                yield LinearConstraint(row / size, ub=gap - margin - rounding)
-            else:
-                yield LinearConstraint(row / size, lb=gap + margin + rounding)
 
-    def _columns(self):
-        """One category a column; none only where none is."""
-        for group in self.groups:
-            row = np.zeros(2 * len(self.features))
-            row[group] = 1.0
-            room = 1.0 - self.room.values[self.features[group]].sum()
-            yield LinearConstraint(row, lb=room if room == 0.0 else -np.inf, ub=room)
+def _beyond(condition, features, unit, values, margin):
+    """A sum that far on its side of its threshold, in units of its heaviest step."""
+    row = np.zeros(2 * len(features))
+    at = np.searchsorted(features, condition.indices)
+    row[at] = condition.weights * unit[at]
+    size = np.abs(row).max()
+    terms = condition.weights * values[condition.indices]
+    gap = (condition.threshold - terms.sum()) / size
+    rounding = _ROUNDING * (np.abs(terms).sum() + abs(condition.threshold)) / size
+    if condition.is_left:
+        return LinearConstraint(row / size, ub=gap - margin - rounding)
+    return LinearConstraint(row / size, lb=gap + margin + rounding)
+
+
+def _one_category(group, values):
+    """One category a column; none only where none is."""
+    row = np.zeros(2 * len(values))
+    row[group] = 1.0
+    room = 1.0 - values[group].sum()
+    return LinearConstraint(row, lb=room if room == 0.0 else -np.inf, ub=room)

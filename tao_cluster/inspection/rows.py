@@ -15,7 +15,6 @@ from ..columns.view import numbers_of
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_view, project
-from ..tree.spreads import split_spreads
 
 _MOST_BARS = 30  # features of a tree that bars are chosen for
 
@@ -88,11 +87,6 @@ class Rows:
     def counts(self):
         """Rows, or their weight, that reach each node."""
         return self.tree.node_counts(self.leaf_of_row, self.weight)
-
-    @cached_property
-    def spreads(self):
-        """Spreads of the features over the rows of each test, beside the weights."""
-        return split_spreads(self.tree, kernel_view(self.X), self.leaf_of_row, self.weight)
 
     @cached_property
     def limits(self):

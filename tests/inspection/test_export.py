@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tao_cluster import Tree
 from tao_cluster.export.format import Indicator, terms_text
-from tao_cluster.report import sorted_terms
+from tao_cluster.report import terms_at
 from tao_cluster.tree.conditions import Bound, explanation_sizes, path_conditions
 
 
@@ -77,7 +77,9 @@ def test_conditions_hold_for_exactly_the_rows_of_their_leaf(seed):
 
 def test_weighted_sums():
     def text(indices, weights, *options):
-        return terms_text(sorted_terms(indices, weights, ["a", "b", "c"]), *options)
+        splits = [(indices, weights), None, None]
+        tree = Tree.from_splits([1, -1, -1], [2, -1, -1], splits, [0.5, 0, 0], [-1, 0, 1], 3)
+        return terms_text(terms_at(tree, 0, ["a", "b", "c"]), *options)
 
     assert text([], [], 3) == "0"
     assert text([0, 2], [-1.0, 1.0], 3) == "-a + c"

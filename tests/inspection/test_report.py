@@ -123,7 +123,7 @@ def test_classes_of_a_model_are_its_names(classes, names, labels):
     model = TAOClustering(3, lambda_=0.3, depth=3, random_state=0).fit(X)
     clusters = model.labels_
     model.classes_ = np.array(classes)
-    assert cluster_names(model, 3) == names
+    assert cluster_names(model) == names
     facts = report(model)
     assert [part["name"] for part in facts["clusters"]] == names
     for node in facts["nodes"]:

@@ -23,9 +23,16 @@ from ..export.format import (
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import ways
 from ..plot.explained import plot_ways
-from ..report import cluster_names, n_clusters_of, spreads_of, terms_at
+from ..report import cluster_names, terms_at
 from ..tree import tree_of
 from ..tree.conditions import Bound
+
+_PRECISION = 3
+MAX_TERMS = 8  # of a line of text
+_COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
+_MOST_SHOWN = 20  # rows of a table in a notebook
+_CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
+_BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
 
 
 def explain(model, x, feature_names=None, *, scaled=False):
@@ -75,9 +82,9 @@ def explain(model, x, feature_names=None, *, scaled=False):
     """
     model, names = shown(model, feature_names)
     tree, table = tree_of(model), some_rows(model, x, feature_names)
-    spreads = spreads_of(model)
+    spreads = getattr(model, "split_spreads_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
-    labels = cluster_names(model, n_clusters_of(model))
+    labels = cluster_names(model)
     found = [_explanation(tree, way, terms, labels) for way in ways(model, table)]
     if len(found) == 1:
         return found[0]
@@ -94,10 +101,6 @@ def _test(tree, node, way, terms):
     terms = [Contribution(**term, value=float(way.values[0, term["feature"]])) for term in terms]
     terms.sort(key=lambda term: -abs(term.product))  # stable: then by effect, then by feature
     return PathTest(node, tuple(terms), way.totals[node], float(tree.threshold[node]))
-
-
-_PRECISION = 3
-MAX_TERMS = 8  # of a line of text
 
 
 @dataclass(frozen=True)
@@ -295,10 +298,6 @@ class Explanation:
         return path_html(self.tests, str(self).rsplit("\n", 1)[-1])
 
 
-_COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
-_MOST_SHOWN = 20  # rows of a table in a notebook
-
-
 class Explanations(Sequence):
     """Explanations of several rows, in their order.
 
@@ -358,10 +357,6 @@ class Explanations(Sequence):
         return table_html(("row", "cluster", "leaf", "tests"), lines, more)
 
 
-_CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
-_BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
-
-
 def path_html(tests, end):
     """Tests of a path as tables of bars, and where it ends.
 
@@ -407,15 +402,9 @@ def table_html(heads, lines, more=""):
     more : str, below the table
     """
     head = "".join(f"<th style='{_CELL}'>{html.escape(text)}</th>" for text in heads)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td style='{_CELL}; white-space: pre-line'>{html.escape(str(value))}</td>"
-            for value in line
-        )
-        + "</tr>"
-        for line in lines
-    )
+    cell = f"<td style='{_CELL}; white-space: pre-line'>{{}}</td>"
+    rows = ("".join(cell.format(html.escape(str(value))) for value in line) for line in lines)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     foot = f"<p>{html.escape(more)}</p>" if more else ""
     return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}</div>"
 
