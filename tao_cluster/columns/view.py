@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
 from .._utils.matrices import FLOATS, check_rows
+from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
 from .names import Filled, Indicator, check_feature_names, names_of, printable_names
@@ -414,7 +415,7 @@ def _named_row(model, x, feature_names):
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
         if all(lacking):
-            raise ValueError(f"The row has no value of {', '.join(map(repr, lacking[0]))}.")
+            raise ValueError(f"The row has no value of {listed(lacking[0])}.")
         names = known[lacking.index([])]
         row = [values[name] for name in names]
     else:
