@@ -3,7 +3,7 @@
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from numbers import Integral
@@ -399,10 +399,9 @@ class Method:
     ----------
     title : str
         What tables and pictures call it.
-    make : callable
-        The estimator, from a number of leaves where these are asked for.
+    estimator : estimator, unfitted
     is_sized : bool
-        Whether it has as many leaves as one wants; else it has a leaf a cluster.
+        Whether it takes `max_leaves`; else it has a leaf a cluster.
     is_path : bool
         Whether one path gives trees of all sizes.
     objectives : frozenset of str
@@ -410,10 +409,16 @@ class Method:
     """
 
     title: str
-    make: Callable
+    estimator: TreeClustering
     is_sized: bool = False
     is_path: bool = False
     objectives: frozenset = _KMEANS
+
+    def make(self, n_leaves=None):
+        """A new estimator, of so many leaves where it is sized."""
+        return clone(self.estimator).set_params(
+            **({"max_leaves": n_leaves} if self.is_sized else {})
+        )
 
     def knows(self, objective):
         """Whether it knows an objective, given as its name or as an object."""
@@ -421,32 +426,24 @@ class Method:
 
 
 METHODS = {
-    "tao": Method("TAO oblique", TAOClustering, is_path=True, objectives=_ANY),
-    "tao-axis": Method(
-        "TAO axis",
-        lambda n: TAOClustering(split="axis", max_leaves=n),
-        is_sized=True,
-        objectives=_ANY,
-    ),
-    "exkmc": Method("ExKMC", lambda n: ExKMC(max_leaves=n), is_sized=True),
-    "imm": Method("IMM", IMM, objectives=_BOTH),
-    "emn": Method("EMN", EMN, objectives=_BOTH),
-    "random-cuts": Method("random cuts", RandomCuts, objectives=_BOTH),
-    "dp": Method("DP tree", DPTree, objectives=_BOTH),
-    "exgreedy": Method("ExGreedy", ExGreedy, objectives=_BOTH),
-    "exshallow": Method("ExShallow", ExShallow, objectives=_BOTH),
-    "kauri": Method("Kauri", lambda n: Kauri(max_leaves=n), is_sized=True),
-    "spex": Method("SpEx", lambda n: SpEx(max_leaves=n), is_sized=True),
-    "spex-oblique": Method(
-        "SpEx oblique", lambda n: SpEx(split="oblique", max_leaves=n), is_sized=True
-    ),
-    "kdtree": Method("k-d tree", lambda n: KDTree(max_leaves=n), is_sized=True, objectives=_BOTH),
-    "cubt": Method("CUBT", lambda n: CUBT(max_leaves=n), is_sized=True, objectives=_BOTH),
-    "cltree": Method("CLTree", lambda n: CLTree(max_leaves=n), is_sized=True, objectives=_BOTH),
-    "mixture": Method("mixture tree", MixtureTree),
-    "cart": Method("CART", lambda n: CART(max_leaves=n), is_sized=True, objectives=_ANY),
+    "tao": Method("TAO oblique", TAOClustering(), is_path=True, objectives=_ANY),
+    "tao-axis": Method("TAO axis", TAOClustering(split="axis"), is_sized=True, objectives=_ANY),
+    "exkmc": Method("ExKMC", ExKMC(), is_sized=True),
+    "imm": Method("IMM", IMM(), objectives=_BOTH),
+    "emn": Method("EMN", EMN(), objectives=_BOTH),
+    "random-cuts": Method("random cuts", RandomCuts(), objectives=_BOTH),
+    "dp": Method("DP tree", DPTree(), objectives=_BOTH),
+    "exgreedy": Method("ExGreedy", ExGreedy(), objectives=_BOTH),
+    "exshallow": Method("ExShallow", ExShallow(), objectives=_BOTH),
+    "kauri": Method("Kauri", Kauri(), is_sized=True),
+    "spex": Method("SpEx", SpEx(), is_sized=True),
+    "spex-oblique": Method("SpEx oblique", SpEx(split="oblique"), is_sized=True),
+    "kdtree": Method("k-d tree", KDTree(), is_sized=True, objectives=_BOTH),
+    "cubt": Method("CUBT", CUBT(), is_sized=True, objectives=_BOTH),
+    "cltree": Method("CLTree", CLTree(), is_sized=True, objectives=_BOTH),
+    "mixture": Method("mixture tree", MixtureTree()),
+    "cart": Method("CART", CART(), is_sized=True, objectives=_ANY),
 }
-
 # Those of a comparison that names none.
 DEFAULT = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
 

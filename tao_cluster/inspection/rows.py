@@ -28,8 +28,17 @@ def picture_kind(tree, rows, image_shape, feature_names):
     rows : Rows, or None
     image_shape : (height, width), or None
     feature_names : list of str, maybe Indicators
+
+    Raises
+    ------
+    ValueError
+        If the image has not as many pixels as there are features.
     """
     if image_shape is not None:
+        if image_shape[0] * image_shape[1] != tree.n_features:
+            raise ValueError(
+                f"image_shape {tuple(image_shape)} does not hold {tree.n_features} features."
+            )
         return "image"
     is_table = has_indicators(feature_names)  # one-hot is no text
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
@@ -58,15 +67,19 @@ class Rows:
     weight: np.ndarray | None = None
 
     @classmethod
-    def of(cls, tree, X, y=None, class_names=None, weight=None):
-        """Checked rows.
+    def of(cls, model, X, y=None, class_names=None, weight=None):
+        """Checked rows in the tree of a model; None where X is None.
 
         Raises
         ------
         ValueError
             If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
         """
-        X = check_rows(X)
+        if X is None and y is not None:
+            raise ValueError("y needs X, the rows whose classes it holds.")
+        if X is None:
+            return None
+        tree, X = tree_of(model), check_rows(numbers_of(model, X))
         leaf_of_row = tree.apply(X)
         if y is None:
             return cls(tree, X, leaf_of_row, None, [], weight)
@@ -112,12 +125,24 @@ class Rows:
         mean = np.average(self.X, axis=0, weights=self.weight)
         return mean, np.sqrt(np.average((self.X - mean) ** 2, axis=0, weights=self.weight))
 
-    def deviation(self, leaf):
-        """Difference of a leaf's mean from that of all rows, in standard deviations."""
+    def words(self, leaf, n):
+        """The n features of largest mean above 0 in a leaf, and these means."""
+        mean = self.means[leaf]
+        most = np.argsort(-mean, kind="stable")[:n]
+        most = most[mean[most] > 0]
+        return most, mean[most]
+
+    def deviations(self, leaf, n):
+        """The n features in which a leaf's mean is farthest from that of all rows, and how far.
+
+        In standard deviations of all rows.
+        """
         mean, deviation = self.moments
-        if self.counts[leaf] == 0:
-            return np.zeros(len(mean))
-        return (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
+        off = np.zeros(len(mean))
+        if self.counts[leaf] > 0:
+            off = (self.means[leaf] - mean) / np.where(deviation > 0, deviation, 1.0)
+        most = np.argsort(-np.abs(off), kind="stable")[:n]
+        return most, off[most]
 
     def class_shares(self, leaf):
         """Share of each class among the rows of a leaf."""

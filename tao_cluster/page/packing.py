@@ -174,18 +174,14 @@ def _image(rows, leaf):
 
 def _words(rows, leaf):
     """The words of largest mean."""
-    mean = rows.means[leaf]
-    most = np.argsort(-mean, kind="stable")[:_MOST_AT_LEAF]
-    most = most[mean[most] > 0]
-    return {"of": most, "values": _shorts(mean[most])}
+    most, means = rows.words(leaf, _MOST_AT_LEAF)
+    return {"of": most, "values": _shorts(means)}
 
 
 def _bars(rows, leaf):
     """The features in which the mean is farthest from that of all rows, in spreads."""
-    deviation = rows.deviation(leaf)
-    most = np.argsort(-np.abs(deviation), kind="stable")[:_MOST_AT_LEAF]
-    means = rows.means[leaf][most]
-    return {"of": most, "values": _shorts(deviation[most]), "means": _shorts(means)}
+    most, off = rows.deviations(leaf, _MOST_AT_LEAF)
+    return {"of": most, "values": _shorts(off), "means": _shorts(rows.means[leaf][most])}
 
 
 # ---------------------------------------------------------------- rows

@@ -62,12 +62,11 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
     ValueError
         If `nodes` is unknown, or what it needs is missing.
     """
-    if image_shape is not None and image_shape[0] * image_shape[1] != tree.n_features:
-        raise ValueError(f"image_shape {image_shape} does not hold {tree.n_features} features.")
+    kind = picture_kind(tree, rows, image_shape, feature_names)
     if isinstance(nodes, Glyph):
         return nodes
     if nodes == "auto":
-        nodes = picture_kind(tree, rows, image_shape, feature_names)
+        nodes = kind
     if nodes == "image":
         if image_shape is None:
             raise ValueError("nodes='image' needs image_shape, the height and width of a picture.")
@@ -79,7 +78,7 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
     if nodes == "projection":
         if rows is None:
             raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
-        leaves = choose_glyph("auto", tree, rows, image_shape, feature_names)
+        leaves = choose_glyph(kind, tree, rows, image_shape, feature_names)
         return Projection(leaves, feature_names)
     raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
 
@@ -234,10 +233,8 @@ class Words:
 
     def draw_leaf(self, ax, box, leaf):
         """Words of largest mean."""
-        mean = leaf.mean
-        indices = np.argsort(-mean, kind="stable")[: self.n_words]
-        indices = indices[mean[indices] > 0]
-        self._list(ax, box, indices, mean[indices], ["0.15"] * len(indices))
+        indices, means = leaf.rows.words(leaf.node, self.n_words)
+        self._list(ax, box, indices, means, ["0.15"] * len(indices))
         return box
 
     def _list(self, ax, box, indices, weights, colors):
@@ -308,9 +305,7 @@ class Bars:
 
     def draw_leaf(self, ax, box, leaf):
         """Largest deviations of the mean."""
-        deviation = leaf.deviation
-        indices = np.argsort(-np.abs(deviation), kind="stable")[: self.n_leaf_bars]
-        shown = deviation[indices]
+        indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
         texts = [number(value, "+.1f") for value in shown]
         self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
         return box
@@ -524,8 +519,3 @@ class LeafView:
     def mean(self):
         """Mean of its rows, 0 without any."""
         return self.rows.means[self.node]
-
-    @property
-    def deviation(self):
-        """Difference of its mean from that of all rows, in standard deviations."""
-        return self.rows.deviation(self.node)

@@ -12,7 +12,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from ..columns.names import printable_lines
-from ..columns.view import numbers_of, one_row, shown
+from ..columns.view import one_row, shown
 from ..inspection.rows import Rows, ways
 from ..report import report
 from ..tree import Tree, tree_of
@@ -127,9 +127,7 @@ def plot_tree(
     """
     estimator, names = shown(tree, feature_names)
     tree = tree_of(estimator)
-    if X is None and y is not None:
-        raise ValueError("y needs X, the rows whose classes it holds.")
-    rows = None if X is None else Rows.of(tree, numbers_of(estimator, X), y, class_names)
+    rows = Rows.of(estimator, X, y, class_names)
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
     glyph = choose_glyph(nodes, tree, rows, image_shape, names)
