@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
+from sight import DEFICIENCIES, oklab
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, tao_path
 from tao_cluster.inspection.palette import (
-    DEFICIENCIES,
     cluster_color,
     hex_color,
     luminance,
-    oklab,
     text_color,
 )
 from tao_cluster.inspection.rows import Rows

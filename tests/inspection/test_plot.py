@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, StepPatch
+from sight import oklab
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.inspection.palette import NEGATIVE, POSITIVE, cluster_color, oklab
+from tao_cluster.inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.plot import plot_tree
 from tao_cluster.plot.boxes import fit, wrap
