@@ -117,8 +117,7 @@ class RawView(Readable):
         """What the steps map to centres; the share of the rows for a category."""
         if centers is None or self.model._space.has_embedding:
             return centers
-        used = [(j, self.columns[j].map) for j in self._column_of]
-        return np.column_stack([map_.inverse(centers[:, j]) for j, map_ in used])
+        return np.column_stack([self.columns[j].inverse(centers[:, j]) for j in self._column_of])
 
     # ------------------------------------------------------------------ rows
 
@@ -204,7 +203,7 @@ class RawView(Readable):
         such columns are dense as they are; the others stay sparse.
         """
         columns = self._column_of[features]
-        zero, one = ([self.columns[j].map(value) for j in columns] for value in (0.0, 1.0))
+        zero, one = ([self.columns[j](value) for j in columns] for value in (0.0, 1.0))
         zero, one = np.array(zero), np.array(one)
         for kept, is_dense in ((zero != 0, True), (zero == 0, False)):
             if not kept.any():

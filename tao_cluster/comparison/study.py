@@ -1,7 +1,6 @@
 """`compare`: methods fitted to one free clustering, for one table."""
 
 import contextlib
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -38,11 +37,12 @@ from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
 from ..optimize.goals import knee
 from ..optimize.settings import OBJECTIVES, default_depth
-from .table import FREE, Comparison, Entry, free_record, measures_of
+from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
 # Rows and clusters of the fits that compile kernels before the clock starts. They are spread over
 # all rows, which may be sorted, and so many that no tree is perfect: all kernels are reached.
 _N_COMPILED, _K_COMPILED = 200, 5
+_ABSENT = {"objective": "kmeans", "standardize": False}  # what an estimator without them does
 
 
 def compare(
@@ -297,16 +297,8 @@ def _within(models, limit):
 
 def _timed(name, run):
     """A result, the seconds that it took, and what it warned of, as sentences with a name."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        start = time.perf_counter()
-        result = run()
-        seconds = time.perf_counter() - start
-    told = (str(each.message) for each in caught if issubclass(each.category, UserWarning))
-    return result, seconds, tuple(f"{name}: {sentence}" for sentence in dict.fromkeys(told))
-
-
-_ABSENT = {"objective": "kmeans", "standardize": False}  # what an estimator without them does
+    result, seconds, told = observed(run)
+    return result, seconds, tuple(f"{name}: {sentence}" for sentence in told)
 
 
 def _same(a, b):

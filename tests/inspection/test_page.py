@@ -72,7 +72,9 @@ def rows_of(facts):
     return dense
 
 
-@pytest.mark.parametrize("form", ["levels", "dense", "float32", "csr"])
+@pytest.mark.parametrize(
+    "form", ["levels", "dense", pytest.param("float32", marks=pytest.mark.slow), "csr"]
+)
 def test_rows_are_exact_and_every_leaf_has_one(digits, form):
     X = digits if form == "levels" else load_wine().data
     X = {"float32": lambda: X.astype(np.float32), "csr": lambda: sp.csr_matrix(X)}.get(
