@@ -104,13 +104,12 @@ def to_html(
     trees = [tree_of(model) for model in models]
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = [Rows.of(model, X, y, class_names, weight) for model in models]
-    rows = rows if X is not None else []
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
         style=_part("page.css"),
         script="\n".join(_part(f"js/{name}.js") for name in _SCRIPTS),
-        reading=_reading(reports, data["kind"], bool(rows), scaled),
+        reading=_reading(reports, data["kind"], X is not None, scaled),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
