@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from greedy import CART
 from tao_cluster import TAOClustering
 from tao_cluster.objectives import FarthestFirst, KCenter, Objective, Spacing, balls
-from tao_cluster.objectives.balls import smallest_ball
+from tao_cluster.objectives.kcenter import smallest_ball
 
 FORMS = [np.asarray, np.float32, sp.csr_matrix, sp.csr_array]
 

@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
 from tao_cluster.objectives import KMeans, Labels, SphericalKMeans
-from tao_cluster.problem.problem import Problem
-from tao_cluster.problem.smoothing import smoothed
+from tao_cluster.problem.problem import Problem, smoothed
 
 BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
 CENTERS = np.array([BLOBS[:40].mean(axis=0), BLOBS[40:80].mean(axis=0), BLOBS[80:].mean(axis=0)])
