@@ -4,19 +4,13 @@ from numbers import Integral, Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
 
 from .._utils.jit import jit
-from .._utils.matrices import FLOATS, check_kind
 from ..problem.repeats import content_order, distinct_rows
-from .base import Objective
+from .base import NearestCenters, Objective
 from .kmeans import KMeans
 
 
@@ -49,7 +43,7 @@ _SETTLED, _ROUNDING = 1e-4, 1e-9
 _BLOCK_VALUES = 4_000_000  # dissimilarities to candidates that are kept at a time
 
 
-class AlternatingClustering(ClusterMixin, BaseEstimator):
+class AlternatingClustering(NearestCenters):
     """k clusters of least cost for an objective, by alternating assignments and centres.
 
     Lloyd's algorithm for any :class:`tao_cluster.objectives.Objective`; with
@@ -151,10 +145,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         ValueError
             If there are fewer rows than clusters, or the objective refuses X.
         """
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
-        check_kind(sample_weight, "sample_weight")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, weight = self._check_input(X, sample_weight)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         objective, rng = self._objective(), check_random_state(self.random_state)
@@ -177,22 +168,8 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         self.inertia_, self.n_iter_ = best.cost, best.n_iter
         return self
 
-    def predict(self, X):
-        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
-        check_is_fitted(self)
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        objective = self._objective()
-        distances = objective.distances(objective.prepare(X), self.cluster_centers_)
-        return distances.argmin(axis=1).astype(np.int32)
-
     def _objective(self):
         return KMeans() if self.objective is None else self.objective
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class ByDistances(Objective):

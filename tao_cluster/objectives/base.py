@@ -5,11 +5,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._utils.jit import by_layout, jit
-from .._utils.matrices import row_blocks
+from .._utils.matrices import FLOATS, check_kind, row_blocks
 from ..tree.routing import kernel_view
 
 
@@ -72,6 +74,32 @@ class Objective(Protocol):
 
     def as_distance(self, dissimilarities) -> np.ndarray:
         """What `transform` shows for d, may work in place (k-means: the root of d)."""
+
+
+class NearestCenters(ClusterMixin, BaseEstimator):
+    """Base of estimators of free clusterings, which put rows to the nearest centre."""
+
+    def predict(self, X):
+        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
+        check_is_fitted(self)
+        check_kind(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        objective = self._objective()
+        distances = objective.distances(objective.prepare(X), self.cluster_centers_)
+        return distances.argmin(axis=1).astype(np.int32)
+
+    def _check_input(self, X, sample_weight):
+        """The rows of a fit and their weights, checked."""
+        check_kind(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        check_kind(sample_weight, "sample_weight")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def cluster_sums(X, labels, weight, n_clusters, origin=None):

@@ -7,15 +7,14 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._utils.matrices import FLOATS, as_array, check_kind
+from .._utils.matrices import as_array
 from ..problem.repeats import content_order
-from .base import Objective, check_norms, euclidean, members_of
+from .base import NearestCenters, Objective, check_norms, euclidean, members_of
 
 _N_NEW = 16  # rows outside a ball that are looked at together
 _ROUNDING = 1e-12
@@ -80,7 +79,7 @@ class KCenter(Objective):
         return dissimilarities
 
 
-class FarthestFirst(ClusterMixin, BaseEstimator):
+class FarthestFirst(NearestCenters):
     """k centres that every row is near to: farthest-first traversal, then alternation.
 
     Every centre after the first is the row farthest from those before it, which is at most twice
@@ -146,14 +145,11 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
         ValueError
             If there are fewer rows than clusters, or squared norms overflow.
         """
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
-        check_kind(sample_weight, "sample_weight")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, weight = self._check_input(X, sample_weight)
         present = np.flatnonzero(weight > 0)
         if len(present) < self.n_clusters:
             raise ValueError(f"n_samples={len(present)} should be >= n_clusters={self.n_clusters}.")
-        objective, rng = KCenter(), check_random_state(self.random_state)
+        objective, rng = self._objective(), check_random_state(self.random_state)
         rows = objective.prepare(X[present[content_order(X[present])]])
         seeds = _distinct(rows)
         runs = (
@@ -164,17 +160,8 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
         self.labels_ = self.predict(X)
         return self
 
-    def predict(self, X):
-        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
-        check_is_fitted(self)
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return euclidean(X, self.cluster_centers_).argmin(axis=1).astype(np.int32)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _objective(self):
+        return KCenter()
 
 
 def _distinct(rows):

@@ -21,8 +21,6 @@ _PART_ROWS = 512
 
 # Of a split of fewer features than this share of a sparse row's entries, each is searched there.
 _FEW = 1 / 32
-# A sparse row looks up its entries in a split of so many times their number.
-_MANY = 16
 # Sparse rows, as a share of the columns, from which on a table of a split's weights pays.
 _TABLE_ROWS = 1 / 64
 
@@ -30,25 +28,11 @@ _NOTHING_KNOWN = np.empty((0, 0), np.uint8)
 
 
 @jit
-def _merge_dot(data, columns, indices, weights):
-    """Dot product of a sparse row with a split: one pass over both sorted lists.
+def _search_dot(few, few_columns, many, many_columns):
+    """Dot product of a sparse row with a split: the entries of the shorter list are searched.
 
     Zeros that are skipped would add nothing, so the sum has the bits of the dense one.
     """
-    total, position = 0.0, 0
-    for s in range(indices.shape[0]):
-        while position < columns.shape[0] and columns[position] < indices[s]:
-            position += 1
-        if position == columns.shape[0]:
-            break
-        if columns[position] == indices[s]:
-            total += weights[s] * np.float64(data[position])
-    return total
-
-
-@jit
-def _search_dot(few, few_columns, many, many_columns):
-    """The same sum, by a binary search for each entry of the shorter list in the longer one."""
     total, low = 0.0, 0
     for position in range(few.shape[0]):
         low += np.searchsorted(many_columns[low:], few_columns[position])
@@ -107,14 +91,12 @@ def _dot_rows_csr(X, rows, indices, weights, room, out):
     for r in range(rows.shape[0]):
         begin, end = indptr[rows[r]], indptr[rows[r] + 1]
         values, features = data[begin:end], columns[begin:end]
-        if n_terms < _FEW * (end - begin):
-            out[r] = _search_dot(weights, indices, values, features)
-        elif table.shape[0]:
+        if table.shape[0] and n_terms >= _FEW * (end - begin):
             out[r] = _table_dot(values, features, table, products)
-        elif n_terms > _MANY * (end - begin):
-            out[r] = _search_dot(values, features, weights, indices)
+        elif n_terms <= end - begin:
+            out[r] = _search_dot(weights, indices, values, features)
         else:
-            out[r] = _merge_dot(values, features, indices, weights)
+            out[r] = _search_dot(values, features, weights, indices)
     if table.shape[0]:
         for s in range(n_terms):
             table[indices[s]] = 0.0
