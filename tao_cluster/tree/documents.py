@@ -104,11 +104,10 @@ def _check_fields(data):
         kind, kinds = ("whole", {int}) if name in _WHOLE else ("finite", {int, float})
         if not _holds(data[name], kinds):
             raise ValueError(f"Not a tree: {name} must be a list of {kind} numbers.")
-    histograms = data["leaf_value"]
-    if histograms is not None and not (
-        _holds(histograms, {list}) and all(_holds(row, {int, float}) for row in histograms)
-    ):
-        raise ValueError("Not a tree: leaf_value must be null, or lists of finite numbers.")
+    rows = data["leaf_value"]
+    is_table = rows is None or (_holds(rows, {list}) and len(set(map(len, rows))) == 1)
+    if not is_table or not all(_holds(row, {int, float}) for row in rows or ()):
+        raise ValueError("Not a tree: leaf_value must be null, or equal lists of finite numbers.")
     n_clusters = max(_MOST_CLUSTERS, len(data["leaf_label"]))
     if max(data["leaf_label"], default=0) >= n_clusters:
         raise ValueError(f"Not a tree: a leaf_label must be less than {n_clusters}.")

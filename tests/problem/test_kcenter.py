@@ -60,7 +60,7 @@ def test_balls_of_random_rows(rng, shape):
         np.testing.assert_allclose(smallest_ball(sp.csr_matrix(X)), center, atol=1e-6 * radius)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (60, 4), (200, 40), (60, 300)])
+@pytest.mark.parametrize("shape", [(2, 3), (60, 4), (100, 40)])
 def test_balls_of_many_columns_are_closed_in_on(rng, shape):
     for X in (rng.normal(size=shape), rng.standard_cauchy(shape), rng.integers(0, 2, shape) * 1.0):
         center = kcenter._closed_in(X)

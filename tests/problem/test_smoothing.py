@@ -111,7 +111,7 @@ class Codes(ByDistances):
     n_init = 1
 
     def prepare(self, X):
-        if (X != np.floor(X)).any():
+        if (np.floor(X) != X).any():
             raise ValueError("codes must be whole numbers")
         return X
 
