@@ -1,5 +1,6 @@
 """Penalties P(z, T(x)) on disagreement (eq. 6), and the losses that a tree step minimises."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -101,21 +102,18 @@ def _certain(tree, n_clusters):
     return value
 
 
-class LeafLoss(Protocol):
-    """Weighted loss c_n L(x_n, leaf) of row n at a leaf."""
-
-    def __call__(self, rows: np.ndarray, leaves: np.ndarray) -> np.ndarray:
-        """Loss of rows[m] at leaves[m]: float64 array of shape (m,)."""
-
-
 class Criterion(Protocol):
     """The loss a tree step minimises, as a function of the leaf each row is given.
 
     Penalised and direct forms of the problem differ only here.
     """
 
-    def loss_at(self, tree: Tree) -> LeafLoss:
-        """The loss with the outputs of this tree's leaves."""
+    def loss_at(self, tree: Tree) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """The loss with the outputs of this tree's leaves.
+
+        It is a function (rows, leaves) -> float64 array of shape (m,): the weighted loss of
+        rows[m] at leaves[m].
+        """
 
     def best_output(self, rows: np.ndarray) -> tuple[int, np.ndarray | None]:
         """Label (and histogram) with the least summed loss over some rows (eq. 10)."""

@@ -43,16 +43,10 @@ def check_rows(X, name="X", estimator=None):
         raise ValueError(f"{name} is None, where rows of numbers should be.")
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
-    with numbers_that_fit(name), advice_for_gaps(name):
-        return canonical(check_array(X, estimator=estimator, **options))
-
-
-@contextlib.contextmanager
-def advice_for_gaps(name):
-    """One sentence for NaN and infinite values, in place of scikit-learn's about classifiers."""
     try:
-        yield
-    except ValueError as error:
+        with numbers_that_fit(name):
+            return canonical(check_array(X, estimator=estimator, **options))
+    except ValueError as error:  # of NaN scikit-learn tells what classifiers can do
         told = str(error).partition("\n")[0].rstrip(".")
         if not told.startswith(f"Input {name} contains"):
             raise

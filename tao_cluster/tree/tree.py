@@ -144,11 +144,9 @@ class Tree(Shape, Readable):
         """
         if not updates:
             return self
-        splits = [self.split(i) for i in range(self.n_nodes)]
-        threshold = self.threshold.copy()
+        splits, threshold = list(map(self.split, range(self.n_nodes))), self.threshold.copy()
         for node, (split, value) in updates.items():
-            splits[node] = split
-            threshold[node] = value
+            splits[node], threshold[node] = split, value
         return Tree.from_splits(
             self.children_left,
             self.children_right,
