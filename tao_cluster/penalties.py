@@ -10,9 +10,6 @@ from ._utils.jit import jit
 from .tree import Tree
 
 __all__ = [
-    "CostCriterion",
-    "Criterion",
-    "LabelCriterion",
     "Penalty",
     "SquaredError",
     "ZeroOne",
