@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._utils.options import name_of, with_plain_numbers
-from ..problem.space import Space
+from ..problem.scaling import Space
 from ..reference import (
     centers_of,
     cost_increase,

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array
 
 from .._utils.matrices import FLOATS, canonical, check_kind, numbers_that_fit, stored_by_rows
 from ..problem.inputs import check_least_weight
-from ..problem.space import Space
+from ..problem.scaling import Space
 from ..tree.routing import kernel_view
 
 

@@ -152,7 +152,7 @@ def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, mi
 
 
 def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
-    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.penalties import CostCriterion
     from tao_cluster.tree.routing import kernel_view
 
     tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=20)
@@ -268,7 +268,7 @@ def test_degenerate_data():
 
 
 def test_exact_step_never_raises_the_loss(digits, digits_reference):
-    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.penalties import CostCriterion
     from tao_cluster.tree.routing import kernel_view
 
     distances = digits_reference.transform(digits) ** 2

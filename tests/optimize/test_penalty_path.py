@@ -12,8 +12,7 @@ from tao_cluster import PenaltyMethod
 from tao_cluster.initial_trees.initial import Bisecting, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.step.tree_step import TreeStep
-from tao_cluster.penalties import ZeroOne
-from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 
 K = 4
 

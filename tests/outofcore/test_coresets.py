@@ -11,7 +11,7 @@ from tao_cluster.objectives import SphericalKMeans
 from tao_cluster.outofcore import blocks_of, free
 from tao_cluster.outofcore.coreset import all_rows, coreset, lightweight, sensitive, uniforms
 from tao_cluster.outofcore.look import Look
-from tao_cluster.problem.space import Space
+from tao_cluster.problem.scaling import Space
 from tao_cluster.reference import nearest_center
 
 X = load_digits().data

@@ -13,11 +13,10 @@ import numpy as np
 
 from ..._utils.jit import jit
 from ...optimize.step.decisions import Decisions
-from ...problem.criteria import CostCriterion
+from ...penalties import CostCriterion
 from ...tree import Split
-from ...tree.reduced_sets import ReducedSets
-from ...tree.routing import project
-from ...tree.split import halfway
+from ...tree.routing import ReducedSets, project
+from ...tree.tree import halfway
 from ..blocks import sum_over_blocks
 from ..rows import Reader
 from ..sums import Least, Most, Tables

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-from ...tree.plain import MOST_FEATURES
+from ...tree.documents import MOST_FEATURES
 
 # What numpy, zipfile, scipy and other readers raise at files that are not what they claim.
 _FAULTS: tuple[type[Exception], ...]
