@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
+from sklearn.utils import assert_all_finite
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from tao_cluster._utils.jit import jit
@@ -167,7 +168,7 @@ class MixtureTree(TreeClustering):
         if has_reference:
             mixture = self._fitted(problem.space, problem.weight)
         is_of_X = problem.space is problem.X
-        weights, means, spreads = _components(mixture) if is_of_X else _moments(mixture, problem)
+        weights, means, spreads = components_of(mixture) if is_of_X else _moments(mixture, problem)
         if not (is_of_X and hasattr(self.mixture, "means_")):
             means = np.clip(means, *ranges(problem.X))  # but for rounding they are
         tree, error = grow_mixture(weights, means, spreads, self.criterion)
@@ -193,11 +194,12 @@ class MixtureTree(TreeClustering):
         return tags
 
 
-def _components(mixture):
+def components_of(mixture):
     """Weights, means and standard deviations of the components of a mixture."""
-    weights, means, variances = (
-        np.asarray(getattr(mixture, name), np.float64) for name in _PARAMETERS
-    )
+    parts = [np.asarray(getattr(mixture, name), np.float64) for name in _PARAMETERS]
+    for part, name in zip(parts, _PARAMETERS, strict=True):
+        assert_all_finite(part, input_name=name)
+    weights, means, variances = parts
     if mixture.covariance_type in {"full", "tied"}:
         variances = np.diagonal(variances, axis1=-2, axis2=-1)
     if mixture.covariance_type == "spherical":
