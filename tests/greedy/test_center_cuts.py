@@ -35,7 +35,7 @@ def build(request):
 def data():
     """Overlapping clusters with distinct values, and the centres of k-means."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(400, 6)) + 2.0 * rng.integers(-1, 2, size=(400, 6))
+    X = rng.normal(size=(700, 6)) + 2.0 * rng.integers(-1, 2, size=(700, 6))
     return X, KMeans(7, n_init=1, random_state=0).fit(X).cluster_centers_
 
 
@@ -324,6 +324,7 @@ def test_the_reference_is_a_clustering_by_medians(method):
     assert given.free_inertia_ == pytest.approx(reference.inertia_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", MEDIAN_METHODS)
 def test_forms_of_the_input_change_nothing(method, digits):
     X = np.round(digits[:500] * 16)

@@ -161,6 +161,7 @@ def test_the_tree_is_that_of_the_paper(problem, objective):
     assert nodes_of(tree, centers) == plain_tree(X, centers, weight, objective)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(problems(), OBJECTIVES)
 def test_forms_of_the_input_change_nothing(problem, objective):
