@@ -13,7 +13,7 @@ from greedy import IMM, ExKMC, MixtureTree
 from tao_cluster import PenaltyMethod, TAOClustering, Tree, compare, outofcore, stability, tao_path
 from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
 from tao_cluster.initial_trees.initial import Bisecting
-from tao_cluster.inspection.rows.at_nodes import Rows
+from tao_cluster.inspection.rows import Rows
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.penalties import SquaredError

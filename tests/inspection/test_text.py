@@ -1,19 +1,89 @@
-"""Text and rules say what the tree does."""
+"""Text and rules say what the tree does, and what a row's cluster is."""
 
 import copy
+import itertools
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
-from conftest import random_tree
+from conftest import random_tree, tree_of
+from export_cases import chain, every_case, stump
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.export.names import Indicator, terms_text
-from tao_cluster.report import sorted_terms
+from tao_cluster.export import Indicator, to_dataframe, to_dot, to_rules, to_sql, to_text
+from tao_cluster.export.format import terms_text
+from tao_cluster.report import terms_at
 from tao_cluster.tree.conditions import Bound, explanation_sizes, path_conditions
+
+EXPORTS = [to_text, to_rules, to_dot, to_dataframe]
+
+
+def run(code, row):
+    names = {f"x{j}": value for j, value in enumerate(row)}
+    exec(code, names)  # noqa: S102
+    return names
+
+
+@every_case
+def test_text_leads_to_the_cluster(case):
+    """Text with all digits is Python code but for its indentation."""
+    model, X, labels = case()
+    if tree_of(model).max_depth > 90:
+        pytest.skip("Python allows 100 levels of indentation.")
+    code = to_text(model, precision=17).replace("|--- ", "").replace("|    ", "    ")
+    code = re.sub(r"^( *if .*|.*else)$", r"\1:", code, flags=re.MULTILINE)
+    code = compile(re.sub(r"cluster (\d+)", r"label = \1", code), "text", "exec")
+    np.testing.assert_array_equal([run(code, row)["label"] for row in X], labels)
+
+
+@every_case
+def test_every_row_meets_one_rule(case):
+    model, X, labels = case()
+    model = tree_of(model).prune()  # a rule of a leaf that no row can reach may hold all the same
+    rules = [rule.removeprefix("if ").split(" then cluster ") for rule in to_rules(model, None, 17)]
+    assert len(rules) == model.n_leaves
+    rules = [
+        (compile(f"holds = {premise.replace('always', 'True')}", "rule", "exec"), int(cluster))
+        for premise, cluster in rules
+    ]
+    for row, label in zip(X, labels, strict=True):
+        assert [cluster for code, cluster in rules if run(code, row)["holds"]] == [label]
+
+
+def test_long_tests_are_cut_short():
+    tree = stump(0.0, [1.0, 2.0, 3.0, 4.0], 4)
+    short = "4*x3 + 3*x2 + 2 more <= 0"
+    assert short in to_dot(tree, max_terms=2)
+    assert to_rules(tree, max_terms=2)[0] == f"if {short} then cluster 0"
+    assert to_dataframe(tree, max_terms=2)["test"][0] == short
+    assert to_text(tree, max_terms=2).startswith(f"|--- if {short}")
+
+
+@pytest.mark.parametrize("write", EXPORTS)
+def test_what_no_option_is_gets_a_sentence(write):
+    precisions = [-1, 0, 1.5, "3", 10**9, None, float("nan")]
+    for option, values in (("precision", precisions), ("max_terms", [-1, 0, 1.5, "3"])):
+        for value in values:
+            message = f"The '{option}' parameter of {write.__name__} must be"
+            with pytest.raises(ValueError, match=message):
+                write(stump(), **{option: value})
+
+
+@pytest.mark.parametrize("write", [*EXPORTS, to_sql])
+def test_names_are_a_sequence(write):
+    """A generator may have no end."""
+    for names in (0, "ab", itertools.count(), (name for name in "ab"), 1.5):
+        with pytest.raises(ValueError, match="Feature names must be a sequence of 2 strings, got"):
+            write(stump(), names)
+
+
+@pytest.mark.parametrize("write", EXPORTS)
+def test_all_digits_that_a_float_has(write):
+    assert "0.5" in str(write(stump(), precision=17))
 
 
 @pytest.fixture
@@ -77,36 +147,15 @@ def test_conditions_hold_for_exactly_the_rows_of_their_leaf(seed):
 
 def test_weighted_sums():
     def text(indices, weights, *options):
-        return terms_text(sorted_terms(indices, weights, ["a", "b", "c"]), *options)
+        splits = [(indices, weights), None, None]
+        tree = Tree.from_splits([1, -1, -1], [2, -1, -1], splits, [0.5, 0, 0], [-1, 0, 1], 3)
+        return terms_text(terms_at(tree, 0, ["a", "b", "c"]), *options)
 
     assert text([], [], 3) == "0"
     assert text([0, 2], [-1.0, 1.0], 3) == "-a + c"
     assert text([0, 1, 2], [0.12345, -7.0, 1.0], 2) == "-7*b + c + 0.12*a"
     assert text([0, 1, 2], [0.1, -7.0, 1.0], 2, 1) == "-7*b + 2 more"
     assert text([0, 1], [1234567.0, 0.5], 3) == "1234567*a + 0.5*b"  # no 1.23e+06
-
-
-def chain(*tests, n_features=2):
-    """A tree whose tests (feature, weight, threshold, whether the next one is to the left) follow.
-
-    The leaf of test i has label i, the last one's other leaf one more.
-    """
-    left, right, splits, threshold, label = [], [], [], [], []
-    for i, (feature, weight, limit, goes_left) in enumerate(tests):
-        beside, below = 2 * i + 1, 2 * i + 2
-        left += [below if goes_left else beside, -1]
-        right += [beside if goes_left else below, -1]
-        splits += [([feature], [weight]), None]
-        threshold += [limit, 0.0]
-        label += [-1, i]
-    return Tree.from_splits(
-        [*left, -1],
-        [*right, -1],
-        [*splits, None],
-        [*threshold, 0.0],
-        [*label, len(tests)],
-        n_features,
-    )
 
 
 def test_tests_of_one_feature_are_bounds_whatever_their_weight():
@@ -132,7 +181,7 @@ def test_strict_bounds_are_the_tighter_ones():
     assert tree.to_rules()[1] == "if 2 <= x0 <= 2 then cluster 1"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     weight=st.floats(allow_nan=False, allow_infinity=False).filter(bool),
     threshold=st.floats(allow_nan=False, allow_infinity=False),
