@@ -4,15 +4,25 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.mixture import GaussianMixture
 
-from greedy.estimators.baselines import CART, CUBT, CLTree, KDTree
-from greedy.estimators.exkmc import ExKMC
-from greedy.estimators.extremes import ExKCenter, ExSingleLink
-from greedy.estimators.kauri import Kauri
-from greedy.estimators.mixture import MixtureTree
-from greedy.estimators.parting import EMN, IMM, DPTree, ExGreedy, ExShallow
-from greedy.estimators.random_cuts import RandomCuts
-from greedy.estimators.search import ExShallowSearch
-from greedy.estimators.spex import SpEx
+from greedy import (
+    CART,
+    CUBT,
+    EMN,
+    IMM,
+    CLTree,
+    DPTree,
+    ExGreedy,
+    ExKCenter,
+    ExKMC,
+    ExShallow,
+    ExShallowSearch,
+    ExSingleLink,
+    Kauri,
+    KDTree,
+    MixtureTree,
+    RandomCuts,
+    SpEx,
+)
 
 from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random

@@ -1,78 +1,61 @@
 """KDTree: medians of the features of most variance, leaves labelled by what they cost."""
 
 from dataclasses import dataclass
-from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree.growth import Growth
 
-from ...growth import Cut, grow
-from ...nodes import surrogate_node
-from ...points import DISTANCES, Points
-from ..expansion import SurrogateLeaf
-from ..start import SHARED, finish
-from .leaves import one_leaf
-
-PARAMETERS = {"max_leaves": [None, Interval(Integral, 1, None, closed="left")]}
+from .base import POSITIVE, CostTree
+from .exkmc import SurrogateLeaf
+from .growth import Cut, grow
+from .nodes import surrogate_node
+from .points import Points
 
 _DIGITS = 9  # by which variances are told apart
 
 
-@validate_params(
-    {**SHARED, **PARAMETERS, "objective": [StrOptions(set(DISTANCES))]},
-    prefer_skip_nested_validation=True,
-)
-@one_thread()
-def build_kdtree(
-    X,
-    centers,
-    *,
-    max_leaves=None,
-    objective="kmeans",
-    sample_weight=None,
-    embedding=None,
-    midpoints=True,
-    n_jobs=None,
-):
-    """KDTree: cuts at the median of the feature of most variance; the reference labels the leaves.
+@dataclass(kw_only=True, eq=False, repr=False)
+class KDTree(CostTree):
+    """The baseline: medians of the features of most variance, leaves labelled by their cost.
 
-    The baseline of Frost, Moshkovitz & Rashtchian (2020), appendix B.1 (Bentley 1975). A leaf
-    gets the label that costs least with the reference centres. The leaf of the most rows is cut
-    next, so that 2^m leaves are the balanced tree that the paper compares with; other numbers of
-    leaves are possible here. Variances are those of the columns of X as they are.
+    Frost, Moshkovitz & Rashtchian (2020), appendix B.1 (Bentley 1975). A leaf gets the label that
+    costs least with the reference centres. The leaf of the most rows is cut next, so that 2^m
+    leaves are the balanced tree that the paper compares with; other numbers of leaves are possible
+    here. Variances are those of the columns of X as they are.
 
     Parameters
     ----------
-    max_leaves : int, default 2 k
-        Fewer where rows are equal, one for one centre.
-    X, centers, objective, sample_weight, embedding, midpoints, n_jobs
-        As in :func:`build_imm`, like the return value and the errors.
+    max_leaves : int, default=None
+        None is twice the number of clusters. Fewer where rows are equal, one for one cluster.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
 
     Examples
     --------
-    >>> from greedy import build_kdtree
-    >>> tree = build_kdtree([[0.0], [1.0], [8.0], [9.0]], [[0.5], [8.5]], max_leaves=2)
-    >>> tree.to_rules()
-    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import KDTree
+    >>> KDTree(3, max_leaves=4, random_state=0).fit(load_iris().data).tree_.max_depth
+    2
     """
-    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs, objective=objective)
-    return finish(kd_growth(points, max_leaves), points, midpoints)
 
+    max_leaves: int | None = None
 
-def kd_growth(points, max_leaves):
-    """The growth of :func:`build_kdtree`."""
-    if len(points.positions) == 1:
-        return one_leaf()
-    rule, growth = CutMedian(points), Growth()
-    root = rule.leaf(points.rows)
-    max_leaves = 2 * len(points.positions) if max_leaves is None else max_leaves
-    grow(growth, {growth.add(root.label): root}, rule, max_leaves)
-    return growth
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        "max_leaves": [None, POSITIVE],
+    }
+
+    def _grow(self, points, random_state):
+        rule, growth, n_clusters = CutMedian(points), Growth(), len(points.positions)
+        root = rule.leaf(points.rows)
+        max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
+        max_leaves = 1 if n_clusters == 1 else max_leaves
+        grow(growth, {growth.add(root.label): root}, rule, max_leaves)
+        return growth
 
 
 @dataclass(frozen=True, eq=False)

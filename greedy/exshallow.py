@@ -1,7 +1,7 @@
-"""ExShallow*: the search for the depth factor that meets goals for cost and explanations."""
+"""ExShallow, with short explanations, and ExShallow*, the search for its depth factor."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -14,11 +14,49 @@ from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
 from tao_cluster.tree.conditions import explanation_sizes
 
-from ..methods.parting import part_centers
-from ..methods.start import finish
-from .base import GreedyMethod, GreedyTree
+from .base import OBJECTIVES, POSITIVE, CostTree, GreedyTree
+from .center_cuts import part_centers
+
+_AT_LEAST_0 = Interval(Real, 0, None, closed="left")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExShallow(CostTree):
+    """ExShallow: one leaf a cluster, low cost with short explanations.
+
+    A cut has the least sum of ExGreedy's cost over the node's cost and of a price of the expected
+    depth (Laber, Murtinho & Oliveira 2023, algorithms 1 to 3). Where the paper's EvalWAD divides
+    centres, the left side gets ceil(K r_c) of them, at least 1 and at most K - 1; rows stay
+    divisible and count by their weight.
+
+    Parameters
+    ----------
+    depth_factor : float >= 0, default=0.03
+        Price of the expected depth, the paper's lambda: larger values give shallower trees; 0 is
+        :class:`ExGreedy`.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from greedy import ExShallow
+    >>> ExShallow(10, random_state=0).fit(load_digits().data).tree_.n_leaves
+    10
+    """
+
+    depth_factor: float = 0.03
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        "depth_factor": [_AT_LEAST_0],
+    }
+
+    def _grow(self, points, random_state):
+        return part_centers(points, depth_factor=self.depth_factor)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class ExShallowSearch(GreedyTree):
     """ExShallow with the depth factor that meets goals for cost and explanations (ExShallow*).
 
@@ -56,89 +94,42 @@ class ExShallowSearch(GreedyTree):
     True
     """
 
-    uses_distances = False  # its goals are in costs between the rows of X
-
-    _parameter_constraints: ClassVar[dict] = {
-        **GreedyTree._parameter_constraints,
-        "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
-        "max_explanation_size": [None, Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_clusters=8,
-        *,
-        max_cost_increase=None,
-        max_explanation_size=None,
-        max_iter=12,
-        reference=None,
-        standardize=False,
-        midpoints=True,
-        n_jobs=None,
-        random_state=None,
-    ):
-        super().__init__(
-            n_clusters,
-            reference=reference,
-            standardize=standardize,
-            midpoints=midpoints,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.max_cost_increase = max_cost_increase
-        self.max_explanation_size = max_explanation_size
-        self.max_iter = max_iter
-
-    def build(self, X, labels, centers, sample_weight, rng=None):
-        """See :meth:`tao_cluster.initial_trees.InitialTree.build`.
-
-        Costs are squared distances between the rows of X.
-        """
-        del rng
-        self._validate_params()
-        method = with_plain_numbers(self)._method()
-        data = method.objective.prepare(X)
-        inertia = method.objective.value(data, labels, sample_weight, centers)
-        free = FreeClustering(labels, centers, inertia)
-        problem = Problem(X, X, method.objective, data, sample_weight, free)
-        return method.fit_tree(problem).tree
-
-    def _method(self):
-        return _SearchMethod(
-            None,
-            self.midpoints,
-            self.n_jobs,
-            max_cost_increase=self.max_cost_increase,
-            max_explanation_size=self.max_explanation_size,
-            max_iter=self.max_iter,
-        )
-
-
-@dataclass(frozen=True)
-class _SearchMethod(GreedyMethod):
-    """GreedyMethod that tries depth factors."""
-
     max_cost_increase: float | None = None
     max_explanation_size: float | None = None
     max_iter: int = 12
 
-    def fit_tree(self, problem):
+    uses_distances = False  # its goals are in costs between the rows of X
+
+    _parameter_constraints: ClassVar[dict] = {
+        **GreedyTree._parameter_constraints,
+        "max_cost_increase": [None, _AT_LEAST_0],
+        "max_explanation_size": [None, _AT_LEAST_0],
+        "max_iter": [POSITIVE],
+    }
+
+    def build(self, X, labels, centers, sample_weight, rng=None):
+        """See :meth:`GreedyTree.build`; costs are squared distances between the rows of X."""
+        del rng
+        self._validate_params()
+        objective = OBJECTIVES["kmeans"]
+        data = objective.prepare(X)
+        inertia = objective.value(data, labels, sample_weight, centers)
+        free = FreeClustering(labels, centers, inertia)
+        problem = Problem(X, X, objective, data, sample_weight, free)
+        return with_plain_numbers(self)._fit_tree(problem).tree
+
+    def _fit_tree(self, problem):
         """The tree that meets the goals best."""
-        points = self.points(problem)
+        points, free = self._points(problem), problem.free
 
         def attempt(factor):
-            tree = finish(part_centers(points, depth_factor=factor), points, self.midpoints)
+            growth = part_centers(points, depth_factor=factor)
+            tree, _ = self._finished(growth, points)
             leaves = tree.apply(problem.X)
-            _, inertia = optimal_centers(
-                problem.objective,
-                problem.data,
-                tree.leaf_label[leaves],
-                problem.weight,
-                problem.free,
-            )
+            terms = (problem.data, tree.leaf_label[leaves], problem.weight, free)
+            _, inertia = optimal_centers(problem.objective, *terms)
             size = np.average(explanation_sizes(tree)[leaves], weights=problem.weight)
-            return cost_increase(inertia, problem.free.inertia), float(size), tree
+            return cost_increase(inertia, free.inertia), float(size), tree
 
         cost, size = self._limits()
         (record, tree), tried = search_depth_factor(attempt, cost, size, self.max_iter)
@@ -198,10 +189,7 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
     except KeyboardInterrupt:
         if not tried:
             raise
-        tell(
-            f"Interrupted: the best of {len(tried)} trees is kept.",
-            ConvergenceWarning,
-        )
+        tell(f"Interrupted: the best of {len(tried)} trees is kept.", ConvergenceWarning)
 
     def rank(entry):
         cost, size = entry[0]["cost_increase"], entry[0]["explanation_size"]

@@ -1,48 +1,26 @@
 """CUBT: a tree of least deviance, pruned and joined by dissimilarity, without the reference."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin_min
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
-from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
 
-from ...cuts.impurity import DevianceNode, deviance_cut
-from ...growth import Cut, grow
-from ...points import Points
-from ..start import SHARED, finish
-from .leaves import cut_back, deviance, joined, numbered, one_leaf
-
-PARAMETERS = {
-    "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
-    "min_size": [Interval(Real, 0, None, closed="left")],
-    "min_dev": [Interval(Real, 0, 1, closed="both")],
-    "min_dist": [Interval(Real, 0, None, closed="left")],
-    "quantile": [Interval(Real, 0, 1, closed="right")],
-}
+from .base import POSITIVE, CostTree
+from .cuts.impurity import DevianceNode, deviance_cut
+from .growth import Cut, grow
+from .leaf_clusters import cut_back, deviance, joined, numbered
+from .points import Points
 
 
-@validate_params({**SHARED, **PARAMETERS}, prefer_skip_nested_validation=True)
-@one_thread()
-def build_cubt(
-    X,
-    centers,
-    *,
-    max_leaves=None,
-    min_size=2,
-    min_dev=0.001,
-    min_dist=0.0,
-    quantile=0.2,
-    sample_weight=None,
-    embedding=None,
-    midpoints=True,
-    n_jobs=None,
-):
-    """CUBT: clusters of an unsupervised tree, grown by deviance, pruned, and joined.
+@dataclass(kw_only=True, eq=False, repr=False)
+class CUBT(CostTree):
+    """The baseline: clusters of an unsupervised binary tree, pruned and joined.
 
     Fraiman, Ghattas & Svarc (2013), in three stages, none of which parts rows by the reference:
 
@@ -51,28 +29,31 @@ def build_cubt(
     2. two leaves of one node are taken back, the least dissimilar first. Of the distances from
        the rows of one to the nearest row of the other the smallest ones are averaged, the share
        `quantile` of them; the dissimilarity is the larger of the averages of the two sides;
-    3. leaves are joined, wherever they are, until there are as many groups as centres, always
+    3. leaves are joined, wherever they are, until there are as many groups as clusters, always
        the two that lose least deviance by it.
 
-    Then the groups get the numbers of the reference's clusters with which they agree best
-    (``greedy.methods.matching``). If the first stages end with fewer leaves
-    than centres there are fewer clusters. With an embedding it is still X that is clustered.
+    Then the groups get the numbers of the reference's clusters with which they agree best. If the
+    first stages end with fewer leaves than clusters, fewer clusters have rows. With an embedding
+    it is still X that is clustered.
 
     Parameters
     ----------
-    max_leaves : int, default 2 k
-        Leaves after the pruning, the `nleaves` of the authors' program.
+    max_leaves : int, default=None
+        Leaves after the pruning (`nleaves` of the authors' program); None is twice the number of
+        clusters.
     min_size : float, default=2
         Rows (weight) below which a leaf is not cut (`minsize`).
     min_dev : float in [0, 1], default=0.001
         Least share of the deviance of all rows that a cut saves (`mindev`).
     min_dist : float, default=0
-        Leaves less dissimilar than that are taken back, whatever their number (`mindist`).
+        Leaves of one node that are less dissimilar are taken back, whatever their number
+        (`mindist`).
     quantile : float in (0, 1], default=0.2
         Share of the smallest distances that make the dissimilarity (the paper's delta).
-    X, centers, sample_weight, embedding, midpoints, n_jobs
-        As in :func:`build_imm`, like the return value and the errors. The number of centres is
-        the number of clusters (`nclass`).
+    n_clusters : int, default=8
+        The authors' `nclass`.
+    objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
 
     Notes
     -----
@@ -81,33 +62,41 @@ def build_cubt(
 
     Examples
     --------
-    >>> from greedy import build_cubt
-    >>> X = [[0.0], [1.0], [8.0], [9.0]]
-    >>> build_cubt(X, [[0.5], [8.5]]).predict(X).tolist()
-    [0, 0, 1, 1]
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import CUBT
+    >>> CUBT(3, max_leaves=3, random_state=0).fit(load_iris().data).tree_.n_leaves
+    3
     """
-    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
-    growth = cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile)
-    return finish(growth, points, midpoints)
 
+    max_leaves: int | None = None
+    min_size: float = 2
+    min_dev: float = 0.001
+    min_dist: float = 0.0
+    quantile: float = 0.2
 
-def cubt_growth(points, max_leaves, min_size, min_dev, min_dist, quantile):
-    """The growth of :func:`build_cubt`."""
-    if len(points.positions) == 1:
-        return one_leaf()
-    rule = CutDeviance.of(points, min_size, min_dev)
-    root = DevianceLeaf.of(points, points.rows)
-    growth = Growth()
-    leaves = {growth.add(): root}
-    grow(growth, leaves, rule)
-    rows_of = {node: leaf.rows for node, leaf in leaves.items()}
-    max_leaves = 2 * len(points.positions) if max_leaves is None else max_leaves
-    rows_of = _pruned(points, growth, rows_of, max_leaves, min_dist, quantile)
-    nodes = sorted(rows_of)
-    statistics = [deviance(points, rows_of[node]) for node in nodes]
-    group, _ = joined(statistics, len(points.positions))
-    label = numbered(points, rows_of, dict(zip(nodes, group, strict=True)))
-    return cut_back(growth, set(nodes), label, points.X.shape[1])
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        "max_leaves": [None, POSITIVE],
+        "min_size": [Interval(Real, 0, None, closed="left")],
+        "min_dev": [Interval(Real, 0, 1, closed="both")],
+        "min_dist": [Interval(Real, 0, None, closed="left")],
+        "quantile": [Interval(Real, 0, 1, closed="right")],
+    }
+
+    def _grow(self, points, random_state):
+        n_clusters = len(points.positions)
+        rule = CutDeviance.of(points, self.min_size, self.min_dev)
+        root = DevianceLeaf.of(points, points.rows)
+        growth = Growth()
+        leaves = {growth.add(): root}
+        grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
+        rows_of = {node: leaf.rows for node, leaf in leaves.items()}
+        max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
+        rows_of = _pruned(points, growth, rows_of, max_leaves, self.min_dist, self.quantile)
+        nodes = sorted(rows_of)
+        group, _ = joined([deviance(points, rows_of[node]) for node in nodes], n_clusters)
+        label = numbered(points, rows_of, dict(zip(nodes, group, strict=True)))
+        return cut_back(growth, set(nodes), label, points.n_features)
 
 
 @dataclass(frozen=True, eq=False)

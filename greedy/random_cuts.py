@@ -1,21 +1,21 @@
 """Trees by random cuts between the centres, the best of several: the algorithms with proofs."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from tao_cluster._utils.threads import map_in_threads, one_thread
+from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
-from ..cuts.random import CutSpace, blank_tree, draw_tree, tree_costs
-from ..nodes import price_scale
-from ..points import DISTANCES, Points
-from .start import SHARED, finish
+from .base import POSITIVE, CostTree
+from .cuts.random import CutSpace, blank_tree, draw_tree, tree_costs
+from .nodes import price_scale
 
 
 @dataclass(frozen=True)
@@ -47,36 +47,13 @@ RULES = {
     "esfandiari": CutRule(("kmedians",), is_shared=False),
     "bicriteria": CutRule(("kmeans",), is_shared=False, is_bicriteria=True),
 }
-PARAMETERS = {
-    "rule": [StrOptions({"auto", *RULES})],
-    "n_trees": [Interval(Integral, 1, None, closed="left")],
-    "delta": [None, Interval(Real, 0, 1, closed="neither")],
-}
-
 DEFAULT_RULE = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
 _DELTA = 0.5
 _AT_ONCE = 2**22  # random numbers held at a time, 32 MB
 
 
-@validate_params(
-    {**SHARED, **PARAMETERS, "objective": [StrOptions(set(DISTANCES))]},
-    prefer_skip_nested_validation=True,
-)
-@one_thread()
-def build_random_cuts(
-    X,
-    centers,
-    *,
-    rule="auto",
-    n_trees=100,
-    delta=None,
-    objective="kmeans",
-    sample_weight=None,
-    embedding=None,
-    midpoints=True,
-    n_jobs=None,
-    random_state=None,
-):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RandomCuts(CostTree):
     """Random cuts between the reference centres: the best of several trees.
 
     The cuts of a tree do not depend on the rows. Of `n_trees` trees that of the least cost with
@@ -102,7 +79,7 @@ def build_random_cuts(
     "esfandiari"         kmedians  leaf by leaf, a feature by the extent of the leaf's
                                    centres, then uniform (Esfandiari, Mirrokni &
                                    Narayanan 2022, O(log k log log k)); their algorithm
-                                   for k-means is :func:`greedy.build_emn`
+                                   for k-means is :class:`EMN`
     "bicriteria"         kmeans    leaf by leaf, at a distance from the median centre
                                    whose square is uniform; centres near the cut are kept
                                    on both sides, up to (1 + delta) k leaves (Makarychev &
@@ -116,43 +93,48 @@ def build_random_cuts(
     Parameters
     ----------
     rule : {"auto", "random-coordinate", "gamlath", "makarychev-shan", "esfandiari", "bicriteria"}
-        "auto" is "gamlath" for k-means and "random-coordinate" for k-medians.
+        "auto", the default, is "gamlath" for k-means and "random-coordinate" for k-medians.
     n_trees : int >= 1, default=100
-    delta : float in (0, 1), default 0.5
-        Of "bicriteria" alone.
-    objective : {"kmeans", "kmedians"}, default="kmeans"
-    random_state : int, RandomState, Generator or None
-    X, centers, sample_weight, embedding, midpoints, n_jobs
-        As in :func:`build_imm`, like the return value and the errors.
-
-    Raises
-    ------
-    ValueError
-        If the rule is not one of the objective's, or has no use for `delta`.
+        Their mean cost is what is proven.
+    delta : float in (0, 1), default=None
+        "bicriteria" has up to (1 + delta) k leaves; None is 0.5. Others have no use for it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the free clustering and of the cuts.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs
+        As in :class:`IMM`, like the attributes.
 
     Examples
     --------
-    >>> from greedy import build_random_cuts
-    >>> tree = build_random_cuts([[0.0], [1.0], [8.0], [9.0]], [[0.5], [8.5]], random_state=0)
-    >>> tree.to_rules()
-    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import RandomCuts
+    >>> RandomCuts(3, n_trees=50, random_state=0).fit(load_iris().data).tree_.n_leaves
+    3
     """
-    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs, objective=objective)
-    growth = random_growth(points, rule, n_trees, delta, objective, random_state)
-    return finish(growth, points, midpoints)
 
+    rule: str = "auto"
+    n_trees: int = 100
+    delta: float | None = None
 
-def random_growth(points, rule, n_trees, delta, objective, random_state):
-    """The growth of the best of some random trees; see :func:`build_random_cuts`."""
-    space = cut_space(points.positions, rule, objective, delta)
-    rng = _generator(random_state)
-    best, at_once = (np.inf, None), max(1, _AT_ONCE // max(space.max_leaves - 1, 1))
-    for start in range(0, n_trees, at_once):
-        numbers = rng.random((min(at_once, n_trees - start), space.max_leaves - 1))
-        costs = np.zeros(1) if n_trees == 1 else _costs(points, space, numbers)  # no choice
-        if costs.min() < best[0]:
-            best = (costs.min(), numbers[costs.argmin()])
-    return _growth(space, best[1])
+    deterministic = False
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        "rule": [StrOptions({"auto", *RULES})],
+        "n_trees": [POSITIVE],
+        "delta": [None, Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def _grow(self, points, random_state):
+        space = cut_space(points.positions, self.rule, self.objective, self.delta)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        best, at_once = (np.inf, None), max(1, _AT_ONCE // max(space.max_leaves - 1, 1))
+        for start in range(0, self.n_trees, at_once):
+            numbers = rng.random((min(at_once, self.n_trees - start), space.max_leaves - 1))
+            # The only tree needs no cost.
+            costs = np.zeros(1) if self.n_trees == 1 else _costs(points, space, numbers)
+            if costs.min() < best[0]:
+                best = (costs.min(), numbers[costs.argmin()])
+        return _growth(space, best[1])
 
 
 def cut_space(positions, rule, objective, delta=None):
@@ -162,11 +144,16 @@ def cut_space(positions, rule, objective, delta=None):
     ----------
     positions : float64 array of shape (k, d)
     rule, objective, delta
-        As in :func:`build_random_cuts`, like the errors.
+        As in :class:`RandomCuts`.
 
     Returns
     -------
     CutSpace
+
+    Raises
+    ------
+    ValueError
+        If the rule is not one of the objective's, or has no use for `delta`.
     """
     name = DEFAULT_RULE[objective] if rule == "auto" else rule
     chosen, n_centers = RULES[name], len(positions)
@@ -228,9 +215,3 @@ def _growth(space, numbers):
         split = Split.of_feature(int(tree.feature[node]), float(tree.threshold[node]))
         growth.split(int(node), split, tree.label[tree.left[node] + np.arange(2)])
     return growth
-
-
-def _generator(random_state):
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31))

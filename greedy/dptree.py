@@ -5,44 +5,29 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import halfway
 
-from ..cuts import parted_at_edges, search_tree
-from ..growth import Cut, grow
-from ..nodes import fixed_labels_node
-from ..points import Points
-from .start import SHARED, finish
+from .base import CostTree
+from .cuts import parted_at_edges, search_tree
+from .growth import Cut, grow
+from .nodes import fixed_labels_node
+from .points import Points
 
 # The power of a diameter that a parted row may pay: Lemma 3 and inequality 15 of the paper.
 POWERS = {"kmeans": 2, "kmedians": 1}
 
 
-@validate_params(
-    {**SHARED, "objective": [StrOptions(set(POWERS))]}, prefer_skip_nested_validation=True
-)
-@one_thread()
-def build_dptree(
-    X,
-    centers,
-    *,
-    objective="kmeans",
-    sample_weight=None,
-    embedding=None,
-    labels=None,
-    midpoints=True,
-    n_jobs=None,
-):
-    """The tree of Laber & Murtinho (2021) with the best known bounds in few dimensions.
+class DPTree(CostTree):
+    """DPTree: one leaf a cluster, cut by the optimal search trees of single features.
 
-    For every feature i a search tree D_i over the centres in its order makes sum_j T_j diam(j)
-    least (k-means: diam(j) squared), by dynamic programming; T_j is the weight of all rows that
-    a cut halfway between two neighbouring centres parts from theirs. A node of the tree is cut
-    where its centres lie farthest apart, ties to the lowest feature, by the node of D_i that is
-    the first to part them (sections 3 and 4.1, algorithm 2).
+    The tree of Laber & Murtinho (2021) with the best known bounds in few dimensions. For every
+    feature i a search tree D_i over the centres in its order makes sum_j T_j diam(j) least
+    (k-means: diam(j) squared), by dynamic programming; T_j is the weight of all rows that a cut
+    halfway between two neighbouring centres parts from theirs. A node of the tree is cut where
+    its centres lie farthest apart, ties to the lowest feature, by the node of D_i that is the
+    first to part them (sections 3 and 4.1, algorithm 2).
 
     With the reference centres the tree costs at most 1 + 4 d log2 k times the reference for
     k-medians, and at most 1 + 4 d k log2 k times for k-means (theorems 3 and 4).
@@ -52,49 +37,27 @@ def build_dptree(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, d)
-        float32 or float64. Sparse input is copied into columns and never made dense.
-    centers : array-like of shape (k, m)
-        Reference centres; m = d without an embedding. Centres that coincide share a leaf, with
-        the lowest label.
-    objective : {"kmeans", "kmedians"}, default="kmeans"
-        The costs that the bound is of, and whether the nearest centre is that of least Euclidean
-        or of least L1 distance.
-    sample_weight, embedding, labels
-        As in :func:`greedy.build_imm`.
-    n_jobs : int, optional
-        As in :func:`greedy.build_imm`, but there is nothing to share: few features are looked at.
+    n_clusters, objective, reference, standardize, n_jobs, random_state
+        As in :class:`IMM`, like the attributes. There is nothing for several threads to share:
+        few features are looked at.
     midpoints : bool, default=True
-        Put thresholds halfway between the values of rows and centres on their two sides; rows
-        take the same paths. Else they lie halfway between two centres, as in the paper.
-
-    Returns
-    -------
-    Tree
-
-    Raises
-    ------
-    ValueError
-        As :func:`greedy.build_imm`.
+        Put thresholds halfway between the values of rows and centres on their two sides. Else
+        they lie halfway between two centres, as in the paper.
 
     Examples
     --------
-    >>> from greedy import build_dptree
-    >>> X = [[0.0], [1.0], [2.0], [9.0]]
-    >>> build_dptree(X, centers=[[0.5], [8.5]], midpoints=False).to_rules()
-    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import DPTree
+    >>> float(round(DPTree(3, random_state=0).fit(load_iris().data).cost_increase_, 2))
+    4.88
     """
-    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs, objective=objective)
-    return finish(part_by_search_trees(points, POWERS[objective]), points, midpoints)
 
-
-def part_by_search_trees(points, power):
-    """Growth of a tree with one centre a leaf; see :class:`PartBySearchTrees`."""
-    rule = PartBySearchTrees(points, power)
-    root = Centers(np.arange(len(points.positions)))
-    growth = Growth()
-    grow(growth, {growth.add(root.label): root}, rule)
-    return growth
+    def _grow(self, points, random_state):
+        rule = PartBySearchTrees(points, POWERS[self.objective])
+        root = Centers(np.arange(len(points.positions)))
+        growth = Growth()
+        grow(growth, {growth.add(root.label): root}, rule)
+        return growth
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +140,8 @@ class PartBySearchTrees:
     def _node(self):
         """All rows, as the kernel reads them."""
         every = np.arange(len(self.points.positions))
-        return fixed_labels_node(
-            self.points, self.points.rows, every, all_left=True, is_ratio=False
-        )[0]
+        terms = (self.points, self.points.rows, every)
+        return fixed_labels_node(*terms, all_left=True, is_ratio=False)[0]
 
     def _tree(self, feature):
         """The search tree of a feature."""

@@ -1,42 +1,26 @@
 """Kauri: trees grown by the k-means cost itself, whose clusters form as the tree grows."""
 
 from dataclasses import dataclass
-from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, validate_params
 
 from tao_cluster._utils.threads import one_thread, uninterrupted
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
 
-from ..cuts import KauriNode, few_valued, kauri_cuts, side_sums
-from ..growth import tell_interrupted
-from ..order import ROUNDING, Order, first_best
-from ..points import Points
-from .matching import matched_numbers
-from .start import SHARED, finish
+from .base import POSITIVE, GreedyTree
+from .cuts import KauriNode, few_valued, kauri_cuts, side_sums
+from .growth import tell_interrupted
+from .leaf_clusters import matched_numbers
+from .order import ROUNDING, Order, first_best
 
 
-@validate_params(
-    {**SHARED, "max_leaves": [None, Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
-@one_thread()
-def build_kauri(
-    X,
-    centers,
-    *,
-    max_leaves=None,
-    sample_weight=None,
-    embedding=None,
-    labels=None,
-    midpoints=True,
-    n_jobs=None,
-):
-    """Kauri: greedy cuts by the k-means cost, without a reference clustering.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Kauri(GreedyTree):
+    """Kauri: a tree and its clusters grown together by the k-means cost.
 
     Ohl, Mattei, Leclercq, Droit & Precioso (2024), arXiv 2402.12232. All rows are one cluster
     at first. The cut made next is, of all cuts of all leaves and all assignments of its two
@@ -44,20 +28,19 @@ def build_kauri(
     new cluster (star) or both do (double star) while there are fewer than k; one half goes to
     another cluster (switch), or both go to two others (reallocation). No cluster is emptied.
 
+    It needs no reference: the free clustering is there to compare with, and for the numbers of
+    the clusters, each that of the free cluster with which it shares most weight.
+
     The kernel is the linear one. For another one give its feature map as `embedding`, say of
     :class:`sklearn.kernel_approximation.Nystroem`.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, d)
-    centers : array-like of shape (k, m)
-        Reference centres. They give the number of clusters and, with `labels`, the numbers:
-        clusters have those of the free clusters that they share most weight with. They do not
-        touch the cuts.
-    max_leaves : int, default k
-        With k leaves most clusters have one each. Where no cut saves anything there are fewer.
-    sample_weight, embedding, labels, midpoints, n_jobs
-        As in :func:`build_imm`, like the return value and the errors.
+    max_leaves : int, default=None
+        None is the number of clusters; then most clusters have one leaf each. Where no cut saves
+        anything there are fewer.
+    n_clusters, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
 
     Warns
     -----
@@ -74,17 +57,29 @@ def build_kauri(
 
     Examples
     --------
-    >>> from greedy import build_kauri
-    >>> X = [[0.0], [1.0], [8.0], [9.0]]
-    >>> build_kauri(X, centers=[[0.5], [8.5]]).to_rules()
-    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import Kauri
+    >>> model = Kauri(3, max_leaves=6, random_state=0).fit(load_iris().data)
+    >>> float(round(model.cost_increase_, 2))
+    1.4
     """
-    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
-    return finish(grow_kauri(points, max_leaves), points, midpoints, sees_centers=False)
+
+    max_leaves: int | None = None
+
+    uses_distances = False  # its costs are between the rows of X
+    sees_centers = False
+
+    _parameter_constraints: ClassVar[dict] = {
+        **GreedyTree._parameter_constraints,
+        "max_leaves": [None, POSITIVE],
+    }
+
+    def _grow(self, points, random_state):
+        return grow_kauri(points, self.max_leaves)
 
 
 def grow_kauri(points, max_leaves=None):
-    """Growth of :func:`build_kauri`.
+    """Growth of :class:`Kauri`.
 
     Parameters
     ----------

@@ -1,96 +1,94 @@
 """Ex-kCenter: cuts that part no row from its centre, then boxes of equal size."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from tao_cluster._utils.matrices import ranges
-from tao_cluster._utils.threads import one_thread
+from tao_cluster.objectives import KCenter
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.tree import halfway
 
-from ..growth import Cut, grow
-from ..points import Points
-from .start import SHARED, finish
-
-# What is done where no clean cut is left.
-REST = ("grid", "halves")
+from .base import GreedyTree, Method
+from .growth import Cut, grow
+from .points import Points
 
 
-@validate_params({**SHARED, "rest": [StrOptions(set(REST))]}, prefer_skip_nested_validation=True)
-@one_thread()
-def build_exkcenter(
-    X,
-    centers,
-    *,
-    rest="grid",
-    sample_weight=None,
-    embedding=None,
-    labels=None,
-    midpoints=True,
-    n_jobs=None,
-):
-    """Ex-kCenter: an explainable clustering whose largest distance to a centre is bounded.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExKCenter(GreedyTree):
+    """Ex-kCenter: clusters no row of which is far from its centre.
 
     Clean cuts, which part no row from its reference centre, are made as long as there are any;
     in the end they give the same cells in whatever order they are made, so the one that parts
     the centres most evenly comes first, ties to the lowest feature and threshold. A cell of s
     centres that no clean cut parts is divided into floor(s ** (1 / d)) ** d boxes of equal size,
     d being the number of features in which it has any extent (Laber & Murtinho 2021, algorithm
-    1). Cuts of the grid that leave no rows on a side are left out.
+    1). Cuts of the grid that leave no rows on a side are left out. Leaves of a cell have different
+    labels out of those of its centres, so that their summed distances to the farthest row are
+    least; a centre without rows gets no leaf.
 
     With centres anywhere the largest distance is O(sqrt(d) k ** (1 - 1 / d)) times the optimal
     one, if the reference is optimal (theorem 2). In many dimensions, s < 2 ** d, the grid is the
     cell itself: then ``rest="halves"`` has the same number of leaves as centres and less cost.
 
+    Every cost is the largest Euclidean distance of a row to the centre of its cluster, and the
+    best centre of a cluster is the middle of the smallest ball that holds it. Weights do not
+    matter, but that rows of weight 0 are absent.
+
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, d)
-        float32 or float64. Sparse input is copied into columns and never made dense.
-    centers : array-like of shape (k, m)
-        Reference centres; m = d without an embedding. Those without rows get no leaf.
     rest : {"grid", "halves"}, default="grid"
         What is done with a cell of s centres where no clean cut is left: the paper's grid, or
         s - 1 further cuts, each through the middle of the longest side of the box of the leaf
         that has the longest one.
-    sample_weight, embedding, midpoints, n_jobs
-        As in :func:`greedy.build_imm`. Only whether a weight is positive matters.
-    labels : int array-like of shape (n,), optional
-        Cluster of each row in the free clustering, by default that of its nearest centre.
+    reference : None, estimator or array of shape (n_clusters, m), default=None
+        The free clustering: None is :class:`tao_cluster.objectives.FarthestFirst`, others as
+        in :class:`IMM`.
+    n_clusters, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
 
-    Returns
-    -------
-    Tree
-        With at most k leaves. Leaves of a cell without a clean cut have different labels out of
-        those of its centres, so that their summed distances to the farthest row are least.
-
-    Raises
-    ------
-    ValueError
-        As :func:`greedy.build_imm`.
+    Attributes
+    ----------
+    inertia_, free_inertia_ : float
+        Largest distance of a row to the centre of its cluster.
 
     Examples
     --------
-    >>> from greedy import build_exkcenter
-    >>> build_exkcenter([[0.0], [1.0], [8.0], [9.0]], centers=[[0.5], [8.5]]).to_rules()
-    ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import ExKCenter
+    >>> model = ExKCenter(3, random_state=0).fit(load_iris().data)
+    >>> model.tree_.n_leaves, round(model.cost_increase_, 1)
+    (2, 85.8)
+    >>> halves = ExKCenter(3, rest="halves", random_state=0).fit(load_iris().data)
+    >>> halves.tree_.n_leaves, round(halves.cost_increase_, 1)
+    (3, 13.4)
     """
-    points = Points.of(X, centers, sample_weight, embedding, labels, n_jobs)
-    return finish(part_and_divide(points, rest), points, midpoints)
 
+    rest: str = "grid"
 
-def part_and_divide(points, rest="grid"):
-    """Growth of clean cuts and of what comes after them; see :func:`build_exkcenter`."""
-    rule, growth = CleanCuts.of(points), Growth()
-    root = Cell(points.rows, np.unique(points.labels[points.rows]))
-    leaves = {growth.add(root.label): root}
-    grow(growth, leaves, rule)
-    for node, cell in sorted(leaves.items()):
-        if len(cell.clusters) > 1:
-            divide_cell(growth, node, cell, points, rest)
-    return growth
+    _parameter_constraints: ClassVar[dict] = {
+        **GreedyTree._parameter_constraints,
+        "rest": [StrOptions({"grid", "halves"})],
+    }
+
+    def _method(self):
+        return Method(KCenter(), self._fit_tree)
+
+    def _points(self, problem, labels=None):
+        return super()._points(problem, problem.free.labels)
+
+    def _grow(self, points, random_state):
+        rule, growth = CleanCuts.of(points), Growth()
+        root = Cell(points.rows, np.unique(points.labels[points.rows]))
+        leaves = {growth.add(root.label): root}
+        grow(growth, leaves, rule)
+        for node, cell in sorted(leaves.items()):
+            if len(cell.clusters) > 1:
+                divide_cell(growth, node, cell, points, self.rest)
+        return growth
 
 
 def divide_cell(growth, node, cell, points, rest):

@@ -1,48 +1,31 @@
 """CLTree: dense regions by decision trees that part the rows from uniform points."""
 
+import heapq
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
+from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
-from tao_cluster._utils.threads import one_thread
+from tao_cluster._utils.matrices import ranges
+from tao_cluster.objectives import cluster_means
 from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.routing import kernel_view
 
-from ...cuts import prices
-from ...cuts.impurity import Region, density_cut
-from ...growth import Cut, grow
-from ...nodes import price_scale
-from ...points import Points
-from ..start import SHARED, finish
-from .leaves import cut_back, deviance, joined, numbered, one_leaf, taken_back
-
-PARAMETERS = {
-    "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
-    "min_split": [Interval(Real, 0, 1, closed="right")],
-    "min_y": [Interval(Real, 0, 1, closed="both")],
-    "min_rd": [Interval(Real, 0, None, closed="left")],
-}
+from .base import POSITIVE, CostTree
+from .cuts import prices
+from .cuts.impurity import Region, density_cut
+from .growth import Cut, grow
+from .leaf_clusters import cut_back, deviance, joined, numbered
+from .nodes import price_scale
+from .points import Points, squared_distances
 
 
-@validate_params({**SHARED, **PARAMETERS}, prefer_skip_nested_validation=True)
-@one_thread()
-def build_cltree(
-    X,
-    centers,
-    *,
-    max_leaves=None,
-    min_split=0.02,
-    min_y=0.01,
-    min_rd=0.1,
-    sample_weight=None,
-    embedding=None,
-    midpoints=True,
-    n_jobs=None,
-):
-    """CLTree: clusters as the dense regions of a tree that parts rows from uniform points.
+@dataclass(kw_only=True, eq=False, repr=False)
+class CLTree(CostTree):
+    """The baseline: clusters as the dense regions of a tree that parts rows from uniform points.
 
     Liu, Xia & Yu (2000, 2005). Every region is filled with uniform points, as many as it has from
     its parent, at least as many as rows; they are never made, only counted. A cut of a feature
@@ -54,13 +37,12 @@ def build_cltree(
     one has fewer rows than uniform points.
 
     The paper leaves its user with the regions that have more rows than uniform points. Here they
-    become as many clusters as there are centres: the two of them that lose least by it are
-    joined (as CUBT joins leaves, see :func:`greedy.build_cubt`) until there are few enough, a
-    sparse region belongs to the cluster with the nearest mean (to its rows' mean, without rows
-    to its middle), and the clusters get the numbers of the reference's with which they agree
-    best. With fewer dense regions there are fewer clusters. With an embedding it is still X
-    that is clustered. Where the paper cuts, boundaries are closed: a row at the boundary belongs
-    to the side with which more information is gained.
+    become `n_clusters` clusters: the two of them that lose least by it are joined (as
+    :class:`CUBT` joins leaves) until there are few enough, a sparse region belongs to the cluster
+    with the nearest mean (to its rows' mean, without rows to its middle), and the clusters get the
+    numbers of the reference's with which they agree best. With fewer dense regions fewer clusters
+    have rows. With an embedding it is still X that is clustered. Where the paper cuts, boundaries
+    are closed: a row at the boundary belongs to the side with which more information is gained.
 
     For the paper a tree is a search for regions, and most of its leaves are none. Here it has to
     be read: a cut is left out if a side of it ends with less than the share `min_y` of the rows,
@@ -70,8 +52,8 @@ def build_cltree(
 
     Parameters
     ----------
-    max_leaves : int, default 4 k
-        Leaves at most; ours.
+    max_leaves : int, default=None
+        Leaves at most, which is not in the paper; None is four times the number of clusters.
     min_split : float in (0, 1], default=0.02
         Share of the rows (weight) that a region needs to be cut.
     min_y : float in [0, 1], default=0.01
@@ -79,8 +61,8 @@ def build_cltree(
         is no leaf.
     min_rd : float, default=0.1
         Relative density above which a region is joined with its neighbour.
-    X, centers, sample_weight, embedding, midpoints, n_jobs
-        As in :func:`build_imm`, like the return value and the errors.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
 
     Notes
     -----
@@ -88,32 +70,40 @@ def build_cltree(
 
     Examples
     --------
-    >>> from greedy import build_cltree
-    >>> X = [[0.0], [1.0], [2.0], [27.0], [28.0], [29.0]]
-    >>> build_cltree(X, [[1.0], [28.0]]).predict(X).tolist()
-    [0, 0, 0, 1, 1, 1]
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import CLTree
+    >>> model = CLTree(3, max_leaves=6, random_state=0).fit(load_iris().data)
+    >>> model.tree_.n_leaves, len(set(model.labels_))
+    (6, 3)
     """
-    points = Points.of(X, centers, sample_weight, embedding, None, n_jobs)
-    growth = cltree_growth(points, max_leaves, min_split, min_y, min_rd)
-    return finish(growth, points, midpoints)
 
+    max_leaves: int | None = None
+    min_split: float = 0.02
+    min_y: float = 0.01
+    min_rd: float = 0.1
 
-def cltree_growth(points, max_leaves, min_split, min_y, min_rd):
-    """The growth of :func:`build_cltree`."""
-    if len(points.positions) == 1:
-        return one_leaf()
-    rule = CutDensity.of(points, min_split)
-    growth, boxes = Growth(), {}
-    leaves = _Kept({growth.add(): rule.root()}, boxes)
-    grow(growth, leaves, rule)
-    least = min_y * rule.mass[points.rows].sum()
-    ends = _pruned(growth, boxes, least, min_rd)
-    rows_of = {node: boxes[node].rows for node in ends}
-    idle = [node for node, box in boxes.items() if box.n_rows < max(least, 1)]
-    labels = _labels(points, boxes, rows_of)
-    growth = cut_back(growth, ends, labels, points.X.shape[1], idle)
-    max_leaves = 4 * len(points.positions) if max_leaves is None else max_leaves
-    return taken_back(points, growth, max_leaves)
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        "max_leaves": [None, POSITIVE],
+        "min_split": [Interval(Real, 0, 1, closed="right")],
+        "min_y": [Interval(Real, 0, 1, closed="both")],
+        "min_rd": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _grow(self, points, random_state):
+        n_clusters = len(points.positions)
+        rule = CutDensity.of(points, self.min_split)
+        growth, boxes = Growth(), {}
+        leaves = _Kept({growth.add(): rule.root()}, boxes)
+        grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
+        least = self.min_y * rule.mass[points.rows].sum()
+        ends = _pruned(growth, boxes, least, self.min_rd)
+        rows_of = {node: boxes[node].rows for node in ends}
+        idle = [node for node, box in boxes.items() if box.n_rows < max(least, 1)]
+        labels = _labels(points, boxes, rows_of)
+        growth = cut_back(growth, ends, labels, points.n_features, idle)
+        max_leaves = 4 * n_clusters if self.max_leaves is None else self.max_leaves
+        return taken_back(points, growth, max_leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,12 +168,9 @@ class CutDensity:
 
     def root(self):
         """The region of all rows."""
-        X, rows = self.points.X[self.points.rows], self.points.rows
-        low, high = X.min(axis=0), X.max(axis=0)
-        if sp.issparse(X):
-            low, high = low.toarray().ravel(), high.toarray().ravel()
+        rows = self.points.rows
         n_rows = int(self.mass[rows].sum())
-        return Box(rows, low.astype(np.float64), high.astype(np.float64), n_rows, float(n_rows))
+        return Box(rows, *ranges(self.points.X[rows]), n_rows, float(n_rows))
 
     def promise(self, leaf):
         """See :class:`greedy.growth.Rule`: the mass of the rows."""
@@ -251,3 +238,61 @@ def _labels(points, boxes, rows_of):
         nearest = cdist(middle, [mean for _, mean, _ in joint]).argmin(axis=1)
         group |= dict(zip(sparse, nearest, strict=True))
     return numbered(points, rows_of, group)
+
+
+def taken_back(points, growth, max_leaves):
+    """The growth without the cuts that matter least, until it has few enough leaves.
+
+    Of two leaves of one node those come first that raise the cost least as one leaf of the best
+    cluster: squared distances to the means that the clusters have before, ties to the lowest
+    node. Clusters may lose all their rows. A cut between leaves of one cluster is left out.
+
+    Parameters
+    ----------
+    points : Points
+    growth : Growth, all of whose leaves have rows and labels; altered
+    max_leaves : int >= 1
+
+    Returns
+    -------
+    Growth
+    """
+    costs, clusters = _costs(points, growth)
+    paid = costs.min(axis=1)  # as one leaf
+    for node, left in enumerate(growth.left):
+        if left < 0:
+            paid[node] = costs[node, np.searchsorted(clusters, growth.label[node])]
+        else:
+            growth.label[node] = int(clusters[costs[node].argmin()])
+    is_leaf, undone = np.array(growth.left) < 0, set()
+    parent = {child: node for node in np.flatnonzero(~is_leaf) for child in _children(growth, node)}
+    twins = [node for node in set(parent.values()) if is_leaf[_children(growth, node)].all()]
+    queue = [(paid[node] - paid[_children(growth, node)].sum(), node) for node in twins]
+    heapq.heapify(queue)
+    for _ in range(growth.n_leaves - max_leaves):
+        _, node = heapq.heappop(queue)
+        undone.add(node)
+        is_leaf[node], above = True, parent.get(node)
+        if above is not None and is_leaf[_children(growth, above)].all():
+            loss = paid[above] - paid[_children(growth, above)].sum()
+            heapq.heappush(queue, (loss, above))
+    kept = growth.without(undone).to_tree(points.X.shape[1])
+    return Growth.of(kept.prune())
+
+
+def _children(growth, node):
+    return [growth.left[node], growth.right[node]]
+
+
+def _costs(points, growth):
+    """What each node pays in each cluster that has rows: (n_nodes, n_clusters); and these."""
+    X, weight = points.X[points.rows], points.weight[points.rows]
+    leaves = growth.to_tree(X.shape[1]).route(kernel_view(X))
+    clusters, of_row = np.unique(np.array(growth.label)[leaves], return_inverse=True)
+    distances = squared_distances(X, cluster_means(X, of_row, weight, len(clusters)))
+    costs = np.zeros((growth.n_nodes, len(clusters)))
+    np.add.at(costs, leaves, weight[:, None] * distances)
+    for node in reversed(range(growth.n_nodes)):  # children after their parent
+        if growth.left[node] >= 0:
+            costs[node] = costs[_children(growth, node)].sum(axis=0)
+    return costs, clusters
