@@ -23,24 +23,24 @@ from threadpoolctl import threadpool_limits
 import greedy
 from benchmarks.greedy import best_times
 from benchmarks.path import peak, reset_peak
+from greedy.mixture_tree import grow_mixture
 
 FACTOR = 4
-# Options beside X and the centres.
 BUILDERS = {
-    "IMM": (greedy.build_imm, {}),
-    "EMN": (greedy.build_emn, {}),
-    "ExGreedy": (greedy.build_exgreedy, {}),
-    "ExShallow": (greedy.build_exshallow, {}),
-    "ExKMC, 2 k leaves": (greedy.build_exkmc, {}),
-    "DP tree": (greedy.build_dptree, {}),
-    "100 random trees": (greedy.build_random_cuts, {"random_state": 0}),
-    "Ex-kCenter": (greedy.build_exkcenter, {}),
-    "Kauri": (greedy.build_kauri, {}),
-    "SpEx, clique": (greedy.build_spex, {}),
-    "SpEx, 20 neighbours": (greedy.build_spex, {"graph": "knn"}),
-    "k-d tree": (greedy.build_kdtree, {}),
-    "CUBT": (greedy.build_cubt, {}),
-    "CLTree": (greedy.build_cltree, {}),
+    "IMM": greedy.IMM(),
+    "EMN": greedy.EMN(),
+    "ExGreedy": greedy.ExGreedy(),
+    "ExShallow": greedy.ExShallow(),
+    "ExKMC, 2 k leaves": greedy.ExKMC(),
+    "DP tree": greedy.DPTree(),
+    "100 random trees": greedy.RandomCuts(),
+    "Ex-kCenter": greedy.ExKCenter(),
+    "Kauri": greedy.Kauri(),
+    "SpEx, clique": greedy.SpEx(),
+    "SpEx, 20 neighbours": greedy.SpEx(graph="knn"),
+    "k-d tree": greedy.KDTree(),
+    "CUBT": greedy.CUBT(),
+    "CLTree": greedy.CLTree(),
 }
 
 
@@ -55,13 +55,13 @@ def builds(n_rows, n_columns, n_clusters):
     X, reference = blobs(n_rows, n_columns, n_clusters)
     centers, labels = reference.cluster_centers_, reference.labels_
     tree = DecisionTreeClassifier(max_leaf_nodes=n_clusters, random_state=0)
-    spreads = np.array([X[labels == c].var(axis=0) for c in range(n_clusters)])
+    spreads = np.array([X[labels == c].std(axis=0) for c in range(n_clusters)])
     mixture = (np.bincount(labels) / n_rows, centers, spreads)
     found = {"CART": lambda: tree.fit(X, labels)}
-    for name, (build, options) in BUILDERS.items():
-        found[name] = lambda build=build, options=options: build(X, centers, **options)
-    found["Ex-SingleLink"] = lambda: greedy.build_exsinglelink(X, n_clusters)
-    found["tree of a mixture"] = lambda: greedy.build_mixture_tree(*mixture, covariance_type="diag")
+    for name, method in BUILDERS.items():
+        found[name] = lambda method=method: method.build(X, None, centers, None, rng=0)
+    found["Ex-SingleLink"] = lambda: greedy.ExSingleLink(n_clusters).fit(X)
+    found["tree of a mixture"] = lambda: grow_mixture(*mixture)
     return found
 
 

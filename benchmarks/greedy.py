@@ -26,16 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from greedy import (
-    IMM,
-    ExGreedy,
-    ExKMC,
-    ExShallow,
-    build_exgreedy,
-    build_exkmc,
-    build_exshallow,
-    build_imm,
-)
+from greedy import IMM, ExGreedy, ExKMC, ExShallow
 
 # The generator of the data, make_blobs.py, lies in the folder `tools` beside the data sets.
 TOOLS_DIR = Path(
@@ -53,13 +44,14 @@ LIMITS = {
 def methods(X, centers, labels):
     """Name to the function without arguments that builds."""
     k = len(centers)
-    return {
-        "CART": lambda: DecisionTreeClassifier(max_leaf_nodes=k, random_state=0).fit(X, labels),
-        "IMM": lambda: build_imm(X, centers, midpoints=False),
-        "ExKMC": lambda: build_exkmc(X, centers, max_leaves=4 * k, midpoints=False),
-        "ExGreedy": lambda: build_exgreedy(X, centers, midpoints=False),
-        "ExShallow": lambda: build_exshallow(X, centers, midpoints=False),
-    }
+    cart = DecisionTreeClassifier(max_leaf_nodes=k, random_state=0)
+    found = {"CART": lambda: cart.fit(X, labels)}
+    for name, method in ESTIMATORS.items():
+        model = method(midpoints=False)
+        if name == "ExKMC":
+            model.set_params(max_leaves=4 * k)
+        found[name] = lambda model=model: model.build(X, None, centers, None)
+    return found
 
 
 def load(name, order, dtype):
@@ -72,14 +64,8 @@ def load(name, order, dtype):
     return np.asarray(X, order=order, dtype=dtype), reference.cluster_centers_, reference.labels_
 
 
-# Estimators and what builds their trees, both with their defaults; at most so much more for a fit.
-ESTIMATORS = {
-    "IMM": (IMM, build_imm),
-    "ExKMC": (ExKMC, build_exkmc),
-    "ExGreedy": (ExGreedy, build_exgreedy),
-    "ExShallow": (ExShallow, build_exshallow),
-}
-MOST_OF_FIT = 1.12
+ESTIMATORS = {"IMM": IMM, "ExKMC": ExKMC, "ExGreedy": ExGreedy, "ExShallow": ExShallow}
+MOST_OF_FIT = 1.12  # times what the tree alone costs, both with their defaults
 
 
 def report_fits(name, X, centers, repeats):
@@ -88,9 +74,12 @@ def report_fits(name, X, centers, repeats):
     print(f"{name} {X.shape} {X.dtype}, k={k}, limit {MOST_OF_FIT}")
     print("method     build s    fit s  fit / build")
     with threadpool_limits(limits=1):
-        for method, (estimator, build) in ESTIMATORS.items():
+        for method, estimator in ESTIMATORS.items():
             model = estimator(k, reference=centers)
-            pair = {"build": lambda build=build: build(X, centers), "fit": lambda m=model: m.fit(X)}
+            pair = {
+                "build": lambda m=model: m.build(X, None, centers, None),
+                "fit": lambda m=model: m.fit(X),
+            }
             best_times(pair, 1)  # compiles
             runs = [best_times(pair, 1) for _ in range(repeats)]
             ratio = np.median([run["fit"] / run["build"] for run in runs])

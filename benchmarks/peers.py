@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets import load as load_paper
-from greedy import SpEx, build_kauri, build_mixture_tree, build_spex
-from greedy.estimators.spex import Hyperplanes
+from greedy import Kauri, SpEx
+from greedy.mixture_tree import components_of, grow_mixture
 from tao_cluster import TAOClustering
 
 # Measured rows: data, clusters and numbers of leaves.
@@ -70,7 +71,6 @@ def cost(X, labels):
 def builds(X, centers, leaves):
     """Name to the function without arguments that builds a tree."""
     terms = {"max_leaves": leaves}
-    price = SpEx().price
 
     def axis():
         tao = TAOClustering(
@@ -78,17 +78,17 @@ def builds(X, centers, leaves):
         )
         return tao.fit(X).tree_
 
-    def oblique():
-        return build_spex(X, centers, hyperplanes=Hyperplanes.of(X), price=price, **terms)
-
-    return {
-        "TAO axis": axis,
-        "Kauri": lambda: build_kauri(X, centers, **terms),
-        "SpEx clique": lambda: build_spex(X, centers, **terms),
-        "SpEx unit-clique": lambda: build_spex(X, centers, graph="unit-clique", **terms),
-        "SpEx knn": lambda: build_spex(X, centers, graph="knn", **terms),
-        "SpEx oblique": oblique,
+    methods = {
+        "Kauri": Kauri(**terms),
+        "SpEx clique": SpEx(**terms),
+        "SpEx unit-clique": SpEx(graph="unit-clique", **terms),
+        "SpEx knn": SpEx(graph="knn", **terms),
+        "SpEx oblique": SpEx(split="oblique", **terms),
     }
+    found = {"TAO axis": axis}
+    for name, method in methods.items():
+        found[name] = lambda method=method: method.build(X, None, centers, None)
+    return found
 
 
 def peer(python, X, k, leaves):
@@ -149,11 +149,11 @@ def report_mixture(name, X, k):
     """Print how the trees of a mixture agree with it, and the time of the trees alone."""
     for kind in ("full", "diag"):
         mixture = GaussianMixture(k, covariance_type=kind, random_state=0).fit(X)
-        terms = (mixture.weights_, mixture.means_, mixture.covariances_)
+        terms = components_of(mixture)
         for criterion in ("error", "ratio"):
-            options = {"covariance_type": kind, "criterion": criterion}
-            build_mixture_tree(*terms, **options)
-            seconds, tree = timed(lambda o=options, t=terms: build_mixture_tree(*t, **o))
+            grow_mixture(*terms, criterion)  # compiles
+            build = partial(grow_mixture, *terms, criterion)
+            seconds, (tree, _) = timed(build)
             agreement = 100 * np.mean(tree.predict(X) == mixture.predict(X))
             print(f"{name:8s} mixture {kind} {criterion}: {agreement:.1f} % agree, {seconds:.4f} s")
 

@@ -1,4 +1,4 @@
-"""Methods that explain a clustering by a tree: functions, estimators, bounds and data sets."""
+"""Methods that explain a clustering by a tree: estimators, their bounds, and data sets."""
 
 import lazy_loader
 

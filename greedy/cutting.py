@@ -12,8 +12,8 @@ from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
 
 from .cuts import binary_cut, code_dense, code_stored, stored_by_columns, stored_by_rows
+from .exkmc import CutSurrogate
 from .growth import Cut, grow
-from .methods.expansion import CutSurrogate
 from .nodes import binary_node
 from .points import Points, columns_of, nearest_two
 

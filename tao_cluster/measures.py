@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy
 
+from greedy.base import OBJECTIVES
 from greedy.bounds import bound_of, own_objective
-from greedy.estimators.base import OBJECTIVES
 
 from ._utils.matrices import check_rows
 from .objectives import KCenter, Spacing

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from ._utils.matrices import check_rows
-from .columns import numbers_of, printable, shown
-from .inspection.tolerances import tolerances
+from .columns.names import printable
+from .columns.view import numbers_of, shown
 from .tree import tree_of
+from .tree.conditions import Condition
 from .tree.routing import kernel_view
 from .tree.spreads import spreads_and_gaps
 
@@ -17,6 +18,11 @@ __all__ = [
 
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
+
+# How far a shown threshold may be from the exact one, as shares of:
+_OF_SPREAD = 1e-3
+_OF_ROWS = 0.999  # the gap to the next row, which itself is on the other side
+_OF_GAP = 0.25  # the gap to the next threshold; below a half, thresholds keep their order
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
@@ -84,19 +90,18 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     model, names = shown(model, feature_names)
     tree = tree_of(model)
     counts, spreads, gaps = _of_rows(model, tree, X, sample_weight)
-    n_clusters = n_clusters_of(model)
-    labels = cluster_names(model, n_clusters)
+    labels = cluster_names(model)
     nodes = [
         _node(tree, i, counts, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
-    allowed = tolerances(tree, nodes, gaps)
+    allowed = _tolerances(tree, nodes, gaps)
     counted = _counted(model) if X is None else "rows"
     nodes = [n | {"tolerance": allowed.get(n["id"]), "counted": counted} for n in nodes]
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "summary": _summary(model, tree, names, n_clusters, nodes[0]["count"]),
+        "summary": _summary(model, tree, names, len(labels), nodes[0]["count"]),
         "nodes": nodes,
         "clusters": _clusters(nodes, labels),
     }
@@ -118,32 +123,25 @@ def check_weight(sample_weight, n_rows):
     return weight
 
 
-def cluster_names(model, n_clusters):
+def cluster_names(model):
     """Names of the clusters: "cluster 0", ..., or the labels that the model explains, printable.
 
     Parameters
     ----------
     model : Tree, or fitted estimator; one with `classes_` has labels of its own
-    n_clusters : int
 
     Returns
     -------
     list of str
+        Also of clusters that no leaf has.
     """
     classes = getattr(model, "classes_", None)
-    if classes is None:
-        return [f"cluster {k}" for k in range(n_clusters)]
-    return [printable(label if isinstance(label, str) else f"class {label}") for label in classes]
-
-
-def spreads_of(model):
-    """Spreads of the rows that an estimator was fitted to; None if it has none."""
-    return getattr(model, "split_spreads_", None)
-
-
-def gaps_of(model):
-    """Gaps to the next rows of those that an estimator was fitted to; None if it has none."""
-    return getattr(model, "split_gaps_", None)
+    if classes is not None:
+        return [printable(c if isinstance(c, str) else f"class {c}") for c in classes]
+    tree, centers = tree_of(model), getattr(model, "cluster_centers_", None)
+    histogram = None if tree.leaf_value is None else tree.leaf_value[0]
+    sizes = [len(values) for values in (centers, histogram) if values is not None]
+    return [f"cluster {k}" for k in range(max(int(tree.leaf_label.max()) + 1, *sizes, 0))]
 
 
 def terms_at(tree, node, names, spreads=None, scaled=False):
@@ -159,30 +157,23 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
 
     Returns
     -------
-    list of dict
+    list of dict, ties to the lowest feature
 
     Raises
     ------
     ValueError
         If terms are to be scaled by spreads that are not known.
     """
-    if spreads is not None:
-        spreads = spreads[tree.split_indptr[node] : tree.split_indptr[node + 1]]
-    elif scaled:
+    if scaled and spreads is None:
         raise ValueError(
             "scaled=True multiplies weights by the spread of their feature over rows: give X, or a "
             "fitted estimator."
         )
-    return sorted_terms(*tree.split(node), names, spreads, scaled)
-
-
-def sorted_terms(indices, weights, names, spreads=None, scaled=False):
-    """Terms of one weighted sum, largest effects first, ties to the lowest feature."""
-    weights = np.asarray(weights, dtype=np.float64)
-    spreads = np.full(len(weights), np.nan) if spreads is None else spreads
-    factors = np.where(np.isnan(spreads), 1.0, spreads)
+    indices, weights = tree.split(node)
+    here = slice(*tree.split_indptr[node : node + 2])
+    spreads = np.full(len(weights), np.nan) if spreads is None else spreads[here]
     with np.errstate(over="ignore"):  # of weights near the largest float: infinite, and first
-        effects = weights * factors
+        effects = weights * np.where(np.isnan(spreads), 1.0, spreads)
     shown = effects if scaled else weights
     return [
         {
@@ -215,7 +206,8 @@ def _of_rows(model, tree, X, sample_weight):
     if X is None:
         if sample_weight is not None:
             raise ValueError("sample_weight needs the rows X that it weighs.")
-        return getattr(model, "node_counts_", None), spreads_of(model), gaps_of(model)
+        known = ("node_counts_", "split_spreads_", "split_gaps_")
+        return tuple(getattr(model, name, None) for name in known)
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
     rows = tree, kernel_view(check_rows(numbers_of(model, X))), leaves, weight
@@ -239,15 +231,6 @@ def _node(tree, i, counts, labels):
         "count": None if counts is None else float(counts[i]),
         "share": None if counts is None else float(counts[i] / counts[0]),
     }
-
-
-def n_clusters_of(model):
-    """Clusters that a Tree or fitted estimator has, also those that no leaf has."""
-    tree = tree_of(model)
-    sets = (getattr(model, name, None) for name in ("cluster_centers_", "classes_"))
-    sets = [*sets, None if tree.leaf_value is None else tree.leaf_value[0]]
-    sizes = [len(values) for values in sets if values is not None]
-    return max(int(tree.leaf_label.max()) + 1, *sizes, 0)
 
 
 def _summary(model, tree, names, n_clusters, count):
@@ -277,19 +260,67 @@ def _number(model, attribute):
 
 
 def _clusters(nodes, labels):
-    parts, is_counted = [], nodes[0]["count"] is not None
-    leaves_of = [[] for _ in labels]
+    """The leaves of each cluster, and its rows; None where they are not known."""
+    parts = [{"cluster": k, "name": name, "leaves": []} for k, name in enumerate(labels)]
     for node in nodes:
         if node["is_leaf"]:
-            leaves_of[node["cluster"]].append(node)
-    for k, (name, leaves) in enumerate(zip(labels, leaves_of, strict=True)):
-        parts.append(
-            {
-                "cluster": k,
-                "name": name,
-                "leaves": [leaf["id"] for leaf in leaves],
-                "size": math.fsum(leaf["count"] for leaf in leaves) if is_counted else None,
-                "share": math.fsum(leaf["share"] for leaf in leaves) if is_counted else None,
-            }
-        )
+            parts[node["cluster"]]["leaves"].append(node["id"])
+    is_counted = nodes[0]["count"] is not None
+    for part in parts:
+        for total, of_leaf in (("size", "count"), ("share", "share")):
+            values = [nodes[leaf][of_leaf] for leaf in part["leaves"]]
+            part[total] = math.fsum(values) if is_counted else None
     return parts
+
+
+def _tolerances(tree, nodes, gaps=None):
+    """The largest errors of shown thresholds.
+
+    Parameters
+    ----------
+    tree : Tree
+    nodes : list of dict, the nodes of its report with their terms and counts
+    gaps : float array of shape (n_nodes,), optional
+        `split_gaps_` of a fitted estimator.
+
+    Returns
+    -------
+    dict of float, by node
+        In units of the feature, or of the sum of several. Nodes whose threshold may be shown with
+        any error, since neither rows nor other thresholds of it are known, have no entry.
+
+    Notes
+    -----
+    A quarter of the distance to the next threshold of the same feature or sum, and the gap to the
+    next row; where that is not known, a thousandth of the spread: of a sum's largest term, or of a
+    feature over the number of rows, which is a thousandth of what usually is between neighbouring
+    rows.
+    """
+    conditions = {}
+    for node in tree.decision_nodes:
+        condition = Condition.at(tree, node)
+        if len(condition.indices):
+            conditions.setdefault(condition.sum, []).append(condition)
+    found = {}
+    for group in conditions.values():
+        limits = [c.threshold if c.bound is None else c.bound.value for c in group]
+        ordered, place = np.unique(limits, return_inverse=True)
+        apart = np.diff(ordered, prepend=-np.inf, append=np.inf)
+        near = np.minimum(apart[:-1], apart[1:])[place]
+        for condition, distance in zip(group, near.tolist(), strict=True):
+            errors = [_OF_GAP * distance] if math.isfinite(distance) else []
+            gap = math.nan if gaps is None else gaps[condition.node]
+            errors += _error_by_rows(nodes[condition.node]) if math.isnan(gap) else [_OF_ROWS * gap]
+            if errors:
+                found[condition.node] = min(errors)
+    return found
+
+
+def _error_by_rows(node):
+    """What the rows of a node allow, in a list; empty where they do not vary or are not known."""
+    terms = node["terms"]
+    if len(terms) == 1:
+        size = (terms[0]["spread"] or 0.0) / max(node["count"] or 1.0, 1.0)
+    else:
+        size = max(abs(term["weight"]) * (term["spread"] or 0.0) for term in terms)
+    return [_OF_SPREAD * size] if size else []

@@ -18,13 +18,6 @@ from tao_cluster.tree import tree_of as fitted_tree_of
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
-def pytest_collection_modifyitems(items):
-    """Sweeps and notebooks are slow, too: ``-m "not slow"`` alone leaves them out."""
-    for item in items:
-        if item.get_closest_marker("sweep") or item.get_closest_marker("notebooks"):
-            item.add_marker(pytest.mark.slow)
-
-
 def rest_in_sweeps(values, *kept):
     """Parameters of a test that is dear: all but those that are kept are tried in sweeps."""
     return [v if v in kept else pytest.param(v, marks=pytest.mark.sweep) for v in values]

@@ -5,9 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export MPLBACKEND=Agg
 coverage erase
-coverage run -m pytest -q -m "not slow and not sweep and not notebooks"
+coverage run -m pytest -q
 NUMBA_DISABLE_JIT=1 coverage run -m pytest -q -W ignore::RuntimeWarning \
-  -m "not slow and not sweep and not notebooks" \
   tests/tree/test_tree.py tests/problem tests/solvers/test_node_solvers.py \
   tests/greedy/test_{binary_cuts,greedy_cuts,purest_cuts,exkcenter,exsinglelink,random_cuts}.py
 coverage combine

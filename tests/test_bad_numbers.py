@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 
-from greedy import IMM, ExKMC, MixtureTree, build_imm, build_mixture_tree
+from greedy import IMM, ExKMC, MixtureTree
 from tao_cluster import PenaltyMethod, TAOClustering, Tree, compare, outofcore, stability, tao_path
 from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
 from tao_cluster.initial_trees.initial import Bisecting
-from tao_cluster.inspection.rows.at_nodes import Rows
+from tao_cluster.inspection.rows import Rows
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.penalties import SquaredError
@@ -121,13 +121,15 @@ def test_means_of_a_mixture_are_checked():
 @pytest.mark.parametrize("case", ["nan", "infinite", "huge", "denormal", "masked", "durations"])
 def test_centres_of_functions_are_checked(case):
     centers, sentence = BAD_CENTERS[case]
-    for build in (voronoi_tree, bisector_tree, lambda centers: build_imm(ROWS, centers)):
+
+    def imm(centers):
+        return IMM().build(ROWS, None, centers, None)
+
+    for build in (voronoi_tree, bisector_tree, imm):
         with refused(sentence):
             build(centers)
     with refused(sentence):
         outofcore.fit(TAOClustering(3, reference=fitted(centers)), [ROWS])
-    with refused("has dates|masked|NaN|infinity|beyond|differ"):
-        build_mixture_tree(np.full(3, 1 / 3), centers, np.ones((3, 3)), covariance_type="diag")
 
 
 def test_centres_that_no_float_parts():
@@ -186,7 +188,7 @@ def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
         with refused(sentence):  # as labels, texts and any whole numbers are what they are
             TAOClustering(objective="labels").fit(ROWS, weight)
         with refused(sentence):
-            build_imm(ROWS, CENTERS, labels=weight)
+            IMM().build(ROWS, weight, CENTERS, None)
 
 
 @pytest.mark.parametrize("kind", NO_NUMBERS)

@@ -1,4 +1,4 @@
-"""Warnings that name the user's line, however deep in these packages they arise."""
+"""Sentences for users: warnings that name their line of code, and lists of names."""
 
 import sys
 import warnings
@@ -23,3 +23,17 @@ def tell(sentence, category=UserWarning):
 
 def _package_of(frame):
     return frame.f_globals.get("__name__", "").split(".")[0]
+
+
+def listed(names, *, quote=True, most=5):
+    """Some names in a sentence, of many the first ones and how many more there are: str.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    names = list(names)
+    shown = [repr(str(name)) if quote else str(name) for name in names[:most]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

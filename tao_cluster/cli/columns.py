@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
-from .recipe import Column, NotANumberError, Recipe, check_cells, is_text, listed
+from .._utils.warnings import listed
+from .recipe import Column, NotANumberError, Recipe, check_cells, is_text
 
 MISSING = ("refuse", "drop", "median", "indicator")
 CATEGORIES = ("one-hot", "drop")

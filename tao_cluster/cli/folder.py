@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from .._utils.warnings import listed
 from ..plot import save_tree
 from ..saving import load
 from ..tree import Tree
 from ..tree.documents import read_document
 from .loading import read_file
-from .recipe import Recipe, listed
+from .recipe import Recipe
 
 MODEL, COLUMNS = "model.json", "columns.json"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from .._utils.warnings import listed
 from ..comparison import Comparison
 from ..outofcore import blocks_of, fit
 from ..outofcore.blocks import LocalBlocks
 from ..outofcore.files import Table, first_rows, mapped, numbers_of
 from .columns import CATEGORIES, MISSING, Choices, without_row_numbers
 from .folder import LABELS, n_features_of, named, read_model, write_labels, write_tree
-from .recipe import Column, Recipe, listed
+from .recipe import Column, Recipe
 
 # Of a block; so many blocks as threads are in memory, which is why these are not more.
 _MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4

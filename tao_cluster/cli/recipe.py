@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from .._utils.warnings import listed
 from ..columns import Indicator
 
-_MOST_NAMED = 5  # columns in one sentence
 _MISSING = "missing"  # what the feature of missing values is called
 
 
@@ -204,13 +204,6 @@ def check_cells(frame):
                 f"column {name!r} holds values with parts ({type(found).__name__}), neither "
                 "numbers nor texts; leave it out by --drop."
             )
-
-
-def listed(names, *, quote=True):
-    """Some names in a sentence: str."""
-    shown = [repr(str(name)) if quote else name for name in list(names)[:_MOST_NAMED]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _as_numbers(column):

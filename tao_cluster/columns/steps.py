@@ -1,4 +1,4 @@
-"""What the steps of a pipeline make of the raw columns: each column a map of one of them."""
+"""What the steps of a pipeline make of raw columns: each column an affine map of one of them."""
 
 import operator
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,12 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from .affine import Affine
+_INVERSE = {
+    operator.add: operator.sub,
+    operator.sub: operator.add,
+    operator.mul: operator.truediv,
+    operator.truediv: operator.mul,
+}
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,45 @@ class Source:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers on its way through the steps: an affine map of a source."""
+    """A column of numbers on its way through the steps: slope * source + intercept.
+
+    The map is kept as the elementary operations that scalers do, in order, with the rounding of
+    each: for float64 numbers it gives bit by bit what the scalers give. Each operation rounds
+    monotonically, hence so does the map.
+
+    Parameters
+    ----------
+    source : Source
+    operations : tuple of (function of the module operator, float)
+    """
 
     source: Source
-    map: Affine = field(default_factory=Affine)
+    operations: tuple = ()
 
     def then(self, function, number):
         """The column after one operation more."""
-        return replace(self, map=self.map.then(function, number))
+        return replace(self, operations=(*self.operations, (function, float(number))))
+
+    def __call__(self, x):
+        """What a float or an array becomes."""
+        for function, number in self.operations:
+            x = function(x, number)
+        return x
+
+    def inverse(self, z):
+        """What becomes z, up to rounding."""
+        for function, number in reversed(self.operations):
+            z = _INVERSE[function](z, number)
+        return z
+
+    @property
+    def slope(self):
+        """By what a difference is multiplied."""
+        slope = 1.0
+        for function, number in self.operations:
+            if function in (operator.mul, operator.truediv):
+                slope = function(slope, number)
+        return slope
 
 
 @singledispatch
@@ -149,7 +185,7 @@ def _selector(step, columns, name):
 def _one_hot(step, columns, name):
     if step.min_frequency is not None or step.max_categories is not None:
         raise _refusal(step, name, "puts infrequent categories together")
-    if any(column.map.operations or column.source.is_category for column in columns):
+    if any(column.operations or column.source.is_category for column in columns):
         raise _refusal(step, name, "encodes columns that were scaled or encoded before")
     dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
     return [
@@ -186,7 +222,7 @@ def _filled(column, value):
     source = column.source
     if source.is_category or source.fill is not None:
         return column  # nothing is missing any more
-    fill = column.map.inverse(value) if column.map.operations else value
+    fill = column.inverse(value) if column.operations else value
     return replace(column, source=replace(source, fill=fill))
 
 

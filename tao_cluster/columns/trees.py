@@ -56,11 +56,11 @@ def _one_column(column, weight, threshold):
     """Weight 1 or -1 and threshold of the test on the source."""
 
     def goes_left(x):
-        return weight * column.map(x) <= threshold
+        return weight * column(x) <= threshold
 
     if column.source.is_category:
         return _of_indicator(goes_left(0.0), goes_left(1.0))
-    if weight * column.map.slope > 0:
+    if weight * column.slope > 0:
         return 1.0, boundary(goes_left)
     # Left are the numbers from some one on: those whose negative is at most the threshold.
     return -1.0, boundary(lambda negative: goes_left(-negative))
@@ -75,12 +75,33 @@ def _of_indicator(zero_goes_left, one_goes_left):
 
 def _several(columns, features, weights, threshold):
     """Features, weights and threshold of a sum; columns of one source are put together."""
-    slopes = np.array([column.map.slope for column in columns])
-    shifts = [w * c.map.intercept for w, c in zip(weights.tolist(), columns, strict=True)]
+    slopes = np.array([column.slope for column in columns])
+    shifts = [w * c(0.0) for w, c in zip(weights.tolist(), columns, strict=True)]
     merged, place = np.unique(features, return_inverse=True)
     weights = np.bincount(place, weights * slopes)
     kept = weights != 0
     return merged[kept], weights[kept], threshold - math.fsum(shifts)
+
+
+def raw_gaps(tree, gaps, columns):
+    """Gaps of a raw tree, in units of its features, from those of the tree on the columns.
+
+    Parameters
+    ----------
+    tree : Tree, on the columns
+    gaps : float64 array of shape (n_nodes,), NaN where more or less than one feature is tested
+    columns : list of Column
+
+    Returns
+    -------
+    float64 array of shape (n_nodes,)
+    """
+    gaps = np.array(gaps, dtype=np.float64)
+    for node in np.flatnonzero(~np.isnan(gaps)):
+        column = columns[tree.split(node)[0][0]]
+        # The test of a category lies half way between 0 and 1.
+        gaps[node] = 0.5 if column.source.is_category else gaps[node] / abs(column.slope)
+    return gaps
 
 
 def raw_spreads(tree, spreads, raw, columns, feature_of):
@@ -99,7 +120,7 @@ def raw_spreads(tree, spreads, raw, columns, feature_of):
     float array of shape (raw.n_nonzero,)
     """
     nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.split_indptr))
-    slopes = np.array([abs(columns[j].map.slope) for j in tree.split_indices])
+    slopes = np.array([abs(columns[j].slope) for j in tree.split_indices])
     features = feature_of[tree.split_indices]
     # Columns of one source differ by rounding only.
     known = dict(zip(zip(nodes, features, strict=True), spreads / slopes, strict=True))

@@ -1,4 +1,4 @@
-"""A fitted pipeline as a fitted model of its raw columns."""
+"""A fitted pipeline as a fitted model of its raw columns, and rows of these columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
 from .._utils.matrices import FLOATS, check_rows
+from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
-from .cells import with_cells
 from .names import Filled, Indicator, check_feature_names, names_of, printable_names
 from .steps import Column, columns_of, raw_input
-from .trees import raw_spreads, raw_tree
+from .trees import raw_gaps, raw_spreads, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +99,11 @@ class RawView(Readable):
         )
 
     @property
+    def split_gaps_(self):
+        """Gaps to the next rows, in raw units."""
+        return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
+
+    @property
     def cluster_centers_(self):
         """Centres in raw columns; where rows were clustered in an embedding, centres there."""
         return self._raw_centers(self.model.cluster_centers_)
@@ -112,8 +117,7 @@ class RawView(Readable):
         """What the steps map to centres; the share of the rows for a category."""
         if centers is None or self.model._space.has_embedding:
             return centers
-        used = [(j, self.columns[j].map) for j in self._column_of]
-        return np.column_stack([map_.inverse(centers[:, j]) for j, map_ in used])
+        return np.column_stack([self.columns[j].inverse(centers[:, j]) for j in self._column_of])
 
     # ------------------------------------------------------------------ rows
 
@@ -199,7 +203,7 @@ class RawView(Readable):
         such columns are dense as they are; the others stay sparse.
         """
         columns = self._column_of[features]
-        zero, one = ([self.columns[j].map(value) for j in columns] for value in (0.0, 1.0))
+        zero, one = ([self.columns[j](value) for j in columns] for value in (0.0, 1.0))
         zero, one = np.array(zero), np.array(one)
         for kept, is_dense in ((zero != 0, True), (zero == 0, False)):
             if not kept.any():
@@ -359,3 +363,98 @@ def named(model, feature_names=None):
 def numbers_of(model, X):
     """The numbers that the tree of a shown model tests: X itself, but for a pipeline."""
     return model.numbers(X) if isinstance(model, RawView) else X
+
+
+def some_rows(model, x, feature_names=None):
+    """The row, or the rows, as a table, in the order of the columns of the fit.
+
+    Parameters
+    ----------
+    model : Tree, fitted estimator, or a pipeline in its raw columns
+    x : array-like, sparse matrix, DataFrame; one row also as an array, list, Series or dict
+        Values of a Series or dict are taken by name, in whatever order they stand, where the
+        model or `feature_names` says what the columns are called.
+    feature_names : sequence of str, optional
+
+    Raises
+    ------
+    ValueError
+        If x is neither a row nor a table, has no row, or lacks a column.
+    """
+    if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
+        return _named_row(model, x, feature_names)
+    rows = x if hasattr(x, "shape") else np.asarray(x, dtype=object)  # maybe texts among numbers
+    if len(rows.shape) == 1:
+        rows = rows.reshape(1, -1)
+    if len(rows.shape) != 2 or rows.shape[0] == 0:
+        raise ValueError(f"Expected a row or a table of rows, got data of shape {rows.shape}.")
+    return rows.tocsr() if sp.issparse(rows) else rows
+
+
+def one_row(model, x, feature_names=None):
+    """The row as a table of one row; see :func:`some_rows`.
+
+    Raises
+    ------
+    ValueError
+        If x is not one row, or lacks a column.
+    """
+    row = some_rows(model, x, feature_names)
+    if row.shape[0] != 1:
+        raise ValueError(f"Expected one row, got data of shape {row.shape}.")
+    return row
+
+
+def _named_row(model, x, feature_names):
+    """The values of a Series or dict by the names of the columns, by position without names."""
+    sets = [_fit_names(model), feature_names]
+    known = [[str(name) for name in names] for names in sets if names is not None]
+    values = {str(name): value for name, value in x.items()}
+    has_names = any(isinstance(name, str) for name in x.keys())  # noqa: SIM118 (not of a Series)
+    if known and has_names:
+        lacking = [[name for name in names if name not in values] for names in known]
+        if all(lacking):
+            raise ValueError(f"The row has no value of {listed(lacking[0])}.")
+        names = known[lacking.index([])]
+        row = [values[name] for name in names]
+    else:
+        row = list(x.values() if callable(x.values) else x.values)
+    if isinstance(model, RawView) and has_names:
+        return as_frame([row], model.fit_names or model.raw_names)
+    return np.asarray([row], dtype=object)
+
+
+def _fit_names(model):
+    """Names of the columns of the fit; of a pipeline those that it takes, not those it makes."""
+    if isinstance(model, RawView):
+        return model.raw_names if model.fit_names is None else model.fit_names
+    return getattr(model, "feature_names_in_", None)
+
+
+def with_cells(row, cells):
+    """A copy of a row in which some columns have other values.
+
+    Parameters
+    ----------
+    row : array, CSR matrix or DataFrame of shape (1, n)
+    cells : dict of values by position of the column
+
+    Returns
+    -------
+    the same kind of row; float64 where it holds numbers only
+    """
+    if hasattr(row, "iloc"):
+        changed = row.astype(object)
+        for column, value in cells.items():
+            changed.iloc[0, column] = value
+        return changed.infer_objects()
+    if sp.issparse(row):
+        changed = row.astype(np.float64).tolil()
+        for column, value in cells.items():
+            changed[0, column] = value
+        return changed.tocsr()
+    changed = np.array(row, dtype=object)
+    for column, value in cells.items():
+        changed[0, column] = value
+    is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
+    return changed.astype(np.float64) if is_number else changed

@@ -1,7 +1,6 @@
 """Methods fitted to one free clustering, in one table: `compare`, and what its tables are."""
 
-from .methods import DEFAULT, METHODS
-from .study import compare
+from .study import DEFAULT, METHODS, compare
 from .table import FREE, Comparison, explains_labels
 
 __all__ = ["DEFAULT", "FREE", "METHODS", "Comparison", "compare", "explains_labels"]

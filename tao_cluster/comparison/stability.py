@@ -1,6 +1,5 @@
 """`stability`: what stays of an explanation with other samples of the rows and other seeds."""
 
-import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
@@ -16,10 +15,11 @@ from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
 from .._utils.warnings import tell
 from ..base import TreeClustering
-from ..columns import names_of, numbers_of, printable_names, shown
+from ..columns.names import names_of, printable_names
+from ..columns.view import numbers_of, shown
 from ..measures import adjusted_rand_index, feature_usage
-from ..plot.spread import plot_stability
-from .table import explains_labels
+from ..plot.explained import plot_stability
+from .table import explains_labels, observed
 
 RESAMPLE, SEED = "resample", "seed"
 _SPREAD = ("mean", "min", "max")
@@ -197,10 +197,7 @@ def _refit(model, draw, rows):
 
 def _look(kind, model, draw, rows):
     """Refit a copy, and return what is kept of it: measures, clusters, used features, warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        _refit(model, draw, rows)
-    told = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
+    *_, told = observed(lambda: _refit(model, draw, rows))
     estimator, tested = _last(model, rows["X"])
     new = np.nan
     if draw is not None:

@@ -1,7 +1,6 @@
 """`compare`: methods fitted to one free clustering, for one table."""
 
 import contextlib
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,10 +9,26 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_consistent_length
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
-from greedy import CART
+from greedy import (
+    CART,
+    CUBT,
+    EMN,
+    IMM,
+    CLTree,
+    DPTree,
+    ExGreedy,
+    ExKMC,
+    ExShallow,
+    Kauri,
+    KDTree,
+    MixtureTree,
+    RandomCuts,
+    SpEx,
+)
 
 from .._utils.options import resolve
 from .._utils.warnings import tell
@@ -22,13 +37,12 @@ from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
 from ..optimize.goals import knee
 from ..optimize.settings import OBJECTIVES, default_depth
-from .held_out import hold_out, rows_of
-from .methods import DEFAULT, METHODS
-from .table import FREE, Comparison, Entry, free_record, measures_of
+from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
 # Rows and clusters of the fits that compile kernels before the clock starts. They are spread over
 # all rows, which may be sorted, and so many that no tree is perfect: all kernels are reached.
 _N_COMPILED, _K_COMPILED = 200, 5
+_ABSENT = {"objective": "kmeans", "standardize": False}  # what an estimator without them does
 
 
 def compare(
@@ -283,16 +297,8 @@ def _within(models, limit):
 
 def _timed(name, run):
     """A result, the seconds that it took, and what it warned of, as sentences with a name."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        start = time.perf_counter()
-        result = run()
-        seconds = time.perf_counter() - start
-    told = (str(each.message) for each in caught if issubclass(each.category, UserWarning))
-    return result, seconds, tuple(f"{name}: {sentence}" for sentence in dict.fromkeys(told))
-
-
-_ABSENT = {"objective": "kmeans", "standardize": False}  # what an estimator without them does
+    result, seconds, told = observed(run)
+    return result, seconds, tuple(f"{name}: {sentence}" for sentence in told)
 
 
 def _same(a, b):
@@ -370,3 +376,100 @@ def _leaves_for(parameters, n_clusters):
             f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
         )
     return [n for n in leaves if n >= n_clusters]
+
+
+_KMEANS = frozenset({"kmeans"})
+_BOTH = frozenset({"kmeans", "kmedians"})
+_ANY: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method that `compare` knows by name.
+
+    Parameters
+    ----------
+    title : str
+        What tables and pictures call it.
+    estimator : estimator, unfitted
+    is_sized : bool
+        Whether it takes `max_leaves`; else it has a leaf a cluster.
+    is_path : bool
+        Whether one path gives trees of all sizes.
+    objectives : frozenset of str
+        Names of those that it knows; empty if it knows any.
+    """
+
+    title: str
+    estimator: TreeClustering
+    is_sized: bool = False
+    is_path: bool = False
+    objectives: frozenset = _KMEANS
+
+    def make(self, n_leaves=None):
+        """A new estimator, of so many leaves where it is sized."""
+        return clone(self.estimator).set_params(
+            **({"max_leaves": n_leaves} if self.is_sized else {})
+        )
+
+    def knows(self, objective):
+        """Whether it knows an objective, given as its name or as an object."""
+        return not self.objectives or (isinstance(objective, str) and objective in self.objectives)
+
+
+METHODS = {
+    "tao": Method("TAO oblique", TAOClustering(), is_path=True, objectives=_ANY),
+    "tao-axis": Method("TAO axis", TAOClustering(split="axis"), is_sized=True, objectives=_ANY),
+    "exkmc": Method("ExKMC", ExKMC(), is_sized=True),
+    "imm": Method("IMM", IMM(), objectives=_BOTH),
+    "emn": Method("EMN", EMN(), objectives=_BOTH),
+    "random-cuts": Method("random cuts", RandomCuts(), objectives=_BOTH),
+    "dp": Method("DP tree", DPTree(), objectives=_BOTH),
+    "exgreedy": Method("ExGreedy", ExGreedy(), objectives=_BOTH),
+    "exshallow": Method("ExShallow", ExShallow(), objectives=_BOTH),
+    "kauri": Method("Kauri", Kauri(), is_sized=True),
+    "spex": Method("SpEx", SpEx(), is_sized=True),
+    "spex-oblique": Method("SpEx oblique", SpEx(split="oblique"), is_sized=True),
+    "kdtree": Method("k-d tree", KDTree(), is_sized=True, objectives=_BOTH),
+    "cubt": Method("CUBT", CUBT(), is_sized=True, objectives=_BOTH),
+    "cltree": Method("CLTree", CLTree(), is_sized=True, objectives=_BOTH),
+    "mixture": Method("mixture tree", MixtureTree()),
+    "cart": Method("CART", CART(), is_sized=True, objectives=_ANY),
+}
+# Those of a comparison that names none.
+DEFAULT = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
+
+
+def hold_out(validation, n_rows, random_state):
+    """Rows to fit and rows held out: arrays of their numbers, None for all and for none."""
+    if validation is None:
+        return None, None
+    if np.ndim(validation) == 0:
+        if not 0 < validation < 1:
+            raise ValueError(
+                f"validation={validation} must be a share between 0 and 1, positions of rows, or a "
+                "mask of them."
+            )
+        parts = train_test_split(np.arange(n_rows), test_size=validation, random_state=random_state)
+        return tuple(map(np.sort, parts))
+    is_held = np.zeros(n_rows, dtype=bool)
+    try:
+        is_held[np.asarray(validation)] = True
+    except IndexError as error:
+        raise ValueError(
+            f"validation must be a share, positions of rows of X, or a mask of {n_rows} booleans: "
+            f"{error}."
+        ) from error
+    if is_held.all() or not is_held.any():
+        raise ValueError(f"validation holds out {is_held.sum()} of {n_rows} rows.")
+    return np.flatnonzero(~is_held), np.flatnonzero(is_held)
+
+
+def rows_of(arrays, rows):
+    """Some rows of each array, or what is None as it is."""
+    if rows is None:
+        return arrays
+    return {
+        name: None if array is None else _safe_indexing(array, rows)
+        for name, array in arrays.items()
+    }

@@ -1,6 +1,8 @@
 """Fitted models side by side: their measures, the table of them, and its picture."""
 
 import html
+import time
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -220,6 +222,17 @@ def explains_labels(estimator):
     """
     objective = estimator.get_params(deep=False).get("objective", "kmeans")
     return resolve(objective, OBJECTIVES, Objective).explains_labels
+
+
+def observed(run):
+    """What a function returns, the seconds that it takes, and the sentences that it warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        start = time.perf_counter()
+        result = run()
+        seconds = time.perf_counter() - start
+    told = (str(each.message) for each in caught if issubclass(each.category, UserWarning))
+    return result, seconds, list(dict.fromkeys(told))
 
 
 def _cost_of_new(model, X, **further):

@@ -1,21 +1,29 @@
 """The nearest change: what of a row would have to be another for it to be in a cluster."""
 
+import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
-from .._utils.matrices import check_rows
-from ..columns import Indicator, RawView, named, numbers_of, one_row, printable_names, with_cells
-from ..export.numbers import number_text, told_apart
-from ..report import cluster_names, n_clusters_of, spreads_of
+from .._utils.matrices import as_array, check_rows
+from ..columns.names import Indicator, printable_names
+from ..columns.view import RawView, named, numbers_of, one_row, with_cells
+from ..export.format import number_text, told_apart
+from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
-from .markup import list_html
-from .nearest import Room, nearest_values
+from .path import list_html
 from .profile import position_of
 
 _PRECISION = 4
+# How far sums stay from their thresholds, in spreads of their heaviest feature: tried in turn.
+_MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+_ROUNDING = 1e-13  # of the numbers that a sum is made of
+_NO_STEP = 1e-12  # in spreads: what a solver leaves of no change
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     model, names = named(model, feature_names)
     k, tree = position_of(model, k), tree_of(model)
     asked = _Row.of(model, one_row(model, x, feature_names))
-    labels = cluster_names(model, n_clusters_of(model))
+    labels = cluster_names(model)
     here = asked.leaf_of({})
     before = labels[tree.leaf_label[here]]
     room = Room.of(names, asked.values, fixed, bounds, _spreads(model, tree, spreads))
@@ -215,7 +223,191 @@ def _spreads(model, tree, spreads):
             raise ValueError(f"spreads must be {tree.n_features} numbers above 0, one a feature.")
         return spreads
     found = np.zeros(tree.n_features)
-    known = spreads_of(model)
+    known = getattr(model, "split_spreads_", None)
     if known is not None:
         np.fmax.at(found, tree.split_indices, known)
     return np.where(found > 0, found, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What the features of a row may become, and what that costs.
+
+    Parameters
+    ----------
+    values : float array of shape (n_features,), the row
+    low, high : float arrays of shape (n_features,)
+    spreads : float array of shape (n_features,)
+    groups : dict of list of int, features by column of categories
+    """
+
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    spreads: np.ndarray
+    groups: dict
+
+    @classmethod
+    def of(cls, names, row, fixed, bounds, spreads):
+        """The room that is left by fixed features and bounds.
+
+        Raises
+        ------
+        ValueError
+            If a feature is not known, or a bound is no pair in order.
+        """
+        values = as_array(row).ravel()
+        low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+        for feature, pair in (bounds or {}).items():
+            least, largest = _pair(feature, pair)
+            for j in _features(names, feature):
+                low[j], high[j] = min(least, values[j]), max(largest, values[j])
+        groups = {}
+        for j, name in enumerate(names):
+            if isinstance(name, Indicator) and values[j] in (0.0, 1.0):
+                groups.setdefault(name.column, []).append(j)
+                if name.value is None:
+                    low[j] = high[j] = values[j]
+        for feature in fixed:
+            for j in _features(names, feature):
+                low[j] = high[j] = values[j]
+        return cls(values, low, high, spreads, groups)
+
+    def cost(self, j, value):
+        """What it costs that feature j has a value: a category costs 1/2 to come and to go."""
+        return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.spreads[j])
+
+    @cached_property
+    def is_category(self):
+        """Whether features are 1 or 0: bool array."""
+        mask = np.zeros(len(self.values), dtype=bool)
+        mask[[j for group in self.groups.values() for j in group]] = True
+        return mask
+
+
+def _pair(feature, pair):
+    """Both bounds as numbers."""
+    least, largest = pair
+    least = -math.inf if least is None else float(least)
+    largest = math.inf if largest is None else float(largest)
+    if not least <= largest:
+        raise ValueError(f"The bounds of {feature!r} must be two numbers in order, got {pair!r}.")
+    return least, largest
+
+
+def _features(names, feature):
+    """Features that a name or position stands for."""
+    if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
+        return [int(feature) % len(names)]
+    found = [
+        j
+        for j, name in enumerate(names)
+        if name == feature or (isinstance(name, Indicator) and name.column == feature)
+    ]
+    if not found:
+        raise ValueError(f"There is no feature {feature!r}.")
+    return found
+
+
+def nearest_values(conditions, room):
+    """Candidates for the cheapest change that leads to a leaf, the cheapest first.
+
+    Parameters
+    ----------
+    conditions : list of Condition, those on the path to the leaf
+    room : Room
+
+    Yields
+    ------
+    dict of float, changed values by feature
+        Whether they do lead there is for the caller to check: sums are rounded.
+    """
+    low, high = room.low.copy(), room.high.copy()
+    sums = [condition for condition in conditions if condition.bound is None]
+    for condition in conditions:
+        if condition.bound is not None:
+            _limit(low, high, condition.bound)
+    if np.any(low > high):
+        return
+    outside = (room.values < low) | (room.values > high)
+    if not sums and not np.any(outside & room.is_category):
+        yield _changed(room, np.clip(room.values, low, high))
+        return
+    for values in _programs(sums, low, high, room):
+        yield _changed(room, values)
+
+
+def _limit(low, high, bound):
+    """Make room for one feature narrower."""
+    j, value = bound.feature, bound.value
+    if bound.is_upper:
+        high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)
+    else:
+        low[j] = max(low[j], np.nextafter(value, np.inf) if bound.is_strict else value)
+
+
+def _changed(room, values):
+    """The values that are others."""
+    return {int(j): float(values[j]) for j in np.flatnonzero(values != room.values)}
+
+
+def _programs(sums, low, high, room):
+    """Values of all features by the linear program of a path, for each margin in turn.
+
+    Its variables are the steps of some features, in units of their spreads, and the sizes of
+    these steps. Categories are its whole numbers, in steps of 1.
+    """
+    used = {int(j) for condition in sums for j in condition.indices}
+    used |= set(np.flatnonzero((room.values < low) | (room.values > high)).tolist())
+    groups = [group for group in room.groups.values() if used & set(group)]
+    features = np.array(sorted(used.union(*groups)))
+    n, values, is_category = len(features), room.values[features], room.is_category[features]
+    unit = np.where(is_category, 1.0, room.spreads[features])
+    low, high = low[features], high[features]
+    least = np.where(is_category, np.maximum(low, 0.0), low)
+    most = np.where(is_category, np.minimum(high, 1.0), high)
+    steps = Bounds(
+        np.append((least - values) / unit, np.zeros(n)),
+        np.append((most - values) / unit, np.full(n, np.inf)),
+    )
+    one = sp.identity(n, format="csr")
+    sizes = LinearConstraint(sp.block_array([[one, -one], [-one, -one]]), ub=np.zeros(2 * n))
+    columns = [_one_category(np.searchsorted(features, group), values) for group in groups]
+    for margin in _MARGINS:
+        tests = [_beyond(condition, features, unit, room.values, margin) for condition in sums]
+        result = milp(
+            np.append(np.zeros(n), np.where(is_category, 0.5, 1.0)),
+            integrality=np.append(is_category, np.zeros(n)),
+            bounds=steps,
+            constraints=[sizes, *tests, *columns],
+            options={"mip_rel_gap": 0.0},
+        )
+        if result.x is None:
+            return
+        step = np.where(is_category, np.round(result.x[:n]), result.x[:n])
+        step[np.abs(step) < _NO_STEP] = 0.0
+        found = room.values.copy()
+        found[features] = np.clip(values + unit * step, low, high)
+        yield found
+
+
+def _beyond(condition, features, unit, values, margin):
+    """A sum that far on its side of its threshold, in units of its heaviest step."""
+    row = np.zeros(2 * len(features))
+    at = np.searchsorted(features, condition.indices)
+    row[at] = condition.weights * unit[at]
+    size = np.abs(row).max()
+    terms = condition.weights * values[condition.indices]
+    gap = (condition.threshold - terms.sum()) / size
+    rounding = _ROUNDING * (np.abs(terms).sum() + abs(condition.threshold)) / size
+    if condition.is_left:
+        return LinearConstraint(row / size, ub=gap - margin - rounding)
+    return LinearConstraint(row / size, lb=gap + margin + rounding)
+
+
+def _one_category(group, values):
+    """One category a column; none only where none is."""
+    row = np.zeros(2 * len(values))
+    row[group] = 1.0
+    room = 1.0 - values[group].sum()
+    return LinearConstraint(row, lb=room if room == 0.0 else -np.inf, ub=room)

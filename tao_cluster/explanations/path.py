@@ -1,17 +1,106 @@
-"""The path of one row: what each feature adds to each test."""
+"""`explain`: why rows are in their clusters, as the tests on their paths."""
 
+import html
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 
-from ..export.names import fact_text, factor_name, factor_of
-from ..export.numbers import decimals_of, number_text, rounded, summands, told_apart
+import pandas as pd
+
+from ..columns.view import shown, some_rows
+from ..export.format import (
+    decimals_of,
+    fact_text,
+    factor_name,
+    factor_of,
+    number_text,
+    rounded,
+    summands,
+    told_apart,
+)
+from ..inspection.palette import NEGATIVE, POSITIVE
+from ..inspection.rows import ways
 from ..plot.explained import plot_ways
+from ..report import cluster_names, terms_at
+from ..tree import tree_of
 from ..tree.conditions import Bound
-from .markup import path_html
 
 _PRECISION = 3
 MAX_TERMS = 8  # of a line of text
+_COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
+_MOST_SHOWN = 20  # rows of a table in a notebook
+_CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
+_BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
+
+
+def explain(model, x, feature_names=None, *, scaled=False):
+    """Why rows are in their clusters: their paths, with what each feature adds to each test.
+
+    Parameters
+    ----------
+    model : Tree, or fitted estimator with `tree_`
+    x : array-like of shape (n_features,) or (n, n_features)
+        One row: array, list, sparse row, pandas Series or DataFrame of one row, dict of the values
+        by column: those of a Series or dict are taken by their names, in whatever order they
+        stand, where the names of the columns are known. Of a pipeline a raw row. Or several rows:
+        array, list of lists, sparse matrix, DataFrame.
+    feature_names : sequence of str of length n_features, optional
+        Default `feature_names_in_`, or x0, x1, ...
+
+    scaled : bool, default=False
+        Show weights times the spread of their feature at the node; products stay what they are.
+
+    Returns
+    -------
+    Explanation, or Explanations of several rows
+        Its text has one line a test: the features with what each adds to the sum, up to eight of
+        them, and what the others add. One that adds 0 is a reason too, the absence of a word say,
+        and follows those that add something, by its effect (|weight| times spread). The numbers of
+        a line have the same decimals and add up as they are shown; where rounding alone would
+        not do it, some are off by less than one unit of the last decimal.
+
+    Raises
+    ------
+    ValueError
+        If x is not one or more rows of the features that the tree expects, lacks a named one, or if
+        `scaled` meets a bare tree.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.explanations import explain
+    >>> tree = Tree.from_splits([1, -1, -1], [2, -1, -1], [([0, 1], [0.5, -2.0]), None, None],
+    ...                         [2, 0, 0], [-1, 0, 1], n_features=2)
+    >>> why = explain(tree, [7.0, 0.25], ["width", "height"])
+    >>> print(why)
+    0.5*width (3.5) + -2*height (-0.5) = 3 > 2 -> right
+    cluster 1 (leaf 2)
+    >>> why.tests[0].margin
+    1.0
+    """
+    model, names = shown(model, feature_names)
+    tree, table = tree_of(model), some_rows(model, x, feature_names)
+    spreads = getattr(model, "split_spreads_", None)
+    terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
+    labels = cluster_names(model)
+    found = [_explanation(tree, way, terms, labels) for way in ways(model, table)]
+    if len(found) == 1:
+        return found[0]
+    return Explanations(found, getattr(table, "index", None))
+
+
+def _explanation(tree, way, terms, labels):
+    tests = tuple(_test(tree, node, way, terms(node)) for node in way.totals)
+    label = int(tree.leaf_label[way.leaf])
+    return Explanation(tests, way.leaf, label, labels[label])
+
+
+def _test(tree, node, way, terms):
+    terms = [Contribution(**term, value=float(way.values[0, term["feature"]])) for term in terms]
+    terms.sort(key=lambda term: -abs(term.product))  # stable: then by effect, then by feature
+    return PathTest(node, tuple(terms), way.totals[node], float(tree.threshold[node]))
 
 
 @dataclass(frozen=True)
@@ -207,3 +296,120 @@ class Explanation:
     def _repr_html_(self):
         """A table a test, with bars; texts are escaped."""
         return path_html(self.tests, str(self).rsplit("\n", 1)[-1])
+
+
+class Explanations(Sequence):
+    """Explanations of several rows, in their order.
+
+    Parameters
+    ----------
+    explanations : list of Explanation
+    index : sequence, optional
+        What the rows are called; default their positions.
+    """
+
+    def __init__(self, explanations, index=None):
+        self._explanations = list(explanations)
+        self.index = list(range(len(self._explanations)) if index is None else index)
+
+    def __len__(self):
+        return len(self._explanations)
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return Explanations(self._explanations[at], self.index[at])
+        return self._explanations[at]
+
+    def __eq__(self, other):
+        if not isinstance(other, Explanations):
+            return NotImplemented
+        return (self._explanations, self.index) == (other._explanations, other.index)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_frame(self):
+        """A row a test: pandas DataFrame.
+
+        Its columns are row (what the row is called), step (from 0, the root), node, test (the
+        text), sum, threshold, side, and of the row its leaf, cluster and the cluster's name.
+        """
+        lines = [
+            (name, step, t.node, str(t), t.total, t.threshold, t.side, e.leaf, e.cluster, e.name)
+            for name, e in zip(self.index, self, strict=True)
+            for step, t in enumerate(e.tests)
+        ]
+        return pd.DataFrame(lines, columns=_COLUMNS)
+
+    def __str__(self):
+        pairs = zip(self.index, self, strict=True)
+        return "\n\n".join(f"row {name}\n{explanation}" for name, explanation in pairs)
+
+    def __repr__(self):
+        return f"Explanations of {len(self)} rows"
+
+    def _repr_html_(self):
+        """A line a row, of the first ones; texts are escaped."""
+        lines = [
+            (name, e.name, e.leaf, "\n".join(map(str, e.tests)))
+            for name, e in zip(self.index[:_MOST_SHOWN], self, strict=False)
+        ]
+        more = f"{len(self) - len(lines)} more rows" if len(self) > len(lines) else ""
+        return table_html(("row", "cluster", "leaf", "tests"), lines, more)
+
+
+def path_html(tests, end):
+    """Tests of a path as tables of bars, and where it ends.
+
+    Parameters
+    ----------
+    tests : sequence of PathTest
+    end : str
+    """
+    return "<div>" + "".join(map(_test_html, tests)) + f"<p><b>{html.escape(end)}</b></p></div>"
+
+
+def _test_html(test):
+    heading = html.escape(f"{test.outcome} -> {test.side}")
+    heading = f"<p style='margin: 6px 0 2px'>{heading}</p>"
+    if len(test.contributions) < 2:
+        return heading
+    steps = test.steps
+    places = [0.0, test.total, *(start for *_, start in steps)]
+    low, width = min(places), max(places) - min(places) or 1.0
+    rows = "".join(
+        f"<tr><td style='{_CELL}'>{html.escape(name)}</td><td style='{_CELL}'>{number}</td>"
+        f"<td style='{_CELL}; width: 240px'><div style='{_bar(start, size, low, width)}'></div>"
+        "</td></tr>"
+        for name, number, size, start in steps
+    )
+    return f"{heading}<table>{rows}</table>"
+
+
+def _bar(start, size, low, width):
+    """Where a bar lies, in percent of its cell, and its colour."""
+    left = min(start, start + size) - low
+    place = {"left": 100 * left / width, "width": 100 * abs(size) / width}
+    return f"{_BAR.format(**place)}; background: {POSITIVE if size > 0 else NEGATIVE}"
+
+
+def table_html(heads, lines, more=""):
+    """A table of texts; line breaks in them are kept.
+
+    Parameters
+    ----------
+    heads : sequence of str
+    lines : list of sequences
+    more : str, below the table
+    """
+    head = "".join(f"<th style='{_CELL}'>{html.escape(text)}</th>" for text in heads)
+    cell = f"<td style='{_CELL}; white-space: pre-line'>{{}}</td>"
+    rows = ("".join(cell.format(html.escape(str(value))) for value in line) for line in lines)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    foot = f"<p>{html.escape(more)}</p>" if more else ""
+    return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}</div>"
+
+
+def list_html(heading, lines):
+    """A heading and a list below it."""
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f"<div><p><b>{html.escape(heading)}</b></p><ul>{items}</ul></div>"

@@ -4,14 +4,13 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ..columns import shown
-from ..export.names import rows_text
-from ..export.rules import rules_of
+from ..columns.view import shown
+from ..export.format import rows_text
+from ..export.text import rules_of
 from ..plot.explained import plot_roles
-from ..report import effect, n_clusters_of, report
+from ..report import cluster_names, effect, report
 from ..tree import tree_of
-from .markup import list_html
-from .path import MAX_TERMS
+from .path import MAX_TERMS, list_html
 
 _NO_DIRECTION = 0.05  # share of its strength below which a feature leads neither up nor down
 
@@ -179,7 +178,9 @@ def position_of(model, k):
         If there is none.
     """
     classes = getattr(model, "classes_", None)
-    labels = list(range(n_clusters_of(model)) if classes is None else np.asarray(classes).tolist())
+    labels = list(
+        range(len(cluster_names(model))) if classes is None else np.asarray(classes).tolist()
+    )
     if k not in labels:
         said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
         raise ValueError(f"The {said}, got {k!r}.")

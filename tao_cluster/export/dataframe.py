@@ -1,9 +1,10 @@
-"""The nodes of a tree as a pandas DataFrame."""
+"""The tree as a pandas DataFrame of its nodes, and as plain Python values and back."""
 
 from .._utils.optional import need
+from ..columns.view import shown
 from ..report import report
-from .names import condition_text
-from .options import check_options
+from ..tree import Tree, tree_of
+from .format import check_options, condition_text
 
 
 def to_dataframe(
@@ -88,3 +89,38 @@ def _row(node, precision, max_terms):
         "share": node["share"],
         "histogram": node["histogram"],
     }
+
+
+def to_dict(tree):
+    """Lists and numbers that give the tree back bit by bit, also through JSON.
+
+    Parameters
+    ----------
+    tree : Tree, or fitted estimator with `tree_`
+
+    Returns
+    -------
+    dict; `format` and `version` say how to read the rest
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import to_dict
+    >>> to_dict(Tree.single_leaf(0, 2))["leaf_label"]
+    [0]
+    """
+    return tree_of(shown(tree)[0]).to_dict()
+
+
+def from_dict(data):
+    """Tree from the result of :func:`to_dict`; ValueError for anything else.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> from tao_cluster.export import from_dict, to_dict
+    >>> tree = Tree.single_leaf(0, 2)
+    >>> from_dict(to_dict(tree)) == tree
+    True
+    """
+    return Tree.from_dict(data)

@@ -3,8 +3,7 @@
 import re
 
 from ..report import report
-from .names import condition_text, rows_text
-from .options import check_options
+from .format import check_options, condition_text, rows_text
 
 
 def to_dot(

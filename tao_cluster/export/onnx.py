@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._utils.optional import need
-from ..columns import Filled, Indicator, shown
+from ..columns.names import Filled, Indicator
+from ..columns.view import shown
 from ..tree import tree_of
 
 _OPSET = 17

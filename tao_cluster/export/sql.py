@@ -2,17 +2,17 @@
 
 import math
 import re
-from dataclasses import dataclass
-from functools import singledispatch
+from collections import Counter
 from numbers import Number, Real
+from typing import NamedTuple
 
 import numpy as np
 
-from ..columns import Filled, Indicator, named
-from ..columns.names import Numbered
+from ..columns.names import Filled, Indicator, Numbered
+from ..columns.view import named
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
-from .options import check_options
+from .format import check_options
 
 # Numbers within these limits are written with so many decimals and a remainder; see _literal.
 _DECIMALS = 4
@@ -76,35 +76,33 @@ def to_sql(tree, columns=None, *, table=None):
     """
     check_options("to_sql", table=table)
     tree, names = named(tree, columns)
-    labels = _labels(tree)
+    classes = getattr(tree, "classes_", None)
     # Tests without weights have no condition, so leaves that they shut off must go.
     tree = tree_of(tree).prune()
     _check_unique(names, tree.used_features)
     prefix = "" if table is None else f"{_identifier(table)}."
     operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
-        return labels(tree.leaf_label[0])
+        return _label(classes, tree.leaf_label[0])
     lines, written = {}, {}  # a test is written once, and repeated on the paths that have it
     for leaf, conditions in conditions_of_leaves(tree):
-        when = " AND ".join(_written(condition, operands, written) for condition in conditions)
-        lines[leaf] = f"  WHEN {when} THEN {labels(tree.leaf_label[leaf])}"
+        for condition in conditions:
+            key = condition.node, condition.is_left
+            if key not in written:
+                written[key] = _condition(condition, operands)
+        when = " AND ".join(written[condition.node, condition.is_left] for condition in conditions)
+        lines[leaf] = f"  WHEN {when} THEN {_label(classes, tree.leaf_label[leaf])}"
     return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
 
 
-def _labels(model):
-    """Function of a cluster's number: the label that stands for it, as SQL."""
-    classes = getattr(model, "classes_", None)
+def _label(classes, cluster):
+    """What stands for a cluster: its number, or the label that the model explains."""
     if classes is None:
-        return str
-    return lambda k: _label(classes[k])
-
-
-def _label(label):
+        return str(cluster)
+    label = classes[cluster]
     if isinstance(label, bool | np.bool_):
         return str(int(label))
-    if isinstance(label, Number):
-        return str(label)
-    return _text(label)
+    return str(label) if isinstance(label, Number) else _text(label)
 
 
 def _text(value):
@@ -116,14 +114,10 @@ def _check_unique(names, used):
     if isinstance(names, Numbered):
         return
     tested = [names[j] for j in used]
-    times = dict.fromkeys(tested, 0)
-    alike = {_column(name).lower(): set() for name in tested}
+    times, alike = Counter(names), {}
     for name in names:
-        if name in times:
-            times[name] += 1
         column = _column(name)
-        if column.lower() in alike:
-            alike[column.lower()].add(column)
+        alike.setdefault(column.lower(), set()).add(column)
     for name in tested:
         if times[name] > 1:
             raise ValueError(f"{times[name]} columns have the name {name!r}; SQL needs one.")
@@ -154,8 +148,7 @@ def _held(text):
     return text
 
 
-@dataclass(frozen=True)
-class _Operand:
+class _Operand(NamedTuple):
     """What stands for a feature: as a number, and where it is a category as both answers."""
 
     number: str
@@ -163,21 +156,17 @@ class _Operand:
     fails: str | None = None
 
 
-@singledispatch
 def _operand(name, prefix):
-    return _Operand(prefix + _identifier(name))
+    if isinstance(name, Indicator):
+        return _category(name, prefix + _identifier(name.column))
+    column = prefix + _identifier(name)
+    if isinstance(name, Filled):
+        return _Operand(f"COALESCE({column}, {_signed(name.fill)})")
+    return _Operand(column)
 
 
-@_operand.register(Filled)
-def _filled(name, prefix):
-    sign = "-" if name.fill < 0 else ""
-    return _Operand(f"COALESCE({prefix}{_identifier(name)}, {sign}{_literal(abs(name.fill))})")
-
-
-@_operand.register(Indicator)
-def _category(name, prefix):
+def _category(name, column):
     """Comparisons with NULL are neither true nor false, but a missing value is no category."""
-    column = prefix + _identifier(name.column)
     is_missing = f"{column} IS NULL"
     if name.value is None:
         holds, fails = is_missing, f"{column} IS NOT NULL"
@@ -191,27 +180,11 @@ def _category(name, prefix):
     return _Operand(f"CASE WHEN {holds} THEN 1.0e0 ELSE 0.0e0 END", holds, fails)
 
 
-@singledispatch
 def _value(value):
     """A category as SQL: text but for numbers and truth values."""
-    return _text(value)
-
-
-@_value.register(Real)
-def _number(value):
-    return repr(value)
-
-
-@_value.register(bool)
-def _truth(value):
-    return str(value).upper()
-
-
-def _written(condition, operands, written):
-    key = condition.node, condition.is_left
-    if key not in written:
-        written[key] = _condition(condition, operands)
-    return written[key]
+    if isinstance(value, bool):
+        return str(value).upper()
+    return repr(value) if isinstance(value, Real) else _text(value)
 
 
 def _condition(condition, operands):
@@ -221,10 +194,6 @@ def _condition(condition, operands):
         answer = operand.holds if 1.0 in bound else operand.fails
         if answer is not None:
             return answer
-    return _comparison(condition, operands)
-
-
-def _comparison(condition, operands):
     # -w x <= -t is the same as w x >= t, to the bit.
     is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
     flip = -1.0 if is_turned else 1.0
@@ -234,10 +203,13 @@ def _comparison(condition, operands):
         for j, weight in zip(condition.indices, (flip * condition.weights).tolist(), strict=True)
     ]
     total = " ".join(terms).removeprefix("+ ")
-    threshold = flip * condition.threshold
-    sign = "-" if threshold < 0 else ""
     compare = _COMPARE[condition.is_left, is_turned]
-    return f"{total} {compare} {sign}{_literal(abs(threshold))}"
+    return f"{total} {compare} {_signed(flip * condition.threshold)}"
+
+
+def _signed(number):
+    """Any float as an expression."""
+    return f"{'-' if number < 0 else ''}{_literal(abs(number))}"
 
 
 def _literal(number):

@@ -1,8 +1,18 @@
-"""The tree as indented text."""
+"""The tree as indented text, and as rules: one sentence a leaf."""
 
+from ..columns.names import Indicator
+from ..columns.view import shown
 from ..report import report
-from .names import condition_text
-from .options import check_options
+from ..tree import tree_of
+from ..tree.conditions import conditions_of_leaves
+from .format import (
+    bounds_text,
+    check_options,
+    condition_text,
+    rows_text,
+    sum_text,
+    threshold_text,
+)
 
 _BAR, _MOST_BARS = "|    ", 30
 
@@ -68,3 +78,125 @@ def _indent(depth):
     if depth > _MOST_BARS:
         return f"{_BAR * _MOST_BARS}(level {depth}) |--- "
     return _BAR * depth + "|--- "
+
+
+def to_rules(
+    tree,
+    feature_names=None,
+    precision=3,
+    *,
+    max_terms=None,
+    X=None,
+    sample_weight=None,
+    scaled=False,
+):
+    """One sentence a leaf: "if 2 < a <= 5 and ... then cluster k".
+
+    Parameters
+    ----------
+    tree : Tree, or fitted estimator with `tree_`
+    feature_names : sequence of str of length n_features, optional
+        Default `feature_names_in_`, or x0, x1, ...
+    precision : int, significant digits, as for :func:`to_text`
+    max_terms : int, optional
+        Features shown of each weighted sum, those with the largest effects; default all.
+    X : array-like or sparse matrix of shape (n, n_features), optional
+        Rows to count at each leaf; default those an estimator was fitted to.
+    sample_weight : array-like of shape (n,), optional
+    scaled : bool, default=False
+        Show weights times the spread of their feature at the node, so that they compare.
+
+    Returns
+    -------
+    list of str, leaves in the order of their node numbers
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> tree = Tree.from_splits(
+    ...     [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [([0], [1.0]), None, ([0], [1.0]), None, None],
+    ...     [2, 0, 5, 0, 0], [-1, 0, -1, 1, 0], n_features=1)
+    >>> for rule in tree.to_rules(["width"], X=[[1], [3], [4], [9]]):
+    ...     print(rule)
+    if width <= 2 then cluster 0 (1 row, 25.0 %)
+    if 2 < width <= 5 then cluster 1 (2 rows, 50.0 %)
+    if width > 5 then cluster 0 (1 row, 25.0 %)
+    """
+    check_options("to_rules", precision=precision, max_terms=max_terms, scaled=scaled)
+    tree, names = shown(tree, feature_names)
+    options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
+    nodes = report(tree, X, **options)["nodes"]
+    tree = tree_of(tree)
+    return rules_of(tree, nodes, tree.leaves.tolist(), precision, max_terms)
+
+
+def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
+    """The sentences of some leaves.
+
+    Parameters
+    ----------
+    tree : Tree
+    nodes : list of dict, the nodes of its report
+    leaves : sequence of int, node numbers
+    precision, max_terms
+        As for :func:`to_rules`.
+
+    Returns
+    -------
+    list of str
+    """
+    known = {}  # paths to many leaves have the same conditions: each is written once
+
+    def said(pair):
+        key = tuple((condition.node, condition.is_left) for condition in pair)
+        if key not in known:
+            known[key] = _said(pair, nodes, precision, max_terms)
+        return known[key]
+
+    wanted = set(leaves)
+    rules = {
+        leaf: _rule(conditions, nodes[leaf], said)
+        for leaf, conditions in conditions_of_leaves(tree)
+        if leaf in wanted
+    }
+    return [rules[leaf] for leaf in leaves]
+
+
+def _rule(conditions, leaf, said):
+    """The sentence of a leaf: both bounds of a feature or sum stand together."""
+    pairs = {}
+    for condition in conditions:
+        pairs.setdefault(condition.sum, []).append(condition)
+    held = _without_implied([said(pair) for pair in pairs.values()])
+    premise = f"if {' and '.join(held)}" if held else "always"
+    rows = (
+        ""
+        if leaf["count"] is None
+        else f" ({rows_text(leaf['count'], leaf['share'], leaf['counted'])})"
+    )
+    return f"{premise} then {leaf['name']}{rows}"
+
+
+def _without_implied(said):
+    """Texts of pairs (name, text), without "is not" where another value of the column is."""
+    known = {n.column for n, text in said if isinstance(n, Indicator) and text == str(n)}
+    return [
+        text
+        for name, text in said
+        if not (isinstance(name, Indicator) and text == name.contrary and name.column in known)
+    ]
+
+
+def _said(pair, nodes, precision, max_terms):
+    """The name of the one feature, None of a sum, and the text of one or two conditions on it."""
+    tests = [nodes[condition.node] for condition in pair]
+    if len(tests[0]["terms"]) == 1:
+        name = tests[0]["terms"][0]["name"]
+        tolerances = [test["tolerance"] for test in tests]
+        return name, bounds_text(name, [c.bound for c in pair], precision, tolerances)
+    total = sum_text(tests[0], precision, max_terms)
+    limit = {c.is_left: threshold_text(nodes[c.node], precision) for c in pair}
+    if len(pair) == 2:
+        return None, f"{limit[False]} < {total} <= {limit[True]}"
+    ((is_left, threshold),) = limit.items()
+    return None, f"{total} {'<=' if is_left else '>'} {threshold}"

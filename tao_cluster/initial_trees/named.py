@@ -2,15 +2,14 @@
 
 import copy
 import itertools
-from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from greedy.methods.expansion import expand
-from greedy.methods.kauri import grow_kauri
-from greedy.methods.parting import part_centers
-from greedy.methods.start import GreedyStart
+from greedy.center_cuts import IMM, ExGreedy
+from greedy.exkmc import ExKMC
+from greedy.exshallow import ExShallow
+from greedy.kauri import Kauri
 
 from ..tree import Tree
 from .cart import Cart
@@ -35,10 +34,9 @@ def axis_aligned(max_leaves, n_clusters):
     100 clusters cost 21 % with it, 26 to 28 % without. Of several hundred clusters it would take
     longer than all the rest.
     """
-    builders = [exkmc(max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
+    builders = [ExKMC(max_leaves=max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
     if max_leaves >= _LARGE and max_leaves * n_clusters <= _MOST_KAURI:
-        kauri = partial(grow_kauri, max_leaves=max_leaves)
-        builders.append(GreedyStart(kauri, sees_centers=False))
+        builders.append(Kauri(max_leaves=max_leaves))
     return InTurn(builders)
 
 
@@ -69,7 +67,7 @@ def greedy_builders(problem):
     k = problem.n_clusters
     if problem.objective.explains_labels:
         return []
-    return [exkmc(k), GREEDY["exshallow"], exkmc(2 * k)]
+    return [ExKMC(max_leaves=k), GREEDY["exshallow"], ExKMC(max_leaves=2 * k)]
 
 
 def exgreedy_builders(problem):
@@ -77,18 +75,13 @@ def exgreedy_builders(problem):
     return [] if problem.objective.explains_labels else [GREEDY["exgreedy"]]
 
 
-def exkmc(max_leaves=None):
-    """ExKMC's tree, by default with twice as many leaves as clusters."""
-    return GreedyStart(partial(expand, max_leaves=max_leaves, base="imm"))
-
-
 # Builders that a name stands for, called with the depth.
 WITH_DEPTH = {"bisecting": Bisecting, "centroids": Centroids, "random": Random}
 GREEDY = {
-    "imm": GreedyStart(partial(part_centers, keep_labels=True)),
-    "exkmc": exkmc(),
-    "exgreedy": GreedyStart(part_centers),
-    "exshallow": GreedyStart(partial(part_centers, depth_factor=0.03)),
+    "imm": IMM(),
+    "exkmc": ExKMC(),
+    "exgreedy": ExGreedy(),
+    "exshallow": ExShallow(),
 }
 NAMES = ("auto", *WITH_DEPTH, *GREEDY)
 
@@ -109,7 +102,7 @@ def builder_of(init, depth, max_leaves=None):
     if isinstance(init, Tree):
         return Given(init)
     if isinstance(init, str):
-        greedy = {**GREEDY, "exkmc": exkmc(max_leaves)}
+        greedy = {**GREEDY, "exkmc": ExKMC(max_leaves=max_leaves)}
         return greedy[init] if init in greedy else WITH_DEPTH[init](depth)
     return init
 

@@ -8,7 +8,8 @@ from string import Template
 
 import numpy as np
 
-from ..columns import numbers_of, printable, shown
+from ..columns.names import printable
+from ..columns.view import shown
 from ..inspection.rows import Rows
 from ..report import report
 from ..tree import tree_of
@@ -98,18 +99,17 @@ def to_html(
     page_title = printable(title or _title(models))
     views = [shown(model, feature_names) for model in models]
     models, names = [view for view, _ in views], views[0][1]
-    if image_shape is not None and image_shape[0] * image_shape[1] != len(names):
-        raise ValueError(f"image_shape {tuple(image_shape)} does not hold {len(names)} features.")
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
-    rows = _rows(models, trees, X, y, class_names, sample_weight)
+    weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    rows = [Rows.of(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
         style=_part("page.css"),
         script="\n".join(_part(f"js/{name}.js") for name in _SCRIPTS),
-        reading=_reading(reports, data["kind"], bool(rows), scaled),
+        reading=_reading(reports, data["kind"], X is not None, scaled),
         # "</script>" in a name would end the element that holds the data.
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
@@ -136,19 +136,6 @@ def to_frame(model, **options):
 
 def _part(name):
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _rows(models, trees, X, y, class_names, sample_weight):
-    """The rows in each tree; none without X."""
-    if X is None:
-        if y is not None:
-            raise ValueError("y needs X, the rows whose classes it holds.")
-        return []
-    weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    return [
-        Rows.of(tree, numbers_of(model, X), y, class_names, weight)
-        for model, tree in zip(models, trees, strict=True)
-    ]
 
 
 def _title(models):

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
-from ..columns import Indicator, printable
-from ..export.names import condition_text, edge_signs, factor_name, threshold_text, typeset
+from ..columns.names import Indicator, printable
+from ..export.format import condition_text, edge_signs, factor_name, threshold_text, typeset
 from ..inspection.palette import (
     NEGATIVE,
     POSITIVE,
@@ -39,7 +39,7 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     reports : list of dict, results of :func:`tao_cluster.report.report`
     trees : list of Tree
     names : list of str
-    rows : list of Rows, one a tree over the same X; empty without X
+    rows : list of Rows, one a tree over the same X; of None without X
     image_shape : (height, width), optional
     scaled : bool
 
@@ -47,17 +47,12 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     -------
     dict
     """
-    first = rows[0] if rows else None
+    first = rows[0]
     kind = picture_kind(trees[0], first, image_shape, names)
-    tops = [_tops(kind, one) for one in rows]
+    tops = [{} if one is None else _tops(kind, one) for one in rows]
     carried = _carried(kind, trees, tops, len(names))
     place = {feature: here for here, feature in enumerate(carried.tolist())}
-    models = [
-        _model(facts, place, one, top)
-        for facts, one, top in zip(
-            reports, rows or [None] * len(reports), tops or [{}] * len(reports), strict=True
-        )
-    ]
+    models = [_model(*parts, place) for parts in zip(reports, rows, tops, strict=True)]
     is_all = len(carried) == len(names)
     return {
         "kind": kind,
@@ -92,7 +87,7 @@ def _carried(kind, trees, tops, n_features):
 # ---------------------------------------------------------------- trees
 
 
-def _model(facts, place, rows, tops):
+def _model(facts, rows, tops, place):
     """A tree: its nodes, its clusters with their colours, its summary."""
     nodes = [_node(node, place, rows, tops) for node in facts["nodes"]]
     clusters = []
@@ -174,18 +169,14 @@ def _image(rows, leaf):
 
 def _words(rows, leaf):
     """The words of largest mean."""
-    mean = rows.means[leaf]
-    most = np.argsort(-mean, kind="stable")[:_MOST_AT_LEAF]
-    most = most[mean[most] > 0]
-    return {"of": most, "values": _shorts(mean[most])}
+    most, means = rows.words(leaf, _MOST_AT_LEAF)
+    return {"of": most, "values": _shorts(means)}
 
 
 def _bars(rows, leaf):
     """The features in which the mean is farthest from that of all rows, in spreads."""
-    deviation = rows.deviation(leaf)
-    most = np.argsort(-np.abs(deviation), kind="stable")[:_MOST_AT_LEAF]
-    means = rows.means[leaf][most]
-    return {"of": most, "values": _shorts(deviation[most]), "means": _shorts(means)}
+    most, off = rows.deviations(leaf, _MOST_AT_LEAF)
+    return {"of": most, "values": _shorts(off), "means": _shorts(rows.means[leaf][most])}
 
 
 # ---------------------------------------------------------------- rows

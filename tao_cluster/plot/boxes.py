@@ -1,4 +1,4 @@
-"""Boxes: where a glyph draws, and text that keeps to it."""
+"""Boxes, where a glyph draws, with text that keeps to them."""
 
 import functools
 from dataclasses import dataclass

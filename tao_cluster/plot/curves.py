@@ -5,11 +5,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from ..columns import brief, printable
+from ..columns.names import brief, printable
+from ..inspection.palette import cluster_color
 from ..measures import weighted_average_explanation_size
 from ..optimize.goals import knee
 from ..tree import tree_of
-from .colors import cluster_color
 
 STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}
 STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
@@ -267,20 +267,23 @@ def _scale_costs(ax):
     if costs.min() > 0 and costs.max() > _FAR * costs.min():
         ax.set_yscale("log")
         ax.set_ylim(0.8 * costs.min(), 1.25 * costs.max())
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        _log_ticks(ax.yaxis)
 
 
 def _finish(ax, size_name, title):
     low, high = ax.get_xlim()
     if high > _LOGARITHMIC * max(low, 0.0):  # ticks of a shorter range would crowd
         ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+        _log_ticks(ax.xaxis)
     if ax.get_yscale() == "linear":  # perhaps shared with another that is not
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.set_xlabel(size_name)
     ax.set_ylabel("cost over the free clustering, %")
     ax.set_title(title or "", loc="left")
+
+
+def _log_ticks(axis):
+    """Ticks at 1, 2 and 5 of each power of ten, written without exponents."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())

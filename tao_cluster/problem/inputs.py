@@ -145,11 +145,10 @@ class Inputs:
             If the data have NaN or infinite values or fewer rows than clusters, or the weights
             are negative, all zero or too large.
         """
-        X = stored_by_rows(check_rows(X, "X", estimator))
+        X, weight = _rows_and_weight(X, sample_weight, estimator)
         space = X
         if embedding is not None:
             space = stored_by_rows(check_embedding(embedding, X.shape[0]))
-        weight = fitting_weight(sample_weight, X)
         present = weight > 0
         if present.sum() < n_clusters:
             raise ValueError(
@@ -167,8 +166,7 @@ class Inputs:
         ValueError
             As `of`, or if y is missing, has another number of rows or no label at all.
         """
-        X = stored_by_rows(check_rows(X, "X", estimator))
-        weight = fitting_weight(sample_weight, X)
+        X, weight = _rows_and_weight(X, sample_weight, estimator)
         column, classes = label_column(y, X.shape[0])
         present = (weight > 0) & (column[:, 0] >= 0)
         if not present.any():
@@ -270,6 +268,11 @@ class MergedRows:
         if len(absent):
             expanded[absent] = of_absent(absent)
         return expanded
+
+
+def _rows_and_weight(X, sample_weight, estimator):
+    X = stored_by_rows(check_rows(X, "X", estimator))
+    return X, fitting_weight(sample_weight, X)
 
 
 def _row_numbers(rows, n_rows):

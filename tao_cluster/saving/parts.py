@@ -4,27 +4,36 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.mixture import GaussianMixture
 
-from greedy.estimators.baselines import CART, CUBT, CLTree, KDTree
-from greedy.estimators.exkmc import ExKMC
-from greedy.estimators.extremes import ExKCenter, ExSingleLink
-from greedy.estimators.kauri import Kauri
-from greedy.estimators.mixture import MixtureTree
-from greedy.estimators.parting import EMN, IMM, DPTree, ExGreedy, ExShallow
-from greedy.estimators.random_cuts import RandomCuts
-from greedy.estimators.search import ExShallowSearch
-from greedy.estimators.spex import SpEx
+from greedy import (
+    CART,
+    CUBT,
+    EMN,
+    IMM,
+    CLTree,
+    DPTree,
+    ExGreedy,
+    ExKCenter,
+    ExKMC,
+    ExShallow,
+    ExShallowSearch,
+    ExSingleLink,
+    Kauri,
+    KDTree,
+    MixtureTree,
+    RandomCuts,
+    SpEx,
+)
 
 from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart
 from ..objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
-from ..objectives.spacing import Spacing
+from ..objectives.spanning import Spacing
 from ..optimize.descent.direct_form import DirectForm
 from ..optimize.descent.penalty_method import PenaltyMethod
 from ..optimize.split_kinds import AxisAligned, Oblique
 from ..penalties import SquaredError, ZeroOne
-from ..problem.scaling import Scaling
-from ..problem.space import Space
+from ..problem.scaling import Scaling, Space
 from ..solvers import Axis, Exact, Liblinear, Newton
 from ..tree import Split
 from ..tree.growth import Growth

@@ -3,24 +3,24 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
-from greedy import build_cltree, build_cubt, build_kdtree
+from greedy import CUBT, CLTree, KDTree
+from greedy.cltree import CutDensity, taken_back
+from greedy.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.cuts.impurity import Region, density_cut
-from greedy.methods.baselines.cltree import CutDensity
-from greedy.methods.baselines.cubt import CutDeviance, DevianceLeaf, dissimilarity
-from greedy.methods.baselines.leaves import deviance, joined, taken_back
-from greedy.methods.matching import matched_numbers
+from greedy.leaf_clusters import deviance, joined, matched_numbers
 from greedy.points import Points
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
 SMALL = {"max_examples": 60, "deadline": None}
-BUILDERS = [build_kdtree, build_cubt, build_cltree]
+METHODS = [KDTree, CUBT, CLTree]
 
 
 @st.composite
@@ -70,11 +70,11 @@ def test_deviance_cuts_are_the_best(table):
 def test_cubt_stops_where_it_is_told_to():
     X = make_blobs(300, centers=6, random_state=0)[0]
     centers = X  # as many clusters as rows: no leaves are joined
-    assert build_cubt(X, centers, max_leaves=1).n_leaves == 1
-    assert build_cubt(X, centers, max_leaves=4).n_leaves == 4
-    assert build_cubt(X, centers, max_leaves=300, min_dist=1e9).n_leaves == 1
+    assert built(CUBT, X, centers, max_leaves=1).n_leaves == 1
+    assert built(CUBT, X, centers, max_leaves=4).n_leaves == 4
+    assert built(CUBT, X, centers, max_leaves=300, min_dist=1e9).n_leaves == 1
     total = spread(X, np.ones(len(X)))
-    tree = build_cubt(X, centers, max_leaves=300, min_dev=0.02, midpoints=False)
+    tree = built(CUBT, X, centers, max_leaves=300, min_dev=0.02, midpoints=False)
     leaf = tree.apply(X)
     rows = {node: np.isin(leaf, _below(tree, node)) for node in range(tree.n_nodes)}
     for node in tree.decision_nodes:
@@ -82,8 +82,8 @@ def test_cubt_stops_where_it_is_told_to():
         saved = spread(X[rows[node]], np.ones(rows[node].sum()))
         saved -= sum(spread(X[part], np.ones(part.sum())) for part in parts)
         assert saved >= 0.02 * total * (1 - 1e-9)
-    coarse = build_cubt(X, centers, max_leaves=300, min_size=150)
-    assert coarse.n_leaves < build_cubt(X, centers, max_leaves=300, min_size=20).n_leaves
+    coarse = built(CUBT, X, centers, max_leaves=300, min_size=150)
+    assert coarse.n_leaves < built(CUBT, X, centers, max_leaves=300, min_size=20).n_leaves
 
 
 def _below(tree, node):
@@ -217,10 +217,10 @@ def test_cltree_finds_dense_regions_among_sparse_rows():
     X = np.concatenate([*dense, rng.uniform(0, 9, (12, 2))])
     labels = np.repeat([0, 1, 2], 200)
     centers = np.array([part.mean(axis=0) for part in dense])
-    tree = build_cltree(X, centers)
+    tree = built(CLTree, X, centers)
     assert (tree.predict(X)[:600] == labels).mean() > 0.95
     order = [2, 0, 1]  # the reference gives the numbers
-    again = build_cltree(X, centers[order])
+    again = built(CLTree, X, centers[order])
     np.testing.assert_array_equal(np.array(order)[again.predict(X)], tree.predict(X))
 
 
@@ -228,12 +228,12 @@ def test_cltree_prunes():
     X = load_iris().data
     many = {"max_leaves": 1000, "min_y": 0.0}
     centers = X  # no regions are joined for lack of clusters
-    sizes = [build_cltree(X, centers, min_rd=r, **many).n_leaves for r in (100.0, 1.0, 0.1, 0.0)]
+    sizes = [built(CLTree, X, centers, min_rd=r, **many).n_leaves for r in (100.0, 1.0, 0.1, 0.0)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0]
-    few = build_cltree(X, centers, min_y=0.5, min_rd=100.0, max_leaves=1000)
+    few = built(CLTree, X, centers, min_y=0.5, min_rd=100.0, max_leaves=1000)
     assert few.n_leaves < sizes[0]
-    assert build_cltree(X, centers, min_split=0.5, **many).n_leaves < sizes[0]
+    assert built(CLTree, X, centers, min_split=0.5, **many).n_leaves < sizes[0]
     rule = CutDensity.of(points_of(X, np.ones(len(X))), 1.0)
     assert rule.promise(rule.root()) > 0  # the root has all rows
 
@@ -241,17 +241,17 @@ def test_cltree_prunes():
 def test_regions_of_few_rows_are_no_leaves():
     dense = np.linspace(0.0, 1.0, 50)
     X = np.concatenate([dense, dense + 8, [30.0]])[:, None]
-    assert build_cltree(X, X[[25, 75, 100]], min_y=0.0).predict([[30.0]]) == [2]
-    tree = build_cltree(X, X[[25, 75, 100]], min_y=0.05)
+    assert built(CLTree, X, X[[25, 75, 100]], min_y=0.0).predict([[30.0]]) == [2]
+    tree = built(CLTree, X, X[[25, 75, 100]], min_y=0.05)
     assert tree.predict([[0.5], [8.5], [30.0]]).tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("build", [build_cubt, build_cltree])
+@pytest.mark.parametrize("method", [CUBT, CLTree])
 @pytest.mark.parametrize("max_leaves", [1, 2, 5, 9, None])
-def test_no_leaf_is_idle(build, max_leaves):
+def test_no_leaf_is_idle(method, max_leaves):
     X = load_iris().data
     for centers in (X[:3], X[::15]):
-        tree = build(X, centers, max_leaves=max_leaves)
+        tree = built(method, X, centers, max_leaves=max_leaves)
         assert tree.n_leaves <= (max_leaves or 4 * len(centers))
         assert set(tree.apply(X)) == set(tree.leaves)
         assert tree == tree.prune()
@@ -307,7 +307,7 @@ def grown_of(fitted):
 @given(tables())
 def test_kd_cuts_are_medians_of_the_widest_feature(table):
     X, weight = table
-    tree = build_kdtree(X, X[:2], max_leaves=2, sample_weight=weight, midpoints=False)
+    tree = built(KDTree, X, X[:2], max_leaves=2, sample_weight=weight, midpoints=False)
     X, weight = X[weight > 0], weight[weight > 0]
     if len(np.unique(X, axis=0)) == 1:
         assert tree.n_leaves == 1
@@ -323,14 +323,14 @@ def test_kd_cuts_are_medians_of_the_widest_feature(table):
 
 def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_reference):
     centers = digits_reference.cluster_centers_
-    tree = build_kdtree(digits, centers, max_leaves=16)
+    tree = built(KDTree, digits, centers, max_leaves=16)
     assert tree.n_leaves == 16
     leaf = tree.apply(digits)
     for node in tree.leaves:
         rows = digits[leaf == node]
         costs = ((rows[:, None] - centers) ** 2).sum(axis=(0, 2))
         assert costs[tree.leaf_label[node]] == pytest.approx(costs.min())
-    balanced = build_kdtree(np.arange(64.0)[:, None], np.arange(2.0)[:, None], max_leaves=8)
+    balanced = built(KDTree, np.arange(64.0)[:, None], np.arange(2.0)[:, None], max_leaves=8)
     assert set(balanced.depth[balanced.leaves]) == {3}
 
 
@@ -338,31 +338,31 @@ def test_kd_leaves_get_the_label_of_least_surrogate_cost(digits, digits_referenc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
-def test_forms_weights_and_threads_give_the_same_tree(build, rng):
+@pytest.mark.parametrize("method", METHODS)
+def test_forms_weights_and_threads_give_the_same_tree(method, rng):
     X = np.round(rng.normal(size=(90, 4)), 1)
     centers = X[:4]
-    tree = build(X, centers)
+    tree = built(method, X, centers)
     for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X[:, ::-1][:, ::-1]):
-        assert build(form, centers) == tree
+        assert built(method, form, centers) == tree
     for n_jobs in (2, -1):
-        assert build(X, centers, n_jobs=n_jobs) == tree
+        assert built(method, X, centers, n_jobs=n_jobs) == tree
     weight = rng.integers(0, 3, len(X))
-    weighted = build(X, centers, sample_weight=weight)
-    repeated = build(np.repeat(X, weight, axis=0), centers)
+    weighted = built(method, X, centers, sample_weight=weight)
+    repeated = built(method, np.repeat(X, weight, axis=0), centers)
     np.testing.assert_array_equal(weighted.predict(X[weight > 0]), repeated.predict(X[weight > 0]))
     narrow = X.astype(np.float32)
-    assert build(narrow, centers) == build(narrow.astype(np.float64), centers)
+    assert built(method, narrow, centers) == built(method, narrow.astype(np.float64), centers)
 
 
-@pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
-def test_degenerate_rows_make_valid_trees(build):
+@pytest.mark.parametrize("method", METHODS)
+def test_degenerate_rows_make_valid_trees(method):
     for X in (np.zeros((1, 2)), np.ones((9, 2)), np.zeros((9, 1))):
-        tree = build(X, X[:1])
+        tree = built(method, X, X[:1])
         assert tree.n_leaves == 1
         assert tree.predict(X).tolist() == [0] * len(X)
     two = np.repeat([[0.0, 5.0], [1.0, 5.0]], 20, axis=0)
-    assert len(set(build(two, two[[0, 0, 30]]).predict(two))) == 2
+    assert len(set(built(method, two, two[[0, 0, 30]]).predict(two))) == 2
 
 
 # ---------------------------------------------------------------- numbers

@@ -6,17 +6,17 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from greedy import DPTree, build_dptree
+from greedy import DPTree
 from greedy.cuts import search_tree
-from tao_cluster.objectives import AlternatingClustering, KMedians
 
-SMALL = {"max_examples": 120, "deadline": None}
+SMALL = {"max_examples": 80, "deadline": None}
 METRICS = {"kmeans": "sqeuclidean", "kmedians": "cityblock"}
 POWERS = {"kmeans": 2, "kmedians": 1}
 OBJECTIVES = st.sampled_from(sorted(POWERS))
@@ -157,28 +157,29 @@ def nodes_of(tree, centers):
 @given(problems(), OBJECTIVES)
 def test_the_tree_is_that_of_the_paper(problem, objective):
     X, centers, weight = problem
-    tree = build_dptree(X, centers, objective=objective, sample_weight=weight, midpoints=False)
+    tree = built(DPTree, X, centers, objective=objective, sample_weight=weight, midpoints=False)
     assert nodes_of(tree, centers) == plain_tree(X, centers, weight, objective)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(problems(), OBJECTIVES)
 def test_forms_of_the_input_change_nothing(problem, objective):
     X, centers, weight = problem
     X, centers = X - 1, centers - 1  # zeros inside the range, negative values below
     options = {"objective": objective, "sample_weight": weight}
-    tree = build_dptree(X, centers, **options)
+    tree = built(DPTree, X, centers, **options)
     forms = (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32))
     for form in forms:
-        assert build_dptree(form, centers, **options) == tree
-    assert build_dptree(X, centers, n_jobs=2, **options) == tree
+        assert built(DPTree, form, centers, **options) == tree
+    assert built(DPTree, X, centers, n_jobs=2, **options) == tree
     repeated = np.repeat(X, weight, axis=0)
-    assert build_dptree(repeated, centers, objective=objective) == tree
-    plain = build_dptree(X, centers, midpoints=False, **options)
+    assert built(DPTree, repeated, centers, objective=objective) == tree
+    plain = built(DPTree, X, centers, midpoints=False, **options)
     present = weight > 0
     np.testing.assert_array_equal(plain.predict(X[present]), tree.predict(X[present]))
     labels = cdist(X, centers, METRICS[objective]).argmin(axis=1)
-    assert build_dptree(X, centers, labels=labels, **options) == tree
+    assert built(DPTree, X, centers, labels=labels, **options) == tree
 
 
 @pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
@@ -192,7 +193,7 @@ def test_the_bounds_of_the_paper_hold(objective):
         centers = X[rng.choice(n, k, replace=False)]
         distances = cdist(X, centers, METRICS[objective])
         free = distances.min(axis=1).sum()
-        labels = build_dptree(X, centers, objective=objective).predict(X)
+        labels = built(DPTree, X, centers, objective=objective).predict(X)
         cost = distances[np.arange(n), labels].sum()
         factor = 4 * d * np.log2(k) * (k if objective == "kmeans" else 1)
         assert cost <= (1 + factor) * free
@@ -207,43 +208,21 @@ def test_only_features_that_cut_are_looked_at(rng):
     """Wide data: a search tree for at most k - 1 of 3000 features, and the tree of those alone."""
     X = rng.normal(size=(60, 3000))
     centers = KMeans(4, n_init=1, random_state=0).fit(X).cluster_centers_
-    tree = build_dptree(X, centers)
+    tree = built(DPTree, X, centers)
     used = tree.used_features
     assert len(used) <= 3
     labels = cdist(X, centers).argmin(axis=1)
-    small = build_dptree(X[:, used], centers[:, used], labels=labels)
+    small = built(DPTree, X[:, used], centers[:, used], labels=labels)
     np.testing.assert_array_equal(small.predict(X[:, used]), tree.predict(X))
-
-
-@pytest.mark.parametrize("objective", ["kmeans", "kmedians"])
-def test_the_estimator_builds_the_tree(objective, digits):
-    X = digits[:400]
-    model = DPTree(5, objective=objective, random_state=0).fit(X)
-    built = build_dptree(X, model.free_centers_, objective=objective)
-    assert model.tree_ == built
-    center = {"kmeans": np.mean, "kmedians": np.median}[objective]
-    free = sum(
-        np.sum(np.abs(X[model.free_labels_ == k] - model.free_centers_[k]) ** POWERS[objective])
-        for k in range(5)
-    )
-    assert model.free_inertia_ == pytest.approx(free)
-    cost = sum(
-        np.sum(np.abs(rows - center(rows, axis=0)) ** POWERS[objective])
-        for rows in (X[model.labels_ == k] for k in range(5))
-    )
-    assert model.inertia_ == pytest.approx(cost)
-    if objective == "kmedians":
-        reference = AlternatingClustering(5, KMedians(), random_state=0).fit(X)
-        assert model.free_inertia_ == pytest.approx(reference.inertia_)
 
 
 def test_neighbouring_floats_are_parted():
     low = 1.0
     high = np.nextafter(low, 2)
-    tree = build_dptree([[low], [high]], [[low], [high]], midpoints=False)
+    tree = built(DPTree, [[low], [high]], [[low], [high]], midpoints=False)
     np.testing.assert_array_equal(tree.predict([[low], [high]]), [0, 1])
 
 
 def test_an_unknown_objective_is_refused():
-    with pytest.raises(ValueError, match="'objective' parameter of build_dptree"):
-        build_dptree([[0.0]], [[0.0]], objective="kcenter")
+    with pytest.raises(ValueError, match="'objective' parameter of DPTree"):
+        built(DPTree, [[0.0]], [[0.0]], objective="kcenter")

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 
-from greedy import ExKCenter, build_exkcenter
-from greedy.methods.kcenter import whole_root
+from greedy import ExKCenter
+from greedy.exkcenter import whole_root
 from tao_cluster.objectives import KCenter
 
-SMALL = {"max_examples": 100, "deadline": None}
+SMALL = {"max_examples": 60, "deadline": None}
 REST = st.sampled_from(["grid", "halves"])
 
 
@@ -49,7 +50,7 @@ def clean_cells(X, centers, labels, rows):
 @given(problems(), REST)
 def test_leaves_are_clean_cells_or_parts_of_one(problem, rest):
     X, centers, weight = problem
-    tree = build_exkcenter(X, centers, rest=rest, sample_weight=weight, midpoints=False)
+    tree = built(ExKCenter, X, centers, rest=rest, sample_weight=weight, midpoints=False)
     labels = cdist(X, centers, "sqeuclidean").argmin(axis=1)
     leaf, present = tree.apply(X), np.flatnonzero(weight)
     cells = clean_cells(X, centers, labels, present)
@@ -82,13 +83,13 @@ def test_forms_of_the_input_change_nothing(problem, rest):
     X, centers, weight = problem
     X, centers = X - 1, centers - 1
     options = {"rest": rest, "sample_weight": weight}
-    tree = build_exkcenter(X, centers, **options)
+    tree = built(ExKCenter, X, centers, **options)
     for form in (sp.csr_matrix(X), sp.csr_array(X), np.asfortranarray(X), X.astype(np.float32)):
-        assert build_exkcenter(form, centers, **options) == tree
-    assert build_exkcenter(X, centers, n_jobs=2, **options) == tree
-    assert build_exkcenter(np.repeat(X, weight, axis=0), centers, rest=rest) == tree
-    assert build_exkcenter(X, centers, rest=rest, sample_weight=5 * weight) == tree
-    plain = build_exkcenter(X, centers, midpoints=False, **options)
+        assert built(ExKCenter, form, centers, **options) == tree
+    assert built(ExKCenter, X, centers, n_jobs=2, **options) == tree
+    assert built(ExKCenter, np.repeat(X, weight, axis=0), centers, rest=rest) == tree
+    assert built(ExKCenter, X, centers, rest=rest, sample_weight=5 * weight) == tree
+    plain = built(ExKCenter, X, centers, midpoints=False, **options)
     present = weight > 0
     np.testing.assert_array_equal(plain.predict(X[present]), tree.predict(X[present]))
 
@@ -117,7 +118,7 @@ def test_separated_clusters_cost_nothing(blobs):
 
 def test_clean_cuts_part_centres_evenly():
     X = np.arange(16.0)[:, None]
-    tree = build_exkcenter(X, X)
+    tree = built(ExKCenter, X, X)
     assert (tree.n_leaves, tree.max_depth) == (16, 4)
 
 
@@ -142,5 +143,5 @@ def test_whole_roots_are_exact():
 
 
 def test_an_unknown_rest_is_refused():
-    with pytest.raises(ValueError, match="'rest' parameter of build_exkcenter"):
-        build_exkcenter([[0.0]], [[0.0]], rest="none")
+    with pytest.raises(ValueError, match="'rest' parameter of ExKCenter"):
+        built(ExKCenter, [[0.0]], [[0.0]], rest="none")

@@ -1,20 +1,26 @@
 """Every cut of the axis-aligned builders against plain searches over all cuts of tiny data."""
 
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from greedy import build_emn, build_exgreedy, build_exkmc, build_exshallow, build_imm
+from greedy import EMN, IMM, ExGreedy, ExKMC, ExShallow
 from greedy.cuts import expected_depth, savings_of_stored
 from greedy.nodes import surrogate_node
 from greedy.points import Points
 from tao_cluster.tree.routing import kernel_view
+
+build_imm, build_emn = partial(built, IMM), partial(built, EMN)
+build_exgreedy, build_exshallow = partial(built, ExGreedy), partial(built, ExShallow)
+build_exkmc = partial(built, ExKMC)
 
 SMALL = {"max_examples": 150, "deadline": None}
 OBJECTIVES = st.sampled_from(["kmeans", "kmedians"])

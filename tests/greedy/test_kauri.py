@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -13,9 +14,8 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from greedy import Kauri, build_kauri
-from greedy.methods import kauri
-from greedy.methods.kauri import grow_kauri
+from greedy import Kauri, kauri
+from greedy.kauri import grow_kauri
 from greedy.points import Points
 
 
@@ -68,7 +68,7 @@ def problems(draw):
     return X, weight, k, draw(st.integers(1, 7))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems(), st.booleans())
 def test_every_step_is_the_best_of_all(problem, is_sparse):
     X, weight, k, max_leaves = problem
@@ -112,13 +112,13 @@ def test_it_is_as_good_as_the_peer(digits, digits_reference):
 @pytest.mark.slow
 def test_one_tree_for_all_forms_of_the_data(digits, digits_reference):
     centers = digits_reference.cluster_centers_
-    tree = build_kauri(digits, centers, max_leaves=16)
+    tree = built(Kauri, digits, centers, max_leaves=16)
     for form in (sp.csr_matrix(digits), digits.astype(np.float32), np.asfortranarray(digits)):
-        assert build_kauri(form, centers, max_leaves=16) == tree
-    assert build_kauri(digits, centers, max_leaves=16, n_jobs=3) == tree
+        assert built(Kauri, form, centers, max_leaves=16) == tree
+    assert built(Kauri, digits, centers, max_leaves=16, n_jobs=3) == tree
     order = np.random.default_rng(0).permutation(len(digits))
-    assert build_kauri(digits[order], centers, max_leaves=16) == tree
-    assert build_kauri(digits, centers, max_leaves=16, embedding=digits) == tree
+    assert built(Kauri, digits[order], centers, max_leaves=16) == tree
+    assert built(Kauri, digits, centers, max_leaves=16, embedding=digits) == tree
 
 
 @pytest.mark.slow
@@ -126,17 +126,19 @@ def test_weights_are_repeated_rows(digits, digits_reference):
     rng, centers = np.random.default_rng(0), digits_reference.cluster_centers_
     weight = rng.integers(0, 3, len(digits))
     for X in (digits, sp.csr_matrix(digits)):
-        weighted = build_kauri(X, centers, max_leaves=16, sample_weight=weight)
-        repeated = build_kauri(X[np.repeat(np.arange(len(weight)), weight)], centers, max_leaves=16)
+        weighted = built(Kauri, X, centers, max_leaves=16, sample_weight=weight)
+        repeated = built(
+            Kauri, X[np.repeat(np.arange(len(weight)), weight)], centers, max_leaves=16
+        )
         assert weighted == repeated
-    fractions = build_kauri(digits, centers, max_leaves=16, sample_weight=weight / 7)
-    assert fractions == build_kauri(digits, centers, max_leaves=16, sample_weight=weight)
+    fractions = built(Kauri, digits, centers, max_leaves=16, sample_weight=weight / 7)
+    assert fractions == built(Kauri, digits, centers, max_leaves=16, sample_weight=weight)
 
 
 def test_ties_go_to_the_lowest_feature_and_threshold(rng):
     X = rng.integers(0, 5, (60, 2)).astype(float)
     copies = np.hstack([X, -X, X])
-    tree = build_kauri(copies, copies[:4], max_leaves=8)
+    tree = built(Kauri, copies, copies[:4], max_leaves=8)
     assert set(tree.used_features.tolist()) <= {0, 1}
     # Two blocks far apart with equal gaps inside: the lower cut comes first.
     line = np.array([[0.0], [1.0], [10.0], [11.0]])
@@ -146,8 +148,8 @@ def test_ties_go_to_the_lowest_feature_and_threshold(rng):
 
 def test_far_from_the_origin_and_wide(rng):
     X = rng.integers(0, 8, (80, 3)).astype(float)
-    near = build_kauri(X, X[:4], max_leaves=9)
-    far = build_kauri(X + 2.0**24, X[:4] + 2.0**24, max_leaves=9)
+    near = built(Kauri, X, X[:4], max_leaves=9)
+    far = built(Kauri, X + 2.0**24, X[:4] + 2.0**24, max_leaves=9)
     np.testing.assert_array_equal(near.predict(X), far.predict(X + 2.0**24))
     wide = rng.normal(size=(30, 200))  # more columns than rows: another basis, the same costs
     growth = grow_kauri(Points.of(wide, wide[:3]), 2)
@@ -171,16 +173,16 @@ def test_an_embedding_is_clustered(rng):
     X = rng.normal(size=(100, 3))
     space = np.where(X[:, [1]] > 0.3, 5.0, 0.0) + rng.normal(0, 0.1, (100, 2))
     for embedding in (space, sp.csr_matrix(space)):
-        tree = build_kauri(X, space[:2], embedding=embedding)
+        tree = built(Kauri, X, space[:2], embedding=embedding)
         assert tree.n_leaves == 2
         assert tree.used_features.tolist() == [1]
 
 
 def test_heavy_tails_and_units(rng):
     X = rng.standard_cauchy(size=(500, 4))
-    tree = build_kauri(X, X[:5], max_leaves=12)
+    tree = built(Kauri, X, X[:5], max_leaves=12)
     assert len(np.unique(tree.predict(X))) == 5  # outliers; no cut of the rest would save anything
-    scaled = build_kauri(X * 2.0**-20, X[:5] * 2.0**-20, max_leaves=12)
+    scaled = built(Kauri, X * 2.0**-20, X[:5] * 2.0**-20, max_leaves=12)
     np.testing.assert_array_equal(scaled.predict(X * 2.0**-20), tree.predict(X))
 
 
@@ -194,7 +196,7 @@ def test_heavy_tails_and_units(rng):
 )
 def test_nothing_to_cut(X, k):
     for form in (np.array(X), sp.csr_matrix(X)):
-        assert build_kauri(form, np.array(X)[[0] * k], max_leaves=9).n_leaves == 1
+        assert built(Kauri, form, np.array(X)[[0] * k], max_leaves=9).n_leaves == 1
 
 
 def test_clusters_have_the_numbers_of_the_free_ones(blobs):
@@ -224,6 +226,6 @@ def test_an_interrupted_growth_keeps_its_leaves(digits, digits_reference, monkey
 
 def test_bad_parameters():
     with pytest.raises(ValueError, match="max_leaves"):
-        build_kauri([[0.0], [1.0]], [[0.0]], max_leaves=0)
+        built(Kauri, [[0.0], [1.0]], [[0.0]], max_leaves=0)
     with pytest.raises(ValueError, match="max_leaves"):
         Kauri(max_leaves=2.5).fit([[0.0], [1.0]])

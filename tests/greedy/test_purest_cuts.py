@@ -1,19 +1,23 @@
 """Cuts of least impurity, by which ExKMC goes on where none saves."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from greedy import ExKMC, build_exkmc
+from greedy import ExKMC
 from greedy.cuts import purest_cut
 from greedy.nodes import mixed_node
 from greedy.points import Points
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
+
+build_exkmc = partial(built, ExKMC)
 
 
 def impurity(labels, weight):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -11,10 +12,10 @@ from scipy.stats import chisquare, kstest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from greedy import RandomCuts, build_random_cuts
+from greedy import RandomCuts
 from greedy.bounds import bound
 from greedy.cuts.random import blank_tree, draw_tree, tree_costs
-from greedy.methods.random_cuts import RULES, cut_space
+from greedy.random_cuts import RULES, cut_space
 
 RULES_OF = [(objective, name) for name, rule in RULES.items() for objective in rule.objectives]
 
@@ -83,7 +84,7 @@ def test_centers_that_are_near_are_parted_last():
     feature, threshold = found.T
     assert not ((feature == 0) & (threshold < 1e-4)).any()
     assert not ((feature == 1) & (threshold < 0.01)).any()
-    tree = build_random_cuts(near, near, rule="makarychev-shan", objective="kmedians", n_trees=1)
+    tree = built(RandomCuts, near, near, rule="makarychev-shan", objective="kmedians", n_trees=1)
     assert tree.n_leaves == 4
 
 
@@ -93,14 +94,15 @@ def test_shared_cuts_are_made_in_every_leaf_that_they_part():
         same = [
             len({tree.threshold[node] for node in tree.decision_nodes[1:]}) == 1
             for tree in (
-                build_random_cuts(
+                built(
+                    RandomCuts,
                     corners,
                     corners,
                     rule=rule,
                     objective="kmedians",
                     n_trees=1,
                     midpoints=False,
-                    random_state=seed,
+                    rng=seed,
                 )
                 for seed in range(20)
             )
@@ -118,13 +120,14 @@ def test_shared_cuts_are_made_in_every_leaf_that_they_part():
 )
 def test_every_center_gets_a_leaf(centers, rule, seed):
     objective, name = rule
-    tree = build_random_cuts(
+    tree = built(
+        RandomCuts,
         centers,
         centers,
         rule=name,
         objective=objective,
         n_trees=1,
-        random_state=seed,
+        rng=seed,
         midpoints=False,
     )
     distinct = len(np.unique(centers, axis=0))
@@ -180,17 +183,17 @@ def test_costs_are_those_of_the_trees(objective, name, rng):
 def test_the_best_tree_is_kept_for_any_form_of_the_rows(objective, name, rng):
     X = load_iris().data
     centers = KMeans(5, n_init=1, random_state=0).fit(X).cluster_centers_
-    options = {"rule": name, "objective": objective, "n_trees": 40, "random_state": 7}
-    tree = build_random_cuts(X, centers, **options)
+    options = {"rule": name, "objective": objective, "n_trees": 40, "rng": 7}
+    tree = built(RandomCuts, X, centers, **options)
     for form in (sp.csr_matrix(X), np.asfortranarray(X)):
-        assert build_random_cuts(form, centers, **options) == tree
+        assert built(RandomCuts, form, centers, **options) == tree
     for n_jobs in (2, 3):
-        assert build_random_cuts(X, centers, n_jobs=n_jobs, **options) == tree
+        assert built(RandomCuts, X, centers, n_jobs=n_jobs, **options) == tree
     weight = rng.integers(0, 3, len(X))
-    weighted = build_random_cuts(X, centers, sample_weight=weight, **options)
-    assert weighted == build_random_cuts(np.repeat(X, weight, axis=0), centers, **options)
+    weighted = built(RandomCuts, X, centers, sample_weight=weight, **options)
+    assert weighted == built(RandomCuts, np.repeat(X, weight, axis=0), centers, **options)
     table = distances(X, centers, objective)
-    few = build_random_cuts(X, centers, **{**options, "n_trees": 5})
+    few = built(RandomCuts, X, centers, **{**options, "n_trees": 5})
     costs = [table[np.arange(len(X)), each.predict(X)].sum() for each in (tree, few)]
     assert costs[0] <= costs[1]
 
@@ -202,8 +205,8 @@ def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
     table = distances(X, centers, "kmedians")
     costs = []
     for seed in range(200):
-        tree = build_random_cuts(
-            X, centers, objective="kmedians", n_trees=1, random_state=seed, midpoints=False
+        tree = built(
+            RandomCuts, X, centers, objective="kmedians", n_trees=1, rng=seed, midpoints=False
         )
         costs.append(table[np.arange(len(X)), tree.predict(X)].sum())
     most = bound("random-coordinate", k, 4, objective="kmedians").value
@@ -226,8 +229,6 @@ def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
 )
 def test_bad_parameters_get_one_sentence(options, sentence):
     with pytest.raises(ValueError, match=sentence):
-        build_random_cuts(CENTERS, CENTERS, **options)
-    with pytest.raises(ValueError, match=sentence):
         RandomCuts(2, **options).fit(CENTERS)
 
 
@@ -235,11 +236,6 @@ def test_seeds(digits, digits_reference):
     options = {"reference": digits_reference, "n_trees": 20}
     trees = [RandomCuts(10, random_state=s, **options).fit(digits).tree_ for s in (0, 0, 1)]
     assert trees[0] == trees[1] != trees[2]
-    generator = [np.random.default_rng(3) for _ in range(2)]
-    centers = digits_reference.cluster_centers_
-    assert (
-        len({build_random_cuts(digits, centers, random_state=g).to_json() for g in generator}) == 1
-    )
 
 
 @pytest.mark.parametrize("rule", list(RULES))

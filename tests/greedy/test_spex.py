@@ -5,17 +5,16 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from building import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from greedy import SpEx, build_spex
-from greedy.methods.spex import rule
-from greedy.methods.spex.graphs import CliqueGraph, NeighborGraph
-from greedy.methods.spex.join import joined
+from greedy import SpEx, spex
 from greedy.points import Points
+from greedy.spex import CliqueGraph, NeighborGraph, joined
 from tao_cluster.tree import Split
 
 KINDS = [{"graph": "clique"}, {"graph": "unit-clique"}, {"graph": "knn", "n_neighbors": 3}]
@@ -70,11 +69,12 @@ def problems(draw):
     return X, labels, weight, k
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems(), st.booleans(), st.booleans())
 def test_cliques_are_cut_best(problem, is_even, is_sparse):
     X, labels, weight, k = problem
-    tree = build_spex(
+    tree = built(
+        SpEx,
         sp.csr_matrix(X) if is_sparse else X,
         np.zeros((k, X.shape[1])),
         graph="clique" if is_even else "unit-clique",
@@ -107,7 +107,7 @@ def test_neighbors_are_cut_best(seed):
     X[:, 2] = np.round(X[:, 2])
     weight = rng.integers(1, 4, 40).astype(float)
     A = neighbor_matrix(X, 3) * np.outer(weight, weight)
-    tree = build_spex(X, X[:3], graph="knn", n_neighbors=3, sample_weight=weight, max_leaves=6)
+    tree = built(SpEx, X, X[:3], graph="knn", n_neighbors=3, sample_weight=weight, max_leaves=6)
     leaves = list(check_tree(tree, A, X, lambda rows: True).values())
     graph = NeighborGraph.of(Points.of(X, X[:3], weight), 3)
     np.testing.assert_allclose(graph.adjacency.toarray(), A)
@@ -128,15 +128,15 @@ def test_neighbors_are_cut_best(seed):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["graph"])
 def test_one_tree_for_all_forms_of_the_data(kind, digits, digits_reference):
     X, centers = digits[:600], digits_reference.cluster_centers_
-    tree = build_spex(X, centers, max_leaves=14, **kind)
+    tree = built(SpEx, X, centers, max_leaves=14, **kind)
     # k-nearest neighbours of CSR rows, or of float32, may break ties in another way.
     if kind["graph"] != "knn":
         for form in (sp.csr_matrix(X), X.astype(np.float32), np.asfortranarray(X)):
-            assert build_spex(form, centers, max_leaves=14, **kind) == tree
-    assert build_spex(X, centers, max_leaves=14, n_jobs=3, **kind) == tree
-    assert build_spex(X, centers, max_leaves=14, sample_weight=np.full(600, 0.3), **kind) == tree
+            assert built(SpEx, form, centers, max_leaves=14, **kind) == tree
+    assert built(SpEx, X, centers, max_leaves=14, n_jobs=3, **kind) == tree
+    assert built(SpEx, X, centers, max_leaves=14, sample_weight=np.full(600, 0.3), **kind) == tree
     order = np.random.default_rng(0).permutation(600)
-    assert build_spex(X[order], centers, max_leaves=14, **kind) == tree
+    assert built(SpEx, X[order], centers, max_leaves=14, **kind) == tree
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["graph"])
@@ -144,9 +144,9 @@ def test_weights_are_repeated_rows(kind, digits, digits_reference):
     rng, centers = np.random.default_rng(0), digits_reference.cluster_centers_
     X, weight = digits[:500], rng.integers(0, 3, 500)
     for form in (X, sp.csr_matrix(X)):
-        weighted = build_spex(form, centers, max_leaves=14, sample_weight=weight, **kind)
-        repeated = build_spex(
-            form[np.repeat(np.arange(500), weight)], centers, max_leaves=14, **kind
+        weighted = built(SpEx, form, centers, max_leaves=14, sample_weight=weight, **kind)
+        repeated = built(
+            SpEx, form[np.repeat(np.arange(500), weight)], centers, max_leaves=14, **kind
         )
         assert weighted == repeated
 
@@ -202,13 +202,13 @@ def test_hyperplanes_for_all_forms_of_the_data(digits):
         np.testing.assert_array_equal(sparse.predict(X), sparse.labels_)
 
 
-def test_a_hyperplane_has_the_threshold_of_least_conductance(rng):
+def test_a_hyperplane_has_the_threshold_of_least_conductance(rng, monkeypatch):
     X, labels, centers = rotated_blobs(rng)
     A = clique_matrix(labels, np.ones(400), True)
     normal = Split(np.array([0, 1], np.int32), np.array([1.0, -0.8]), 99.0)
-    tree = build_spex(
-        X, centers, labels=labels, midpoints=False, hyperplanes=lambda *terms: [normal]
-    )
+    monkeypatch.setattr(spex, "hyperplanes", lambda X: lambda *terms: [normal])
+    options = {"split": "oblique", "price": 0.0, "midpoints": False}
+    tree = built(SpEx, X, centers, labels=labels, **options)
     values = X @ [1.0, -0.8]
     options = [
         conductance(A, np.flatnonzero(values <= v)) + conductance(A, np.flatnonzero(values > v))
@@ -247,13 +247,13 @@ def test_neighbors_need_no_clustering():
 )
 def test_little_to_cut(kind, X, k):
     for form in (np.array(X), sp.csr_matrix(X)):
-        tree = build_spex(form, np.array(X)[[0] * k], **kind)
+        tree = built(SpEx, form, np.array(X)[[0] * k], **kind)
         assert tree.n_leaves == 1
 
 
 @pytest.mark.parametrize("graph", ["clique", "knn"])
 def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
-    function, calls = rule.CutConductance.divide, []
+    function, calls = spex.CutConductance.divide, []
 
     def interrupted(*arguments):
         calls.append(1)
@@ -261,7 +261,7 @@ def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
             raise KeyboardInterrupt
         return function(*arguments)
 
-    monkeypatch.setattr(rule.CutConductance, "divide", interrupted)
+    monkeypatch.setattr(spex.CutConductance, "divide", interrupted)
     model = SpEx(4, graph=graph, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Interrupted: the tree has 3 of at most 4"):
         model.fit(blobs)
@@ -271,6 +271,6 @@ def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
 
 def test_bad_parameters():
     with pytest.raises(ValueError, match="graph"):
-        build_spex([[0.0], [1.0]], [[0.0]], graph="star")
+        SpEx(graph="star").fit([[0.0], [1.0]])
     with pytest.raises(ValueError, match="split"):
         SpEx(split="curved").fit([[0.0], [1.0]])

@@ -22,8 +22,8 @@ from tao_cluster.explanations import (
     explain,
     nearest_change,
 )
+from tao_cluster.inspection.palette import NEGATIVE, POSITIVE
 from tao_cluster.page import to_html
-from tao_cluster.plot.colors import NEGATIVE, POSITIVE
 from tao_cluster.report import report
 
 SCRIPT = "<script>alert('a')</script> & $x^2$"

@@ -107,6 +107,24 @@ def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
     np.testing.assert_array_equal(tree.apply(rows), routed(pipeline, rows))
 
 
+def test_thresholds_are_rounded_by_gaps_in_raw_units(wine):
+    """A pipeline allows the same error of a shown threshold as its rows do."""
+    table = wine.assign(kind=np.where(wine["hue"] > 1, "dark", "pale"))
+    steps = make_column_transformer(
+        (make_pipeline(OneHotEncoder(sparse_output=False), MinMaxScaler((0, 30))), ["kind"]),
+        (StandardScaler(), list(wine.columns)),
+    )
+    pipeline = make_pipeline(steps, axis_model(midpoints=True)).fit(table)
+    names = raw_view(pipeline).feature_names_in_[raw_view(pipeline).tree_.used_features]
+    assert {"kind is dark", "kind is pale"} & set(names)
+    found, expected = (
+        np.array([node["tolerance"] for node in report(pipeline, rows)["nodes"]], dtype=float)
+        for rows in (None, table)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert np.isfinite(found).sum() == 3
+
+
 def test_tests_that_turn_a_feature_around(wine):
     """A test of one feature with a weight below 0, as oblique trees have them."""
     pipeline = make_pipeline(StandardScaler(), axis_model()).fit(wine)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import scale
 from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
 from tao_cluster.comparison import DEFAULT, FREE, Comparison
-from tao_cluster.comparison.methods import METHODS
+from tao_cluster.comparison.study import METHODS
 
 
 @pytest.fixture(autouse=True)

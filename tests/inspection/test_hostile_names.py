@@ -58,6 +58,12 @@ def names(request):
     return [request.param, "b"]
 
 
+@pytest.fixture(params=rest_in_sweeps(HOSTILE, *HOSTILE[::4]), ids=range(len(HOSTILE)))
+def some_names(request):
+    """For what takes longer: every fourth name, the others in sweeps."""
+    return [request.param, "b"]
+
+
 def check_line(text):
     """One line that can be encoded, without what steers a terminal."""
     assert len(text.splitlines()) == 1
@@ -86,7 +92,8 @@ def test_report_and_dataframe(names):
     frame.to_csv(io.BytesIO(), encoding="utf-8")
 
 
-def test_explanations(names):
+def test_explanations(some_names):
+    names = some_names
     with_names = {"feature_names": names}
     why = explain(TREE, ROWS[0], names)
     change = nearest_change(TREE, ROWS[0], 1, **with_names)
@@ -142,7 +149,8 @@ class Scripts(html.parser.HTMLParser):
             self.found[self.inside][-1] += data
 
 
-def test_page(names, tmp_path):
+def test_page(some_names, tmp_path):
+    names = some_names
     path = tmp_path / "page.html"
     y = np.where(ROWS[:, 0] > 4, "yes", "no")
     options = {"X": ROWS, "y": y, "class_names": names}
@@ -170,9 +178,8 @@ def svg_of(figure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", rest_in_sweeps(HOSTILE, *HOSTILE[::4]), ids=range(len(HOSTILE)))
-def test_pictures(name):
-    names = [name, "b"]
+def test_pictures(some_names):
+    names = some_names
     y = np.where(ROWS[:, 0] > 4, "yes", "no")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
@@ -196,7 +203,8 @@ class Labelled:
 
 
 @pytest.mark.slow
-def test_labels(names):
+def test_labels(some_names):
+    names = some_names
     model = Labelled([*names, "c"])
     assert len(to_text(model).splitlines()) == len(to_text(TREE).splitlines())
     for rule in to_rules(model, X=ROWS):
@@ -290,7 +298,7 @@ def test_no_names_are_made_of_features_that_nothing_shows():
 
 
 @pytest.mark.slow
-def test_labels_of_curves(names):
+def test_labels_of_curves(some_names):
     """In the legend of several models, as they are but for what no picture can show."""
-    ax = plot_tradeoff(MODELS, labels=names)
+    ax = plot_tradeoff(MODELS, labels=some_names)
     assert svg_of(ax.figure)

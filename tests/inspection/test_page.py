@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
+from sight import DEFICIENCIES, oklab
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, tao_path
 from tao_cluster.inspection.palette import (
-    DEFICIENCIES,
     cluster_color,
     hex_color,
     luminance,
-    oklab,
     text_color,
 )
 from tao_cluster.inspection.rows import Rows
@@ -73,7 +72,9 @@ def rows_of(facts):
     return dense
 
 
-@pytest.mark.parametrize("form", ["levels", "dense", "float32", "csr"])
+@pytest.mark.parametrize(
+    "form", ["levels", "dense", pytest.param("float32", marks=pytest.mark.slow), "csr"]
+)
 def test_rows_are_exact_and_every_leaf_has_one(digits, form):
     X = digits if form == "levels" else load_wine().data
     X = {"float32": lambda: X.astype(np.float32), "csr": lambda: sp.csr_matrix(X)}.get(

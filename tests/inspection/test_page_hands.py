@@ -12,6 +12,7 @@ from browsing import DESK, PHONE, Page, file_of_digits, path_of_digits, started_
 
 from tao_cluster.page import to_frame
 
+pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(started_browser)
 
 UP, DOWN, LEFT, RIGHT = "\ue013", "\ue015", "\ue012", "\ue014"

@@ -14,6 +14,7 @@ from greedy import ExKMC
 from tao_cluster import TAOClustering
 from tao_cluster.page import to_html
 
+pytestmark = pytest.mark.slow
 browser = pytest.fixture(scope="module")(started_browser)
 path = pytest.fixture(scope="module")(path_of_digits)
 file = pytest.fixture(scope="module")(file_of_digits)

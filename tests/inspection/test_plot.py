@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, StepPatch
+from sight import oklab
 
 from tao_cluster import TAOClustering, Tree
+from tao_cluster.inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.plot import plot_tree
 from tao_cluster.plot.boxes import fit, wrap
-from tao_cluster.plot.colors import NEGATIVE, POSITIVE, SIGNED, cluster_color, oklab
-from tao_cluster.plot.glyphs import Bars, Image, Words, choose_glyph
-from tao_cluster.plot.tree.layout import tidy_positions
+from tao_cluster.plot.glyphs import SIGNED, Bars, Image, Words, choose_glyph
+from tao_cluster.plot.layout import tidy_positions
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from greedy import IMM
 from tao_cluster import Tree
 from tao_cluster.export import Indicator
+from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import plot_tree
-from tao_cluster.plot.colors import cluster_color
-from tao_cluster.plot.tree.folding import Upper
-from tao_cluster.plot.tree.layout import Places
+from tao_cluster.plot.layout import Places
+from tao_cluster.plot.tree import Upper
 
 
 @pytest.fixture(autouse=True)

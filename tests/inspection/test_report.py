@@ -1,11 +1,14 @@
-"""The report: spreads, effects, and names of clusters."""
+"""The report: spreads, effects, and names of clusters; what all exports have in common."""
 
+import json
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
+from export_cases import AWKWARD, every_case, iris, oblique
 from sklearn.datasets import load_iris
 
 from greedy import IMM
@@ -18,9 +21,10 @@ from tao_cluster.tree.spreads import split_spreads, spreads_and_gaps
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("constant", [1e6, 0.0])  # the large one sends all rows one way
+@pytest.mark.parametrize(
+    ("dtype", "weighted", "constant"),  # the large constant sends all rows one way
+    [(np.float32, False, 1e6), (np.float64, True, 1e6), (np.float64, True, 0.0)],
+)
 def test_spreads_are_deviations_over_the_rows_of_the_node(rng, dtype, weighted, constant):
     tree = random_tree(rng, n_features=6, n_nodes=41, density=0.8)
     X = (rng.normal(size=(80, 6)) * 10.0 ** np.arange(-3, 3)).astype(dtype)
@@ -123,7 +127,7 @@ def test_classes_of_a_model_are_its_names(classes, names, labels):
     model = TAOClustering(3, lambda_=0.3, depth=3, random_state=0).fit(X)
     clusters = model.labels_
     model.classes_ = np.array(classes)
-    assert cluster_names(model, 3) == names
+    assert cluster_names(model) == names
     facts = report(model)
     assert [part["name"] for part in facts["clusters"]] == names
     for node in facts["nodes"]:
@@ -167,8 +171,7 @@ def test_the_page_explains_only_what_it_shows():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0.0, 1e6])
-@pytest.mark.parametrize("scale", [1.0, 1e-170, 1e150])
+@pytest.mark.parametrize(("first", "scale"), [(0.0, 1.0), (1e6, 1e-170), (1e6, 1e150)])
 def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
     X = scale * rng.normal(size=(9000, 2))
     X[0] = first * scale
@@ -187,3 +190,81 @@ def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
             again = spreads_and_gaps(tree, view, leaves, weight, n_jobs)
             np.testing.assert_array_equal(again[0], spreads)
             np.testing.assert_array_equal(again[1], gaps)
+
+
+@every_case
+def test_rows_can_be_routed_by_the_report(case):
+    model, X, labels = case()
+    facts = json.loads(json.dumps(report(model, X), allow_nan=False))
+    nodes = facts["nodes"]
+    found = []
+    for row in X:
+        node = nodes[0]
+        while not node["is_leaf"]:
+            terms = sorted(node["terms"], key=lambda term: term["feature"])
+            total = 0.0
+            for term in terms:
+                total += term["weight"] * row[term["feature"]]
+            node = nodes[node["children"][int(total > node["threshold"])]]
+        found.append(node["cluster"])
+    np.testing.assert_array_equal(found, labels)
+    sizes = [part["size"] for part in facts["clusters"]]
+    np.testing.assert_array_equal(sizes, np.bincount(labels, minlength=len(sizes)))
+
+
+def test_counts_of_a_fitted_estimator_are_those_of_its_rows():
+    model, X = iris()
+    assert report(model)["nodes"] == report(model, X)["nodes"]
+    assert to_rules(model) == to_rules(model, X=X)
+    assert all("rows, " in rule for rule in to_rules(model))
+    summary = report(model)["summary"]
+    assert summary["lambda"] == 0.3
+    assert summary["inertia"] == model.inertia_
+    assert summary["cost_increase"] == model.cost_increase_
+    assert summary["count"] == len(X)
+
+
+def test_weight_2_is_the_row_twice():
+    X = load_iris().data
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    model = TAOClustering(3, lambda_=1, depth=2, random_state=0).fit(X, sample_weight=weight)
+    twice = np.repeat(X, weight.astype(int), axis=0)
+    assert report(model) == report(model, twice)
+    assert report(model, X, sample_weight=weight) == report(model, twice)
+
+
+def test_names_of_fit_are_the_default():
+    data = pd.DataFrame(load_iris().data, columns=["p q", 'r"s', "t", "u"])
+    model = TAOClustering(3, lambda_=5, depth=2, random_state=0).fit(data)
+    used = {term["name"] for term in report(model, data)["summary"]["used_features"]}
+    assert used <= set(data.columns)
+    for export in (to_text, to_dot, to_sql):
+        assert "x0" not in export(model)
+        assert any(name.replace('"', "") in export(model) for name in used)
+    assert (
+        report(model, feature_names=list("abcd"))["summary"]["used_features"][0]["name"] in "abcd"
+    )
+
+
+@pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, report])
+def test_awkward_and_repeated_names_are_shown_as_they_are(export):
+    tree, _ = oblique()
+    assert export(tree, feature_names=AWKWARD[: tree.n_features]) is not None
+    assert export(tree, feature_names=["a"] * tree.n_features) is not None
+
+
+@pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, to_sql, report])
+def test_bad_input_gets_a_sentence(export):
+    tree, X = oblique()
+    with pytest.raises(TypeError, match=r"Expected a Tree.*got list"):
+        export([1, 2])
+    names = "columns" if export is to_sql else "feature_names"
+    with pytest.raises(ValueError, match="1 feature names for 6 features"):
+        export(tree, **{names: ["a"]})
+    if export in (to_rules, to_dataframe, to_dot, report):
+        with pytest.raises(ValueError, match="X has 5 features"):
+            export(tree, X=X[:, :5])
+        with pytest.raises(ValueError, match="needs the rows X"):
+            export(tree, sample_weight=np.ones(len(X)))
+        with pytest.raises(ValueError, match="60 numbers, one a row"):
+            export(tree, X=X, sample_weight=np.ones(3))

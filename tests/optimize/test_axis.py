@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from greedy import IMM, ExKMC, build_exkmc
+from greedy import IMM, ExKMC
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.optimize.descent.surplus import least_useful
 from tao_cluster.optimize.split_kinds import AxisAligned
@@ -152,10 +152,10 @@ def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, mi
 
 
 def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
-    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.penalties import CostCriterion
     from tao_cluster.tree.routing import kernel_view
 
-    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=20)
+    tree = ExKMC(max_leaves=20).build(digits, None, digits_reference.cluster_centers_, None)
     step = TreeStep(kernel_view(digits), Axis().bind(digits))
     criterion = CostCriterion(digits_reference.transform(digits) ** 2, np.ones(len(digits)))
     rows = np.arange(len(digits))
@@ -218,7 +218,7 @@ def test_path_and_goals(digits, digits_reference):
 def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
     options = {"split": "axis", "reference": digits_reference, "relax": False}
     few = digits[:500]
-    tree = build_exkmc(few, digits_reference.cluster_centers_, max_leaves=32)
+    tree = ExKMC(max_leaves=32).build(few, None, digits_reference.cluster_centers_, None)
     only = TAOClustering(10, init=tree, **options).fit(few)
     assert TAOClustering(10, n_init=1, **options).fit(few).tree_ == only.tree_
     model = TAOClustering(10, **options).fit(few)
@@ -268,13 +268,13 @@ def test_degenerate_data():
 
 
 def test_exact_step_never_raises_the_loss(digits, digits_reference):
-    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.penalties import CostCriterion
     from tao_cluster.tree.routing import kernel_view
 
     distances = digits_reference.transform(digits) ** 2
     criterion = CostCriterion(distances, np.ones(len(digits)))
     step = TreeStep(kernel_view(digits), Axis().bind(digits))
-    tree = build_exkmc(digits, digits_reference.cluster_centers_, max_leaves=30)
+    tree = ExKMC(max_leaves=30).build(digits, None, digits_reference.cluster_centers_, None)
     value = step.objective(tree, criterion, 5.0)
     for _ in range(4):
         tree = step.run(tree, criterion, 5.0, 1)

@@ -11,7 +11,7 @@ from tao_cluster.initial_trees.initial import Centroids
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.descent.passes import descend
 from tao_cluster.optimize.descent.refits import refit
-from tao_cluster.problem.criteria import CostCriterion
+from tao_cluster.penalties import CostCriterion
 from tao_cluster.problem.problem import Problem
 from tao_cluster.reference import cost_increase, free_clustering
 from tao_cluster.solvers import Newton, Refit

@@ -7,13 +7,12 @@ import pytest
 from conftest import make_search
 from scipy.spatial.distance import cdist
 
-from greedy import build_exkmc
+from greedy import ExKMC
 from tao_cluster import PenaltyMethod
 from tao_cluster.initial_trees.initial import Bisecting, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.step.tree_step import TreeStep
-from tao_cluster.penalties import ZeroOne
-from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 
 K = 4
 
@@ -160,7 +159,7 @@ def test_of_the_initial_trees_the_one_of_least_objective_is_kept(X):
 def test_of_axis_aligned_trees_the_best_as_it_is_starts_the_path(X):
     search = search_of(X, split="axis", init="exkmc")
     centers = search.problem.free.centers
-    trees = [build_exkmc(X, centers, max_leaves=n) for n in (4, 6, 10)]
+    trees = [ExKMC(max_leaves=n).build(X, None, centers, None) for n in (4, 6, 10)]
     for lambda_, best in ((0.0, 2), (1e3, 0)):
         for order in itertools.permutations(trees):
             states = PenaltyMethod(n_mu_steps=0).run(search, iter(order), lambda_)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import make_search
 
-from greedy import build_exkmc
+from greedy import ExKMC
 from tao_cluster.optimize.descent.regrowth import regrow, rounds
 from tao_cluster.optimize.descent.surplus import least_useful
 
@@ -15,7 +15,7 @@ def start_of(seed, max_leaves=14):
     """A search for an axis-aligned tree of noise, and the state of ExKMC's tree."""
     X = np.random.default_rng(seed).normal(size=(150, 4))
     search = make_search(X, 5, split="axis")
-    tree = build_exkmc(X, search.problem.free.centers, max_leaves=max_leaves)
+    tree = ExKMC(max_leaves=max_leaves).build(X, None, search.problem.free.centers, None)
     return search, search.evaluate(tree)
 
 

@@ -12,8 +12,7 @@ from tao_cluster import TAOClustering, Tree
 from tao_cluster.optimize.step.columns_of_tests import ColumnsOfTests
 from tao_cluster.optimize.step.decisions import Decisions
 from tao_cluster.optimize.step.tree_step import TreeStep
-from tao_cluster.penalties import ZeroOne
-from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 from tao_cluster.solvers import NarrowableSolver, Newton, NodeProblem
 from tao_cluster.solvers.sparse_parts import FewColumns, columns_of_rows
 from tao_cluster.tree.routing import kernel_view, project

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from greedy import ExKMC, ExShallow, build_exgreedy, build_exkmc
+from greedy import ExGreedy, ExKMC, ExShallow
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.optimize.descent.structure import kernels, local
 from tao_cluster.optimize.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
@@ -88,7 +88,7 @@ def hoisted(nodes):
 
 def test_trees_go_into_a_sketch_and_out_of_it(digits):
     search = make_search(digits, 10, split="axis")
-    tree = build_exkmc(digits, search.problem.free.centers, max_leaves=15)
+    tree = ExKMC(max_leaves=15).build(digits, None, search.problem.free.centers, None)
     sketch = Sketch.of(search.problem, [tree], 0.0, 15, 0)
     state = sketch.from_tree(tree)
     np.testing.assert_array_equal(
@@ -104,7 +104,7 @@ def test_trees_go_into_a_sketch_and_out_of_it(digits):
 def test_a_sketch_of_many_rows_and_columns_keeps_those_of_the_trees(rng):
     X = sp.random(6000, 400, 0.02, "csr", random_state=0)
     search = make_search(X, 3, split="axis", weight=rng.integers(1, 4, 6000).astype(float))
-    tree = build_exkmc(X, search.problem.free.centers, max_leaves=6)
+    tree = ExKMC(max_leaves=6).build(X, None, search.problem.free.centers, None)
     sketch = Sketch.of(search.problem, [tree], 1.0, 6, 0)
     assert sketch.codes.shape[0] == 5000
     assert 256 <= sketch.codes.shape[1] < 400
@@ -121,7 +121,7 @@ def test_a_sketch_of_many_rows_and_columns_keeps_those_of_the_trees(rng):
 def test_never_above_the_starts_nor_larger(seed, lambda_):
     X = np.random.default_rng(seed).standard_cauchy(size=(200, 4))
     search = make_search(X, 5, split="axis", max_leaves=9)
-    trees = [build_exkmc(X, search.problem.free.centers, max_leaves=n) for n in (5, 9)]
+    trees = [ExKMC(max_leaves=n).build(X, None, search.problem.free.centers, None) for n in (5, 9)]
     state = search.evaluate(trees[1])
     found = better_start(search, state, trees, lambda_, seed)
     assert found.objective(lambda_) <= state.objective(lambda_)
@@ -249,7 +249,7 @@ def test_costs_have_the_weights_of_rows(rng):
     X, weight = rng.normal(size=(40, 3)), rng.uniform(0.5, 3.0, 40)
     search = make_search(X, 3, weight=weight, split="axis")
     problem = search.problem
-    tree = build_exkmc(X, problem.free.centers, max_leaves=5)
+    tree = ExKMC(max_leaves=5).build(X, None, problem.free.centers, None)
     state = Sketch.of(problem, [tree], 0.0, 5, 0).from_tree(tree)
     labels = tree.predict(X)
     centers = [np.average(X[labels == k], axis=0, weights=weight[labels == k]) for k in range(3)]
@@ -260,7 +260,7 @@ def test_costs_have_the_weights_of_rows(rng):
 def test_a_poor_find_does_not_replace_the_start(monkeypatch, rng):
     X = rng.normal(size=(60, 3))
     search = make_search(X, 4, split="axis", max_leaves=6)
-    tree = build_exkmc(X, search.problem.free.centers, max_leaves=6)
+    tree = ExKMC(max_leaves=6).build(X, None, search.problem.free.centers, None)
     state = search.evaluate(tree)
     poor = tree.with_leaves(np.where(tree.leaf_label < 0, -1, 0)).prune()
     monkeypatch.setattr(local, "search_structure", lambda *args: poor)
@@ -276,5 +276,5 @@ def test_exgreedy_is_held_against_what_is_found(monkeypatch, rng, max_leaves, is
     monkeypatch.setattr(local, "search_structure", lambda *args: poor)
     monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
     found = better_start(search, search.evaluate(poor), [poor], 0.0, 0)
-    expected = build_exgreedy(X, search.problem.free.centers) if is_there else poor
+    expected = ExGreedy().build(X, None, search.problem.free.centers, None) if is_there else poor
     assert found.tree == expected

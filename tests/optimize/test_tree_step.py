@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from tao_cluster import Tree
 from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.optimize.step.tree_step import TreeStep
-from tao_cluster.penalties import ZeroOne
-from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 from tao_cluster.solvers import Liblinear
 from tao_cluster.tree import Split
-from tao_cluster.tree.reduced_sets import ReducedSets
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import ReducedSets, kernel_view
 
 
 class Spy:

@@ -320,7 +320,7 @@ def test_seeds_are_spread():
 def test_empty_clusters_get_the_farthest_rows():
     X = np.array([[0.0], [0.0], [0.0], [1.0], [5.0]])
     start = np.array([[0.0], [9.0], [99.0]])
-    labels, centers, cost, _ = alternating._single_run(
+    labels, centers, cost, _ = alternating.lloyd(
         KMeans(), KMeans().prepare(X), np.ones(5), start, 10, 0.0
     )
     assert cost == 0

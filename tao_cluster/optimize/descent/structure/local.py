@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
-from greedy.methods.matching import matched_numbers, renumbered
+from greedy.leaf_clusters import matched_numbers, renumbered
 
 from ....initial_trees.named import exgreedy_builders, small_trees
 from ....solvers import upright

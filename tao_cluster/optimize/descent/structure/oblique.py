@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ...._utils.matrices import row_size
-from ....problem.criteria import CostCriterion
+from ....penalties import CostCriterion
 from ....solvers import NodeProblem
 from ....tree.growth import Growth
-from ....tree.reduced_sets import ReducedSets
+from ....tree.routing import ReducedSets
 from ..refits import refit
 from ..true_cost import tuned
 

@@ -1,1 +1,0 @@
-"""The methods as scikit-learn estimators, which also serve as initial trees of TAOClustering."""

@@ -1,0 +1,105 @@
+"""KDTree: medians of the features of most variance, leaves labelled by what they cost."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from tao_cluster.tree.growth import Growth
+
+from .base import POSITIVE, CostTree
+from .exkmc import SurrogateLeaf
+from .growth import Cut, grow
+from .nodes import surrogate_node
+from .points import Points
+
+_DIGITS = 9  # by which variances are told apart
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KDTree(CostTree):
+    """The baseline: medians of the features of most variance, leaves labelled by their cost.
+
+    Frost, Moshkovitz & Rashtchian (2020), appendix B.1 (Bentley 1975). A leaf gets the label that
+    costs least with the reference centres. The leaf of the most rows is cut next, so that 2^m
+    leaves are the balanced tree that the paper compares with; other numbers of leaves are possible
+    here. Variances are those of the columns of X as they are.
+
+    Parameters
+    ----------
+    max_leaves : int, default=None
+        None is twice the number of clusters. Fewer where rows are equal, one for one cluster.
+    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`, like the attributes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from greedy import KDTree
+    >>> KDTree(3, max_leaves=4, random_state=0).fit(load_iris().data).tree_.max_depth
+    2
+    """
+
+    max_leaves: int | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CostTree._parameter_constraints,
+        "max_leaves": [None, POSITIVE],
+    }
+
+    def _grow(self, points, random_state):
+        rule, growth, n_clusters = CutMedian(points), Growth(), len(points.positions)
+        root = rule.leaf(points.rows)
+        max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
+        max_leaves = 1 if n_clusters == 1 else max_leaves
+        grow(growth, {growth.add(root.label): root}, rule, max_leaves)
+        return growth
+
+
+@dataclass(frozen=True, eq=False)
+class CutMedian:
+    """Cut the leaf of the most rows at the median of its feature of most variance."""
+
+    points: Points
+
+    def leaf(self, rows):
+        """Leaf of some rows."""
+        return SurrogateLeaf(surrogate_node(self.points, rows))
+
+    def promise(self, leaf):
+        """See :class:`greedy.growth.Rule`: the weight of the rows."""
+        return self.points.weight[leaf.node.rows].sum()
+
+    def search(self, leaf):
+        """See :class:`greedy.growth.Rule`; None if all rows are equal."""
+        rows = leaf.node.rows
+        part, power = np.frexp(self._variance(rows))
+        rounded = np.ldexp(np.round(part, _DIGITS), power)  # or sums of floats decide ties
+        for feature in np.argsort(-rounded, kind="stable"):
+            threshold = self._median(rows, int(feature))
+            if threshold is not None:
+                return Cut(int(feature), threshold, self.promise(leaf))
+        return None
+
+    def divide(self, leaf, cut):
+        """See :class:`greedy.growth.Rule`."""
+        rows = leaf.node.rows
+        goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
+        return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
+
+    def _variance(self, rows):
+        X, weight = self.points.X[rows], self.points.weight[rows]
+        if sp.issparse(X):
+            return mean_variance_axis(X.astype(np.float64), axis=0, weights=weight)[1]
+        mean = np.average(X, axis=0, weights=weight)
+        return np.average((X - mean) ** 2, axis=0, weights=weight)
+
+    def _median(self, rows, feature):
+        """The value after which the weights of both sides differ least, ties to the lowest."""
+        values, place = np.unique(self.points.column(rows, feature), return_inverse=True)
+        if len(values) < 2:
+            return None
+        below = np.bincount(place.ravel(), self.points.weight[rows]).cumsum()
+        return float(values[np.abs(2 * below[:-1] - below[-1]).argmin()])

@@ -1,1 +1,0 @@
-"""The methods: pure functions from rows and reference centres to a tree, and rules of growth."""

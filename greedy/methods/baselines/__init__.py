@@ -1,1 +1,0 @@
-"""Published trees that papers compare with: KDTree, CUBT, CLTree. CART is an estimator alone."""

@@ -1,0 +1,91 @@
+"""The k-medians objective: L1 distance."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import manhattan_distances
+
+from .._utils.matrices import row_blocks
+from .alternating import ByDistances
+from .base import members_of
+
+# Values of a cluster that are sorted at a time.
+_SORTED_VALUES = 1_000_000
+
+
+@dataclass(frozen=True)
+class KMedians(ByDistances):
+    """k-medians: L1 distance; centres are coordinate-wise weighted medians.
+
+    Where two values are medians, the lower one is taken. CSR input stays sparse: of a
+    cluster, only columns with non-zeros in half of the rows or more are looked at.
+
+    Parameters
+    ----------
+    n_init : int, default=10
+        Restarts of the free clustering; swaps of centres begin at the best.
+    """
+
+    can_perturb_rows: ClassVar[bool] = True
+    swaps: ClassVar[str | None] = "settled"
+
+    n_init: int = 10
+
+    def prepare(self, X):
+        """X itself.
+
+        Raises
+        ------
+        ValueError
+            If sums of absolute values overflow.
+        """
+        with np.errstate(over="ignore"):
+            total = sum(abs(X[part]).sum(dtype=np.float64) for part in row_blocks(X))
+            if not np.isfinite(total):
+                raise ValueError("The L1 norms of the rows of X overflow; rescale the data.")
+        return X
+
+    def distances(self, data, centers):
+        """L1 distances, float64 array of shape (n, k)."""
+        if sp.issparse(data):
+            centers = sp.csr_matrix(centers)
+        out = np.empty((data.shape[0], centers.shape[0]))
+        for part in row_blocks(data):
+            out[part] = manhattan_distances(data[part], centers)
+        return out
+
+    def update_centers(self, data, labels, weight, centers):
+        """Weighted medians of each column of each cluster, float64 array of shape (k, d)."""
+        updated = np.array(centers, dtype=np.float64)
+        medians = _sparse_medians if sp.issparse(data) else _dense_medians
+        for k, rows in members_of(labels, weight, len(centers)):
+            updated[k] = medians(data[rows], weight[rows])
+        return updated
+
+
+def _dense_medians(rows, weight):
+    """Lower weighted median of each column: float64 array of shape (d,)."""
+    out = np.empty(rows.shape[1])
+    step = max(1, _SORTED_VALUES // rows.shape[0])
+    for start in range(0, len(out), step):
+        values = rows[:, start : start + step].astype(np.float64)
+        order = np.argsort(values, axis=0, kind="stable")
+        below = np.cumsum(weight[order], axis=0)
+        # The first row at which half of the weight is reached; sums differ by their rounding.
+        half = (below >= below[-1] / 2 * (1 - 1e-12)).argmax(axis=0)
+        columns = np.arange(values.shape[1])
+        out[start : start + step] = values[order[half, columns], columns]
+    return out
+
+
+def _sparse_medians(rows, weight):
+    """The same for CSR rows: a column whose non-zeros are fewer than half has median 0."""
+    out = np.zeros(rows.shape[1])
+    stored = np.repeat(weight, np.diff(rows.indptr))
+    filled = np.bincount(rows.indices, weights=stored, minlength=len(out))
+    columns = np.flatnonzero(filled >= weight.sum() / 2 * (1 - 1e-9))
+    if len(columns):
+        out[columns] = _dense_medians(rows[:, columns].toarray(), weight)
+    return out

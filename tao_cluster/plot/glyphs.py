@@ -1,0 +1,521 @@
+"""Node glyphs: small objects that draw what a node tests, or what a leaf holds, into a box."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import StepPatch
+
+from ..export.format import (
+    bound_of,
+    condition_text,
+    edge_signs,
+    fact_text,
+    terms_text,
+    told_apart,
+    typeset,
+)
+from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
+from ..inspection.rows import Rows, picture_kind
+from ..report import effect
+from .boxes import Box, text_width
+
+# Diverging, and white at 0 to the last bit: a faint pixel is a weight, not the background.
+SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
+_LINE = 0.135  # inches, of a text
+_STRIP = 0.05  # height of the colour scale, inches
+_PALE = 0.4  # darkness of the darkest pixel of a mean below weights
+_SOLID = (0.55, 0.45)  # opacity of the faintest weight over a mean, and what the largest adds
+_CONDITION = "left where the condition holds, else right"
+_CHOICES = (
+    "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
+)
+
+
+@runtime_checkable
+class Glyph(Protocol):
+    """What draws nodes.
+
+    `width` is that of its boxes in inches, `test_height` and `leaf_height` are their heights;
+    `convention` and `leaf_convention` say in phrases how to read them.
+    """
+
+    width: float
+    test_height: float
+    leaf_height: float
+    convention: tuple[str, ...]
+    leaf_convention: tuple[str, ...]
+
+    def draw_test(self, ax, box, split):
+        """Draw a decision node, a `SplitView`, into a box."""
+
+    def draw_leaf(self, ax, box, leaf):
+        """Draw the rows of a leaf, a `LeafView`, into a box; returns the box to be framed."""
+
+
+def choose_glyph(nodes, tree, rows, image_shape, feature_names):
+    """The glyph object that `nodes` of :func:`tao_cluster.plot.plot_tree` stands for.
+
+    Raises
+    ------
+    ValueError
+        If `nodes` is unknown, or what it needs is missing.
+    """
+    kind = picture_kind(tree, rows, image_shape, feature_names)
+    if isinstance(nodes, Glyph):
+        return nodes
+    if nodes == "auto":
+        nodes = kind
+    if nodes == "image":
+        if image_shape is None:
+            raise ValueError("nodes='image' needs image_shape, the height and width of a picture.")
+        return Image.of(image_shape, rows is not None)
+    if nodes == "words":
+        return Words(feature_names)
+    if nodes == "bars":
+        return Bars.of(tree, feature_names)
+    if nodes == "projection":
+        if rows is None:
+            raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
+        leaves = choose_glyph(kind, tree, rows, image_shape, feature_names)
+        return Projection(leaves, feature_names)
+    raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
+
+
+def _write_threshold(ax, box, name, split):
+    """The last line of a box: what is at most what."""
+    line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
+    line.write(ax, split.condition or f"{name} ≤ {number(split.threshold)}", 6, color="0.4")
+
+
+@dataclass(frozen=True)
+class Image:
+    """Values of all features as a picture.
+
+    Weights: a diverging scale symmetric about 0, red positive (pushes a row to the right), blue
+    negative; a weight of 0 leaves the pale mean of the node's rows below it, or white where no
+    rows are known. Each test has a scale of its own, drawn below it. Means at leaves: grey, from
+    the least to the largest value of the data.
+
+    Parameters
+    ----------
+    shape : (height, width)
+    width : float, inches, of a square that it fits into
+    has_means : bool, whether weights lie over the means of rows
+    """
+
+    shape: tuple[int, int]
+    width: float = 0.8
+    has_means: bool = False
+
+    @classmethod
+    def of(cls, shape, has_means=False):
+        """A size at which single pixels are seen."""
+        return cls(tuple(shape), float(np.clip(max(shape) / 28, 0.8, 1.2)), has_means)
+
+    @property
+    def convention(self):
+        """What colours say, and what no colour does."""
+        none = "no colour: weight 0, pale grey is the mean of the rows that come here"
+        return (
+            "red pixels push right, blue pixels left",
+            none if self.has_means else "white is weight 0",
+            "left if the sum of weight * pixel is at most the threshold, else right",
+        )
+
+    leaf_convention = ("leaves show the mean of their rows",)
+
+    @property
+    def leaf_height(self):
+        """In proportion to the width, but not above it."""
+        return self.width * min(1.0, self.shape[0] / self.shape[1])
+
+    @property
+    def test_height(self):
+        """The picture, its colour scale and the threshold."""
+        return self.leaf_height + _STRIP + 2 * _LINE + 0.08
+
+    def draw_test(self, ax, box, split):
+        """Weights of a decision node over the mean of its rows."""
+        limit = np.abs(split.shown).max(initial=0) or 1.0
+        image = np.zeros(split.tree.n_features)
+        image[split.indices] = split.shown
+        alpha = np.zeros(split.tree.n_features)
+        alpha[split.indices] = _SOLID[0] + _SOLID[1] * np.abs(split.shown) / limit
+        place = box.part(height=self.leaf_height)
+        opacity = {"alpha": np.reshape(alpha, self.shape)} if split.rows is not None else {}
+        framed = self.draw(ax, place, image, SIGNED, -limit, limit, zorder=2.5, **opacity)
+        if split.rows is not None:
+            low, high = split.rows.limits
+            self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / _PALE)
+        framed.frame(ax)
+        if len(split.indices):
+            self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
+        _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
+
+    def draw_leaf(self, ax, box, leaf):
+        """Mean of the rows in a leaf."""
+        return self.draw(ax, box, leaf.mean, "gray_r", *leaf.rows.limits)
+
+    def draw(self, ax, box, values, cmap, low, high, **style):
+        """Draw one value a pixel; returns the box that the picture takes."""
+        height, width = self.shape
+        scale = min(box.width / width, box.height / height)
+        width, height = width * scale, height * scale
+        place = Box(box.x - width / 2, box.y + height / 2, width, height, box.scale)
+        ax.imshow(
+            np.reshape(values, self.shape),
+            cmap=cmap,
+            vmin=low,
+            vmax=high,
+            extent=(place.left, place.right, place.bottom, place.top),
+            interpolation="nearest",
+            **{"zorder": 2, **style},
+        )
+        return place
+
+    def _draw_scale(self, ax, box, limit):
+        """The colours of a test in a strip, with the weights at its ends."""
+        edges = np.linspace(box.left, box.right, 64)
+        heights = [box.bottom, box.top]
+        values = np.linspace(-limit, limit, 63)[None]
+        ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
+        line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
+        text = number(limit, ".2g")
+        room = 0.42 * box.width
+        for x, ha, end in (
+            (box.left, "left", f"\N{MINUS SIGN}{text}"),
+            (box.right, "right", text),
+        ):
+            line.write(ax, end, 5.6, x=x, ha=ha, room=room, color="0.4", may_cut=False)
+        line.write(ax, "0", 5.6, room=0.1 * box.width, color="0.4", may_cut=False)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of largest effect: red ones, then blue ones, larger where the effect is.
+
+    Parameters
+    ----------
+    feature_names : list of str
+    n_words : int, most words a node
+    width : float, inches
+    """
+
+    feature_names: list[str]
+    n_words: int = 6
+    width: float = 1.05
+
+    convention = ("red words push right, blue words left", _CONDITION)
+    leaf_convention = ("leaves show the words of largest mean",)
+
+    @property
+    def leaf_height(self):
+        """All words."""
+        return self.n_words * _LINE + 0.08
+
+    @property
+    def test_height(self):
+        """All words and the threshold."""
+        return self.leaf_height + _LINE + 0.03
+
+    def draw_test(self, ax, box, split):
+        """Words of a decision node, and its threshold."""
+        box.frame(ax, rounded=True, fill="white")
+        indices, _, effects = split.largest(self.n_words)
+        order = np.lexsort((-np.abs(effects), effects < 0))
+        colors = np.where(effects[order] > 0, POSITIVE, NEGATIVE)
+        self._list(
+            ax, box.part(height=box.height - _LINE - 0.03), indices[order], effects[order], colors
+        )
+        _write_threshold(ax, box, "w.x", split)
+
+    def draw_leaf(self, ax, box, leaf):
+        """Words of largest mean."""
+        indices, means = leaf.rows.words(leaf.node, self.n_words)
+        self._list(ax, box, indices, means, ["0.15"] * len(indices))
+        return box
+
+    def _list(self, ax, box, indices, weights, colors):
+        sizes = 5.6 + 3.0 * np.abs(weights) / np.abs(weights).max(initial=1e-300)
+        lines = box.part(margin=0.04).lines(len(indices), _LINE)
+        for j, size, color, line in zip(indices, sizes, colors, lines, strict=True):
+            line.write(ax, self.feature_names[j], size, color=str(color))
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Horizontal bars of the largest effects with their weights; one feature is written out.
+
+    Leaves: the features in which the mean of the rows is farthest from that of all rows, in
+    standard deviations.
+
+    Parameters
+    ----------
+    feature_names : list of str
+    n_bars : int, most bars a node
+    n_leaf_bars : int, bars of a leaf
+    width : float, inches
+    """
+
+    feature_names: list[str]
+    n_bars: int = 5
+    n_leaf_bars: int = 3
+    width: float = 1.75
+
+    leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
+
+    @classmethod
+    def of(cls, tree, feature_names):
+        """Boxes that are as large as the tests of the tree ask for."""
+        most = int(np.diff(tree.split_indptr).max())
+        used = [text_width(feature_names[j], 6.5) for j in tree.used_features]
+        width = float(np.clip(max(used, default=0.0) + 0.85, 1.2, 1.9))
+        return cls(feature_names, min(5, max(1, most)), min(3, tree.n_features), width)
+
+    @property
+    def convention(self):
+        """Of bars only where there are some."""
+        bars = ("red bars push right, blue bars left, by weight times spread",)
+        bars = bars if self.n_bars > 1 else ()
+        return (*bars, _CONDITION)
+
+    @property
+    def test_height(self):
+        """All bars and the threshold."""
+        return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
+
+    @property
+    def leaf_height(self):
+        """All bars."""
+        return self.n_leaf_bars * _LINE + 0.08
+
+    def draw_test(self, ax, box, split):
+        """Weights and threshold of a decision node."""
+        box.frame(ax, rounded=True, fill="white")
+        if split.condition is not None:
+            box.part(margin=0.05).write(ax, split.condition, 7.5)
+            return
+        indices, weights, effects = split.largest(self.n_bars)
+        colors = np.where(effects > 0, POSITIVE, NEGATIVE)
+        texts = [number(weight, ".2g") for weight in weights]
+        self._draw(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors, texts)
+        _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
+
+    def draw_leaf(self, ax, box, leaf):
+        """Largest deviations of the mean."""
+        indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
+        texts = [number(value, "+.1f") for value in shown]
+        self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
+        return box
+
+    def _draw(self, ax, box, indices, values, colors, texts):
+        """Names on the left; bars from a zero line, their values on its empty side."""
+        half = 0.3
+        zero = box.right - half - 0.05
+        largest = np.abs(values).max(initial=0) or 1.0
+        lines = box.lines(len(indices), _LINE)
+        for j, value, color, text, line in zip(indices, values, colors, texts, lines, strict=True):
+            room = zero - half - 0.05 - box.left
+            name = self.feature_names[j]
+            line.write(ax, name, 6.5, x=box.left + 0.06, ha="left", room=room - 0.06)
+            line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
+            side = -1 if value > 0 else 1
+            align = "right" if value > 0 else "left"
+            place = {"x": zero + side * 0.03, "ha": align, "room": half - 0.03}
+            line.write(ax, text, 5.6, color="0.4", may_cut=False, **place)
+        if lines:
+            ends = [lines[0].top, lines[-1].bottom]
+            ax.plot([zero, zero], ends, color="0.35", linewidth=0.6 * box.scale, zorder=4)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Histogram of w.x over the rows of a node by the side they take, and the threshold.
+
+    Parameters
+    ----------
+    leaves : Glyph that draws the leaves
+    feature_names : list of str
+    n_bins : int
+    test_height : float, inches
+    """
+
+    leaves: Glyph
+    feature_names: list[str]
+    n_bins: int = 24
+    test_height: float = 0.95
+
+    @property
+    def width(self):
+        """Wide enough for the leaves."""
+        return max(1.3, self.leaves.width)
+
+    @property
+    def leaf_height(self):
+        """As the other glyph has it."""
+        return self.leaves.leaf_height
+
+    @property
+    def convention(self):
+        """What the colours are."""
+        return (
+            "histograms of w.x: blue rows go left (w.x <= threshold), red rows right",
+            "the line is the threshold",
+        )
+
+    @property
+    def leaf_convention(self):
+        """As the other glyph has it."""
+        return self.leaves.leaf_convention
+
+    def draw_test(self, ax, box, split):
+        """Histogram, threshold and the features."""
+        box.frame(ax, rounded=True, fill="white")
+        floor = box.bottom + 2 * _LINE + 0.05
+        plot = Box(box.left + 0.08, box.top - 0.05, box.width - 0.16, box.top - 0.05 - floor)
+        self._draw_histogram(ax, plot, *split.projections(), split.threshold)
+        features = "" if split.condition else terms_text(split.terms, 2, max_terms=2)
+        line = box.part(box.height - 2 * _LINE - 0.04, _LINE, margin=0.05)
+        line.write(ax, features, 6, color="0.3")
+        _write_threshold(ax, box, "w.x", split)
+
+    def draw_leaf(self, ax, box, leaf):
+        """As the other glyph draws it."""
+        return self.leaves.draw_leaf(ax, box, leaf)
+
+    def _draw_histogram(self, ax, box, values, goes_left, threshold):
+        """Rows of both sides, stacked, and the line."""
+        low = min(values.min(initial=np.inf), threshold)
+        high = max(values.max(initial=-np.inf), threshold)
+        edges = np.linspace(low, high if high > low else low + 1.0, self.n_bins + 1)
+        left, right = (np.histogram(values[side], edges)[0] for side in (goes_left, ~goes_left))
+        unit = box.height / max(1, np.max(left + right))
+        base = np.full(self.n_bins, box.bottom)
+        middle, top = base + left * unit, base + (left + right) * unit
+        scale = box.width / (edges[-1] - low)
+        places = box.left + (edges - low) * scale
+        for lower, upper, color in ((base, middle, NEGATIVE), (middle, top, POSITIVE)):
+            style = {"facecolor": color, "fill": True, "linewidth": 0, "zorder": 4}
+            ax.add_artist(StepPatch(upper, places, baseline=lower, **style))
+        at = box.left + (threshold - low) * scale
+        ends = [box.bottom, box.top + 0.02]
+        ax.plot([at, at], ends, color="black", linewidth=0.9, zorder=5)
+
+
+def number(value, form=".3g"):
+    """A number as text, with a true minus sign."""
+    return format(value, form).replace("-", "\N{MINUS SIGN}")
+
+
+def _told(value, limit, sign):
+    """A value with digits enough to tell it from the limit that it keeps."""
+    return told_apart(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
+
+
+@dataclass(frozen=True, eq=False)
+class SplitView:
+    """A decision node: its weights, its threshold and, where rows are given, their sums w.x.
+
+    `facts` is its node in :func:`tao_cluster.report.report`.
+    """
+
+    tree: Any
+    node: int
+    rows: Rows | None
+    facts: dict
+
+    @property
+    def terms(self):
+        """Terms of its sum, largest effects first."""
+        return self.facts["terms"]
+
+    @property
+    def indices(self):
+        """Features, increasing."""
+        return self.tree.split(self.node)[0]
+
+    @property
+    def weights(self):
+        """Weights of these features."""
+        return self.tree.split(self.node)[1]
+
+    @property
+    def threshold(self):
+        """The row goes left iff w.x is at most that."""
+        return self.facts["threshold"]
+
+    @property
+    def shown(self):
+        """Weights as they are shown: themselves, or times the spread of their feature."""
+        shown = np.zeros(self.tree.n_features)
+        for term in self.terms:
+            shown[term["feature"]] = term["shown"]
+        return shown[self.indices]
+
+    @property
+    def mean(self):
+        """Mean of the rows that reach the node, 0 without any."""
+        return self.rows.means[self.node]
+
+    @property
+    def signs(self):
+        """What the two edges say: the sign of what the box says, and its contrary."""
+        return edge_signs(self.facts)
+
+    @property
+    def condition(self):
+        """A test of one feature in words; None of others."""
+        if len(self.terms) != 1:
+            return None
+        return typeset(condition_text(self.facts, 3)).replace("-", "\N{MINUS SIGN}")
+
+    def value_text(self, total):
+        """The weighted sum of a row; of a test of one feature its value."""
+        goes_left = total <= self.threshold
+        if len(self.terms) != 1:
+            return f"sum {_told(total, self.threshold, '<=' if goes_left else '>')}"
+        (term,) = self.terms
+        bound, value = bound_of(self.facts, goes_left), total / term["weight"]
+        if fact_text(term["name"], bound) and value in (0.0, 1.0):
+            return "the row"
+        return f"value {_told(value, bound.value, bound.sign)}"
+
+    def largest(self, n):
+        """Features, shown weights and effects of the n largest effects, the largest first."""
+        some = self.terms[:n]
+        features = np.array([term["feature"] for term in some], dtype=np.int32)
+        shown = np.array([term["shown"] for term in some])
+        return features, shown, np.array([effect(term) for term in some])
+
+    def projections(self):
+        """The sums w.x of the rows that reach the node, and which of these rows go left."""
+        here = self.rows.reaching(self.node)
+        goes_left = self.rows.reaching(self.tree.children_left[self.node])[here]
+        return self.rows.X[here][:, self.indices] @ self.weights, goes_left
+
+
+@dataclass(frozen=True, eq=False)
+class LeafView:
+    """A leaf, for glyphs only where rows are given."""
+
+    tree: Any
+    node: int
+    rows: Rows | None
+    name: str
+
+    @property
+    def label(self):
+        """Its cluster."""
+        return int(self.tree.leaf_label[self.node])
+
+    @property
+    def color(self):
+        """The colour of its cluster."""
+        return cluster_color(self.label)
+
+    @property
+    def mean(self):
+        """Mean of its rows, 0 without any."""
+        return self.rows.means[self.node]

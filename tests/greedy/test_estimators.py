@@ -1,0 +1,363 @@
+"""What all estimators of greedy promise: attributes, forms of the rows, small data, starts."""
+
+import pickle
+import warnings
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import rest_in_sweeps
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from greedy import (
+    CART,
+    CUBT,
+    EMN,
+    IMM,
+    CLTree,
+    DPTree,
+    ExGreedy,
+    ExKCenter,
+    ExKMC,
+    ExShallow,
+    ExShallowSearch,
+    ExSingleLink,
+    Kauri,
+    KDTree,
+    MixtureTree,
+    RandomCuts,
+    SpEx,
+)
+from tao_cluster import TAOClustering
+from tao_cluster.initial_trees.initial import InitialTree
+from tao_cluster.measures import feature_usage, normalized_mutual_information
+from tao_cluster.plot import plot_tree
+
+OF_COSTS = [IMM, EMN, ExGreedy, ExShallow, DPTree, RandomCuts, KDTree, CUBT, CLTree]
+OF_KMEANS = {method.__name__: method for method in (*OF_COSTS, ExShallowSearch, ExKMC, Kauri, SpEx)}
+METHODS = {
+    **OF_KMEANS,
+    "DPTree for medians": partial(DPTree, objective="kmedians"),
+    "ExKCenter": ExKCenter,
+    "ExKCenter by halves": partial(ExKCenter, rest="halves"),
+    "ExSingleLink": ExSingleLink,
+}
+QUICK = {"IMM", "ExKMC", "ExSingleLink"}
+
+
+def rest_slow(names, quick=QUICK):
+    return [n if n in quick else pytest.param(n, marks=pytest.mark.slow) for n in names]
+
+
+def run(estimator, check):
+    with warnings.catch_warnings():
+        # Some checks have fewer distinct rows than clusters.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+@parametrize_with_checks([ExKMC(), MixtureTree()])
+def test_scikit_learn_conventions(estimator, check):
+    run(estimator, check)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        *(method() for name, method in METHODS.items() if name != "ExKMC"),
+        CART(random_state=0),
+    ]
+)
+def test_scikit_learn_conventions_of_the_others(estimator, check):
+    run(estimator, check)
+
+
+@pytest.mark.sweep
+@parametrize_with_checks([SpEx(graph="knn", split="oblique")])
+def test_scikit_learn_conventions_of_a_variant(estimator, check):
+    run(estimator, check)
+
+
+def fitted(name, X, k=5, sample_weight=None, **options):
+    """A fit whose free clustering is that of given centres, but for single linkage."""
+    reference = {} if name == "ExSingleLink" else {"reference": as_array(X)[:k]}
+    model = METHODS[name](k, random_state=0, **reference, **options)
+    return model.fit(X, sample_weight=sample_weight)
+
+
+def as_array(X):
+    return X.toarray() if sp.issparse(X) else X
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_attributes_agree(name, digits):
+    X = digits[:300]
+    model = fitted(name, X, 6)
+    labels, tree = model.labels_, model.tree_
+    assert labels.dtype == np.int32
+    for again in (model.predict(X), tree.predict(X), tree.leaf_label[model.apply(X)]):
+        np.testing.assert_array_equal(again, labels)
+    assert model.score(X) == pytest.approx(-model.inertia_)
+    increase = 100 * (model.inertia_ / model.free_inertia_ - 1)
+    assert model.cost_increase_ == pytest.approx(increase)
+    assert model.cluster_centers_.shape == model.free_centers_.shape == (6, 64)
+    assert model.transform(X).shape == (300, 6)
+    assert model.n_features_in_ == 64
+    assert model.n_iter_ == len(model.history_)
+    if name != "ExShallowSearch":  # whose history lists trees, not cuts
+        for record in model.history_:
+            assert tree.split(record["node"])[0] == [record["feature"]]
+            assert tree.threshold[record["node"]] == record["threshold"]
+    if name in {"IMM", "ExGreedy", "DPTree"}:  # no cut is taken back or joined
+        assert [record["leaves"] for record in model.history_] == list(range(2, 7))
+    if name in OF_KMEANS:
+        inertia = ((X - model.cluster_centers_[labels]) ** 2).sum()
+        assert model.inertia_ == pytest.approx(inertia)
+        surrogate = ((X - X[:6][labels]) ** 2).sum()
+        assert model.surrogate_score(X) == pytest.approx(-surrogate)
+        assert tree.n_parameters == 3 * tree.n_leaves - 2
+
+
+@pytest.mark.parametrize("name", rest_slow(METHODS))
+def test_fits_are_equal_for_any_n_jobs_and_after_pickling(name, digits):
+    X = digits[:120]
+    models = [fitted(name, X, n_jobs=n) for n in (None, 2, -1)]
+    for other in (*models[1:], pickle.loads(pickle.dumps(models[0]))):  # noqa: S301
+        assert other.tree_ == models[0].tree_
+        assert other.inertia_ == models[0].inertia_
+    assert clone(models[0]).get_params().keys() == models[0].get_params().keys()
+
+
+@pytest.mark.parametrize("name", rest_slow(METHODS, {"ExKMC"}))
+def test_forms_of_the_rows_change_nothing(name, digits):
+    X = np.round(digits[:120] * 16)
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    weight[:5] = 1
+    model = fitted(name, X, sample_weight=weight)
+    repeats = np.r_[np.arange(5), np.repeat(np.arange(5, 120), weight[5:])]
+    repeated = fitted(name, X[repeats])
+    assert repeated.tree_ == model.tree_
+    assert repeated.inertia_ == pytest.approx(model.inertia_)
+    order = np.r_[np.arange(5), 5 + np.random.default_rng(1).permutation(115)]
+    shuffled = fitted(name, X[order], sample_weight=weight[order])
+    np.testing.assert_array_equal(shuffled.labels_, model.labels_[order])
+    single = fitted(name, X.astype(np.float32), sample_weight=weight)
+    np.testing.assert_array_equal(single.labels_, model.labels_)
+    sparse = fitted(name, sp.csr_matrix(X), sample_weight=weight)
+    assert sparse.tree_ == model.tree_
+    assert sparse.inertia_ == pytest.approx(model.inertia_)
+
+
+@pytest.mark.parametrize("method", [IMM, pytest.param(ExKMC, marks=pytest.mark.slow)])
+def test_references(method, digits, digits_reference):
+    given = method(10, reference=digits_reference).fit(digits)
+    np.testing.assert_array_equal(given.free_labels_, digits_reference.labels_)
+    assert given.free_inertia_ == pytest.approx(digits_reference.inertia_)
+    centers = method(10, reference=digits_reference.cluster_centers_).fit(digits)
+    unfitted = method(10, reference=KMeans(10, n_init=10, random_state=0)).fit(digits)
+    assert given.tree_ == centers.tree_
+    ours = method(10, random_state=0).fit(digits)
+    assert ours.tree_ == unfitted.tree_
+    # The threads of the given k-means make the last bits of its centres.
+    np.testing.assert_array_equal(ours.labels_, given.labels_)
+    with pytest.raises(ValueError, match="n_clusters=3"):
+        method(3, reference=digits_reference).fit(digits)
+
+
+@pytest.mark.parametrize("name", rest_slow(METHODS))
+def test_an_embedding_is_clustered_and_X_is_cut(name, digits):
+    X = digits[:200]
+    low = PCA(4, random_state=0).fit_transform(X)
+    model = METHODS[name](5, random_state=0).fit(X, embedding=low)
+    assert model.cluster_centers_.shape == (5, 4)
+    assert model.tree_.n_features == 64
+    assert model.score(X, embedding=low) == pytest.approx(-model.inertia_)
+    assert np.isfinite(model.cost_increase(X[::3], embedding=low[::3]))
+    with pytest.raises(ValueError, match="needs the embedding"):
+        model.score(X)
+    if name in OF_KMEANS:
+        assert model.surrogate_score(X, embedding=low) <= model.score(X, embedding=low)
+
+
+@pytest.mark.parametrize("name", rest_slow(METHODS))
+def test_standardised_columns_decide_and_users_units_are_shown(name):
+    X = load_wine().data
+    model = METHODS[name](3, random_state=0, standardize=True).fit(X)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    same = METHODS[name](3, random_state=0).fit(scaled)
+    np.testing.assert_array_equal(model.labels_, same.labels_)
+    assert model.inertia_ == pytest.approx(same.inertia_)
+    back = same.cluster_centers_ * X.std(axis=0) + X.mean(axis=0)
+    np.testing.assert_allclose(model.cluster_centers_, back)
+    for node in model.tree_.decision_nodes:
+        feature = model.tree_.split(node)[0][0]
+        assert X[:, feature].min() < model.tree_.threshold[node] < X[:, feature].max()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_not_fitted(name):
+    for call in ("predict", "apply", "score", "surrogate_score"):
+        with pytest.raises(NotFittedError):
+            getattr(METHODS[name](), call)(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_degenerate_data_fit_draw_and_export(name):
+    method = METHODS[name]
+    one_row = method(1).fit([[1.0, 2.0]])
+    one_cluster = method(1, random_state=0).fit(np.arange(12.0).reshape(6, 2))
+    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters"):
+        equal = method(3, random_state=0).fit(np.ones((5, 2)))
+    with pytest.warns(ConvergenceWarning, match="2 of 3 clusters"):
+        few = method(3, random_state=0).fit(np.repeat([[0.0, 0], [0, 1]], 10, axis=0))
+    assert set(few.labels_) == {0, 1}
+    for model in (one_row, one_cluster, equal):
+        assert model.tree_.n_leaves == 1
+        assert set(model.labels_) == {0}
+    for model in (one_row, one_cluster, equal, few):
+        assert model.to_text()
+        assert model.inertia_ >= 0
+    plt.close(plot_tree(few).figure)
+
+
+@pytest.mark.parametrize("method", [IMM, ExSingleLink])
+def test_bad_fits_keep_the_earlier_one(method, digits):
+    X = digits[:100]
+    model = method(4, random_state=0).fit(X)
+    tree = model.tree_
+    for bad in (np.full((9, 2), np.nan), X[:3], np.eye(9) * 1e200):
+        with pytest.raises(ValueError, match=r"NaN|n_samples=3 should be|overflow"):
+            model.fit(bad)
+    with pytest.raises(ValueError, match="sample_weight must sum to less than"):
+        model.fit(X, sample_weight=np.full(len(X), 1e305))
+    assert model.tree_ is tree
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def strange():
+    rng = np.random.default_rng(0)
+    return {
+        "units": load_wine().data,
+        "dummies": np.eye(7)[rng.integers(0, 7, (200, 4))].reshape(200, 28),
+        "wide": rng.normal(size=(60, 500)),
+        "heavy": rng.standard_cauchy((200, 3)),
+        "far": rng.normal(size=(100, 2)) + 1e6,
+        "counts": np.floor(rng.exponential(size=(200, 30)) ** 3),
+        "constant": np.c_[np.ones(80), rng.normal(size=80), np.zeros(80)],
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(strange()))
+@pytest.mark.parametrize("name", METHODS)
+def test_strange_rows(name, kind):
+    X, options = strange()[kind], {"random_state": 0}
+    for objective in ("kmeans", "kmedians") if METHODS[name] in OF_COSTS else (None,):
+        if objective is not None:
+            options["objective"] = objective
+        model = METHODS[name](4, **options).fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert np.isfinite(model.inertia_)
+        assert set(model.labels_) <= set(range(4))
+        assert model.tree_.to_text()
+        # Sparse distances lose digits where columns lie far from zero.
+        if kind != "far" and objective is not None:
+            same = {**options, "reference": model.free_centers_}
+            dense, sparse = (METHODS[name](4, **same).fit(form) for form in (X, sp.csr_matrix(X)))
+            assert (dense.labels_ == sparse.labels_).mean() > 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [IMM, EMN, ExGreedy, DPTree, RandomCuts, KDTree, CUBT, CLTree])
+def test_a_hundred_clusters(method):
+    X = np.random.default_rng(0).normal(size=(1500, 5))
+    finer = {"min_split": 0.002, "min_y": 0.001} if method is CLTree else {}
+    model = method(100, reference=X[:100], **finer).fit(X)
+    assert len(set(model.labels_)) > 50
+    assert model.tree_.n_leaves >= 51
+
+
+def test_emn_is_the_figure_of_the_literature(digits, digits_reference):
+    found = EMN(10, reference=digits_reference).fit(digits).cost_increase_
+    assert found == pytest.approx(24.3, abs=0.5)
+
+
+@pytest.mark.parametrize("method", [IMM, ExGreedy, ExShallow, ExKMC])
+def test_thresholds_are_midpoints_by_default(method):
+    """Petal length of iris: 1.9 cm at most in one species, 3 cm at least in the others."""
+    X = load_iris().data
+    assert "x2 <= 2.45" in method(3, random_state=0).fit(X).to_text()
+    values = method(3, midpoints=False, random_state=0).fit(X)
+    assert "x2 <= 1.9\n" in values.to_text()
+
+
+# ---------------------------------------------------------------- as initial trees
+
+
+@pytest.mark.parametrize("name", rest_slow(sorted(METHODS.keys() - {"ExKCenter"}), {"IMM"}))
+def test_they_are_initial_trees(name, digits):
+    """But for ExKCenter's grid, which is one box where columns are many."""
+    X, init = digits[:200], METHODS[name]()
+    assert isinstance(init, InitialTree)
+    model = TAOClustering(4, init=init, lambda_=0.1, random_state=0).fit(X)
+    rng = np.random.RandomState(0)
+    start = init.build(X, model.free_labels_, model.free_centers_, np.ones(len(X)), rng)
+    labels = start.predict(X)
+    parts = [X[labels == k] for k in np.unique(labels)]
+    assert model.inertia_ < sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts)
+
+
+BY_NAME = {"imm": IMM, "exkmc": ExKMC, "exgreedy": ExGreedy, "exshallow": ExShallow}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", rest_in_sweeps(BY_NAME, "exkmc"))
+def test_a_name_stands_for_the_estimator(name, digits, digits_reference):
+    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
+    by_name = TAOClustering(10, init=name, **options).fit(digits)
+    as_object = TAOClustering(10, init=BY_NAME[name](), **options).fit(digits)
+    assert by_name.tree_ == as_object.tree_
+    axis_aligned = BY_NAME[name](10, reference=digits_reference).fit(digits)
+    assert by_name.cost_increase_ < axis_aligned.cost_increase_ / 2
+
+
+@pytest.mark.slow
+def test_initial_tree_with_an_embedding(digits):
+    low = PCA(4, random_state=0).fit_transform(digits)
+    model = TAOClustering(5, lambda_=0.1, init="imm", random_state=0)
+    assert model.fit(digits, embedding=low).tree_.n_features == 64
+
+
+# ---------------------------------------------------------------- measures of their trees
+
+
+def test_agreement_is_that_of_scikit_learn(digits, digits_reference, rng):
+    labels = IMM(10, reference=digits_reference).fit(digits).labels_
+    own = normalized_mutual_information(labels, digits_reference.labels_)
+    assert own == pytest.approx(normalized_mutual_info_score(digits_reference.labels_, labels))
+    weight = rng.integers(0, 3, len(labels))
+    repeated = [np.repeat(part, weight) for part in (labels, digits_reference.labels_)]
+    assert normalized_mutual_information(labels, digits_reference.labels_, weight) == pytest.approx(
+        normalized_mutual_info_score(*repeated)
+    )
+    assert normalized_mutual_information([0, 0], [3, 3]) == 1.0
+    assert normalized_mutual_information([0, 1], [3, 3]) == 0.0
+
+
+def test_feature_usage_counts_rows_by_path(digits, digits_reference):
+    tree = ExGreedy(10, reference=digits_reference).fit(digits).tree_
+    usage = feature_usage(tree, digits)
+    assert usage.shape == (64,)
+    np.testing.assert_array_equal(np.flatnonzero(usage), tree.used_features)
+    root = tree.split(0)[0][0]
+    assert usage[root] == pytest.approx(1.0)
+    twice = feature_usage(tree, digits, np.full(len(digits), 2.0))
+    np.testing.assert_allclose(twice, usage)

@@ -1,0 +1,254 @@
+"""Trees of Gaussian mixtures against integration and plain searches; the estimator."""
+
+import time
+import warnings
+from itertools import permutations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, load_wine
+from sklearn.decomposition import TruncatedSVD
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.neighbors import KernelDensity
+
+from greedy import MixtureTree
+from greedy.mixture_tree import best_parting, components_of, grow_mixture
+from tao_cluster import compare
+
+
+def random_mixture(rng, k=5, d=3):
+    """Weights, means with ties, spreads of very different sizes."""
+    weights = rng.dirichlet(np.ones(k))
+    means = rng.integers(0, 6, (k, d)).astype(float)
+    return weights, means, np.exp(rng.normal(-0.5, 1.0, (k, d)))
+
+
+def value(threshold, weights, mean, spread, is_ratio):
+    """What a cut loses, from the definition; the ratio's is minus it."""
+    left = mean <= threshold
+    if is_ratio:
+        return -np.min(np.abs(mean - threshold) / spread)
+    wrong = np.where(left, norm.sf(threshold, mean, spread), norm.cdf(threshold, mean, spread))
+    return weights @ wrong
+
+
+def plain_search(weights, means, spreads, is_ratio, n=2_000):
+    """Least value over many thresholds between the means."""
+    best = np.inf
+    for mean, spread in zip(means.T, spreads.T, strict=True):
+        inside = np.linspace(mean.min(), mean.max(), n, endpoint=False)
+        found = [value(t, weights, mean, spread, is_ratio) for t in inside]
+        best = min(best, *found)
+    return best
+
+
+@pytest.mark.parametrize("is_ratio", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cut_is_the_best_of_all_thresholds(seed, is_ratio):
+    weights, means, spreads = random_mixture(np.random.default_rng(seed))
+    feature, threshold, lost = best_parting(weights, means, spreads, is_ratio)
+    mean, spread = means[:, feature], spreads[:, feature]
+    assert mean.min() <= threshold < mean.max()
+    assert lost == pytest.approx(value(threshold, weights, mean, spread, False))
+    found = value(threshold, weights, mean, spread, is_ratio)
+    assert found <= plain_search(weights, means, spreads, is_ratio) + 1e-9
+
+
+def test_the_bound_holds_for_draws(rng):
+    weights, means, _ = random_mixture(rng, k=4)
+    spreads = rng.uniform(0.2, 0.8, means.shape)
+    tree, bound = grow_mixture(weights, means, spreads)
+    component = rng.choice(4, 100_000, p=weights)
+    rows = rng.normal(means[component], spreads[component])
+    assert len(np.unique(tree.leaf_label[tree.leaves])) == tree.n_leaves
+    wrong = np.mean(tree.predict(rows) != component)
+    assert wrong <= bound + 0.005
+    assert bound <= 3 * wrong + 0.005
+
+
+def mixture_of(weights, means, covariances, covariance_type):
+    """What a fitted mixture has, and a tree is made of."""
+    return SimpleNamespace(
+        weights_=weights,
+        means_=means,
+        covariances_=covariances,
+        covariance_type=covariance_type,
+    )
+
+
+def tree_of(weights, means, variances, criterion="error"):
+    """Tree of a mixture with the same variance in all directions of a component."""
+    mixture = mixture_of(weights, means, variances, "spherical")
+    return grow_mixture(*components_of(mixture), criterion)[0]
+
+
+def covariances_of(variances, kind):
+    k, d = variances.shape
+    rng = np.random.default_rng(0)
+    if kind == "full":  # off the diagonal, nothing matters
+        return np.array([np.diag(v) + 0.01 * (1 - np.eye(d)) for v in variances])
+    if kind == "tied":
+        return np.diag(variances[0]) + 0.01 * (1 - np.eye(d))
+    return variances if kind == "diag" else rng.uniform(0.5, 2, k)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_covariance_types(kind, rng):
+    weights, means, spreads = random_mixture(rng)
+    covariances = covariances_of(spreads**2, kind)
+    expected = {"tied": np.tile(spreads[0], (5, 1)), "diag": spreads, "full": spreads}
+    spreads = expected.get(kind, np.sqrt(np.tile(covariances, (3, 1)).T if kind[0] == "s" else 0))
+    found = components_of(mixture_of(weights, means, covariances, kind))
+    np.testing.assert_array_equal(found[1], means)
+    np.testing.assert_allclose(found[2], spreads)
+
+
+def test_two_components_meet_where_their_densities_do():
+    tree = tree_of([0.3, 0.7], [[0.0], [5.0]], [1.0, 4.0])
+    t = tree.threshold[0]
+    assert 0.3 * norm.pdf(t, 0, 1) == pytest.approx(0.7 * norm.pdf(t, 5, 2), rel=1e-4)
+    ratio = tree_of([0.3, 0.7], [[0.0], [5.0]], [1.0, 4.0], "ratio")
+    assert ratio.threshold[0] == pytest.approx(5 / 3)  # as many deviations from either
+
+
+def test_degenerate_mixtures():
+    same = tree_of([0.2, 0.5, 0.3], np.zeros((3, 2)), np.ones(3))
+    assert (same.n_leaves, same.leaf_label[0]) == (1, 1)
+    points = tree_of(np.ones(3) / 3, [[0.0], [1.0], [3.0]], np.zeros(3))
+    assert points.predict(np.array([[0.0], [1.0], [3.0]])).tolist() == [0, 1, 2]
+    assert points.threshold[points.decision_nodes].tolist() == [0.5, 2.0]
+    near = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
+    tree = tree_of([0.5, 0.5], near, np.ones(2))
+    assert tree.predict(near).tolist() == [0, 1]
+    one = tree_of([1.0], [[2.0]], [1.0])
+    assert one.n_leaves == 1
+
+
+def test_ties_go_to_the_lowest_feature():
+    means, spreads = np.array([[0.0, 0.0, 9.0], [4.0, 4.0, 9.0]]), np.ones((2, 3))
+    assert best_parting(np.ones(2), means, spreads, False)[0] == 0
+    means[:, 0] = 9.0
+    assert best_parting(np.ones(2), means, spreads, True)[0] == 1
+
+
+def test_rows_do_not_matter(rng):
+    """The tree of a fitted mixture is that of its parameters, whatever rows come with it."""
+    X = load_wine().data
+    mixture = GaussianMixture(3, covariance_type="diag", random_state=0).fit(X)
+    tree = grow_mixture(*components_of(mixture))[0]
+    for rows in (X, X[::9], np.tile(X, (50, 1)) + rng.normal(size=(50 * len(X), 13))):
+        model = MixtureTree(3, mixture=mixture).fit(rows)
+        assert model.tree_ == tree
+        assert model.mixture_ is mixture
+        agrees = np.mean(model.labels_ == mixture.predict(rows))
+        assert model.agreement_ == pytest.approx(agrees)
+        np.testing.assert_array_equal(model.free_centers_, mixture.means_)
+
+
+def test_many_components_take_little_time(rng):
+    means = rng.normal(size=(100, 64))
+    spreads = rng.uniform(0.3, 1, means.shape)
+    best_parting(np.ones(2), means[:2], spreads[:2], False)  # compiles
+    start = time.process_time()
+    tree, _ = grow_mixture(np.ones(100), means, spreads)
+    assert tree.n_leaves == 100
+    assert time.process_time() - start < 10
+
+
+def test_fitted_here(rng):
+    X = load_iris().data
+    model = MixtureTree(3, random_state=0).fit(X)
+    mixture = GaussianMixture(3, random_state=0).fit(X)
+    unfitted = MixtureTree(3, mixture=GaussianMixture(3), random_state=0).fit(X)
+    assert unfitted.tree_ == model.tree_
+    assert model.agreement_ > 0.9
+    assert model.error_bound_ < 0.1
+    assert model.n_iter_ == 2
+    ours = np.mean(model.mixture_.predict(X) == mixture.predict(X))
+    assert ours > 0.9  # equal rows are merged, so that its start may differ
+    for covariance_type in ("tied", "diag", "spherical"):
+        other = MixtureTree(3, covariance_type=covariance_type, random_state=0).fit(X)
+        assert other.mixture_.covariance_type == covariance_type
+        assert other.tree_.n_leaves == 3
+    bayesian = MixtureTree(4, mixture=BayesianGaussianMixture(n_components=4), random_state=0).fit(
+        X
+    )
+    assert bayesian.agreement_ > 0.7
+    weight = rng.integers(0, 3, len(X))
+    weighted = MixtureTree(3, random_state=0).fit(X, sample_weight=weight)
+    repeated = MixtureTree(3, random_state=0).fit(np.repeat(X, weight, axis=0))
+    assert weighted.tree_ == repeated.tree_
+    for n_jobs in (2, -1):
+        assert MixtureTree(3, n_jobs=n_jobs, random_state=0).fit(X).tree_ == model.tree_
+    assert MixtureTree(3, random_state=0).fit(X.astype(np.float32)).agreement_ > 0.9
+
+
+def test_an_embedding_and_sparse_rows(blobs):
+    X = np.abs(blobs)
+    X[X < 3] = 0
+    space = TruncatedSVD(2, random_state=0).fit_transform(X)
+    dense = MixtureTree(4, random_state=0).fit(X, embedding=space)
+    sparse = MixtureTree(4, random_state=0).fit(sp.csr_matrix(X), embedding=space)
+    assert sparse.tree_.n_leaves == dense.tree_.n_leaves == 4
+    np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+    assert dense.agreement_ > 0.95
+    with pytest.raises(ValueError, match="sparse X"):
+        MixtureTree(4).fit(sp.csr_matrix(X))
+
+
+def test_small_data():
+    assert MixtureTree(1).fit([[1.0, 2.0]]).tree_.n_leaves == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert MixtureTree(3, random_state=0).fit([[1.0, 2.0]] * 5).labels_.max() == 0
+    with pytest.raises(ValueError, match="mixture"):
+        MixtureTree(1, mixture=KernelDensity()).fit([[1.0], [2.0]])
+    X = load_iris().data
+    mixture = GaussianMixture(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="n_clusters=3 components with 4 features"):
+        MixtureTree(3, mixture=mixture).fit(X)
+    with pytest.raises(ValueError, match="components with 3 features"):
+        MixtureTree(2, mixture=mixture, reference=X[[0, 99], :3]).fit(X[:, :3])
+
+
+def test_a_reference_is_the_free_clustering_of_the_costs():
+    X = load_wine().data
+    free = KMeans(3, n_init=10, random_state=0).fit(X)
+    order = np.array([2, 0, 1])
+    own = MixtureTree(3, random_state=0).fit(X)
+    assert own.component_labels_.tolist() == [0, 1, 2]
+    for reference in (free, free.cluster_centers_, KMeans(3, n_init=10, random_state=0)):
+        model = MixtureTree(3, reference=reference, random_state=0).fit(X)
+        np.testing.assert_allclose(model.free_inertia_, free.inertia_)
+        assert model.inertia_ == pytest.approx(own.inertia_)
+        increase = 100 * (model.inertia_ / free.inertia_ - 1)
+        assert model.cost_increase_ == pytest.approx(increase)
+        assert (model.agreement_, model.error_bound_) == (own.agreement_, own.error_bound_)
+        np.testing.assert_array_equal(model.labels_, model.component_labels_[own.labels_])
+    centers = free.cluster_centers_
+    first, other = (
+        MixtureTree(3, reference=some, random_state=0).fit(X) for some in (centers, centers[order])
+    )
+    np.testing.assert_array_equal(order[other.labels_], first.labels_)
+    agree = [
+        np.mean(np.array(p)[own.labels_] == first.free_labels_) for p in permutations(range(3))
+    ]
+    assert np.mean(first.labels_ == first.free_labels_) == max(agree)
+    low = X[:, :2]
+    model = MixtureTree(3, reference=centers[:, :2], random_state=0).fit(X, embedding=low)
+    np.testing.assert_array_equal(model.free_centers_, centers[:, :2])
+
+
+def test_it_stands_in_a_table_with_others():
+    X = load_iris().data
+    found = compare(X, 3, methods=["mixture", "imm"], random_state=0)
+    assert list(found.models) == ["mixture tree", "IMM"]
+    mixture, imm = (found.table.loc[name] for name in found.models)
+    tree, other = found.models.values()
+    np.testing.assert_array_equal(tree.free_centers_, other.free_centers_)
+    assert mixture["cost_increase"] == tree.cost_increase_ > imm["cost_increase"] > 0

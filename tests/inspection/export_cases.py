@@ -1,0 +1,156 @@
+"""Trees of every kind, with rows and their clusters, for the tests of the exports.
+
+A new export needs one test that takes `case`:
+
+    from export_cases import every_case
+
+    @every_case
+    def test_c_code(case):
+        model, X, labels = case()
+        assert labels_of_my_export(model, X) == labels.tolist()
+"""
+
+import functools
+
+import numpy as np
+import pytest
+from conftest import random_tree
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+from greedy import ExKMC
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.initial_trees.cart import cart_tree
+
+# Names that break what is not quoted, or quoted wrongly.
+AWKWARD = ['pet"al', "le ng th", "größe μ", "a\\b", "it's", "line\nbreak", "<x>", "{y}"]
+
+
+def stump(threshold=0.5, weights=(1.0, -2.0), n_features=2):
+    """One test of the first features: cluster 0 at most at the threshold, else cluster 1."""
+    splits = [(range(len(weights)), weights), None, None]
+    return Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], splits, [threshold, 0, 0], [-1, 0, 1], n_features
+    )
+
+
+def chain(*tests, n_features=2):
+    """A tree whose tests (feature, weight, threshold, whether the next one is to the left) follow.
+
+    The leaf of test i has label i, the last one's other leaf one more.
+    """
+    left, right, splits, threshold, label = [], [], [], [], []
+    for i, (feature, weight, limit, goes_left) in enumerate(tests):
+        beside, below = 2 * i + 1, 2 * i + 2
+        left += [below if goes_left else beside, -1]
+        right += [beside if goes_left else below, -1]
+        splits += [([feature], [weight]), None]
+        threshold += [limit, 0.0]
+        label += [-1, i]
+    return Tree.from_splits(
+        [*left, -1],
+        [*right, -1],
+        [*splits, None],
+        [*threshold, 0.0],
+        [*label, len(tests)],
+        n_features,
+    )
+
+
+def _with_rows(tree):
+    """Rows with small whole numbers: sums are exact in every order, and many meet a threshold."""
+    return tree, np.random.default_rng(1).integers(-3, 4, (60, tree.n_features)).astype(float)
+
+
+def oblique():
+    """Tests of several features, of one and of none."""
+    return _with_rows(random_tree(np.random.default_rng(3), n_features=6, n_nodes=31))
+
+
+def weights_free():
+    """Some tests have no weights, so that one of their sides is empty."""
+    tree = random_tree(np.random.default_rng(4), n_features=3, n_nodes=31, density=0.25)
+    assert np.any(np.diff(tree.split_indptr)[tree.decision_nodes] == 0)
+    return _with_rows(tree)
+
+
+def no_weights_at_all():
+    """No test has a weight."""
+    return _with_rows(random_tree(np.random.default_rng(5), n_features=2, n_nodes=7, density=0))
+
+
+def with_histograms():
+    """Leaves carry shares of the clusters."""
+    tree = random_tree(np.random.default_rng(6), n_nodes=21)
+    value = np.zeros((tree.n_nodes, 4))
+    value[tree.leaves] = np.random.default_rng(7).dirichlet(np.ones(4), tree.n_leaves)
+    label = tree.leaf_label.copy()
+    label[tree.leaves] = value[tree.leaves].argmax(axis=1)
+    return _with_rows(tree.with_leaves(label, value))
+
+
+def single_leaf():
+    """No test at all, and a label that is not 0."""
+    return _with_rows(Tree.single_leaf(3, n_features=2))
+
+
+def axis_aligned():
+    """Thresholds are values of rows with all their digits, so that many rows meet one."""
+    X = np.random.default_rng(8).normal(size=(150, 4))
+    model = ExKMC(6, max_leaves=30, midpoints=False, random_state=0).fit(X)
+    assert np.isin(model.tree_.threshold[model.tree_.decision_nodes], X).all()
+    return model, X
+
+
+def deep():
+    """A staircase of more levels than parsers have room for nested expressions."""
+    X = np.arange(200.0)[:, None]
+    return cart_tree(X, np.arange(200) % 3, 200), X
+
+
+def iris():
+    """A fitted oblique model."""
+    X = load_iris().data
+    return TAOClustering(3, lambda_=0.3, depth=3, random_state=0).fit(X), X
+
+
+def scaled_axis_aligned():
+    """Thresholds between rows: in float32 the scalers round otherwise than in float64."""
+    X = np.random.default_rng(9).normal(1e3, 50, (150, 4))
+    model = ExKMC(6, max_leaves=30, midpoints=True, random_state=0)
+    return make_pipeline(MinMaxScaler(), StandardScaler(), model).fit(X), X
+
+
+def scaled_iris():
+    """Sums of scaled columns."""
+    X = load_iris().data
+    model = TAOClustering(3, lambda_=0.1, depth=3, random_state=0)
+    return make_pipeline(MaxAbsScaler(), model).fit(X), X
+
+
+MAKERS = [
+    scaled_axis_aligned,
+    scaled_iris,
+    oblique,
+    weights_free,
+    no_weights_at_all,
+    with_histograms,
+    single_leaf,
+    axis_aligned,
+    deep,
+    iris,
+]
+
+
+@functools.cache
+def _made(make):
+    model, X = make()
+    return model, X, model.predict(X)
+
+
+# A test with this mark runs once a kind of tree: `case()` gives a Tree, estimator or pipeline, the
+# rows and their clusters.
+every_case = pytest.mark.parametrize(
+    "case", [functools.partial(_made, make) for make in MAKERS], ids=[m.__name__ for m in MAKERS]
+)

@@ -1,0 +1,39 @@
+"""How far apart colours look, to readers with and without a colour deficiency."""
+
+import numpy as np
+
+from tao_cluster.inspection.palette import linear
+
+_LMS = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
+_LAB = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
+
+# What linear RGB looks like to readers who lack a kind of cone.
+# Machado, Oliveira, Fernandes, A Physiologically-based Model for Simulation of Color Vision
+# Deficiency, 2009, severity 1.
+DEFICIENCIES = {
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+}
+
+
+def oklab(rgb, deficiency=None):
+    """Lightness and two opponent axes in which distances are about as they look (Ottosson).
+
+    Parameters
+    ----------
+    rgb : float array of shape (..., 3), 0 to 1
+    deficiency : {"protanopia", "deuteranopia"}, optional
+        Of the eyes to which they look so.
+    """
+    light = linear(rgb)
+    if deficiency is not None:
+        light = np.clip(light @ np.transpose(DEFICIENCIES[deficiency]), 0.0, 1.0)
+    return np.cbrt(light @ np.transpose(_LMS)) @ np.transpose(_LAB)

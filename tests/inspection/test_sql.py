@@ -1,0 +1,75 @@
+"""The SQL expression gives the labels of `predict`."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+from export_cases import AWKWARD, every_case, stump
+
+from tao_cluster import Tree
+from tao_cluster.export import to_sql
+from tao_cluster.export.sql import _literal
+
+
+def sqlite_labels(model, X, names, table=None):
+    connection = sqlite3.connect(":memory:")
+    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    connection.execute(f"CREATE TABLE points ({columns})")
+    places = ", ".join("?" * len(names))
+    connection.executemany(f"INSERT INTO points VALUES ({places})", X)  # noqa: S608
+    expression = to_sql(model, names, table=table)
+    rows = connection.execute(f"SELECT {expression} FROM points ORDER BY rowid").fetchall()  # noqa: S608
+    connection.close()
+    return [label for (label,) in rows]
+
+
+@every_case
+def test_labels_are_those_of_predict(case):
+    model, X, labels = case()
+    names = AWKWARD[: X.shape[1]]
+    for table in (None, "points"):
+        assert sqlite_labels(model, X.tolist(), names, table) == labels.tolist()
+
+
+def test_every_float_is_read_back():
+    rng = np.random.default_rng(0)
+    numbers = [*rng.uniform(1, 10, 3000) * 10.0 ** rng.integers(-30, 30, 3000), 0.0, 0.1, 2.0**60]
+    numbers += [*rng.uniform(0, 10, 3000), *rng.integers(0, 10**7, 3000) / 1e4, 1e-200, 1.7e308]
+    # Literals of 17 digits that SQLite 3.40 reads one bit off.
+    numbers += [7.993291774060443, 0.002105918464458939, 3934785317.807163, 46.68115508111973]
+    connection = sqlite3.connect(":memory:")
+    for start in range(0, len(numbers), 500):
+        part = [float(number) for number in numbers[start : start + 500]]
+        query = "SELECT " + ", ".join(map(_literal, part))
+        assert list(connection.execute(query).fetchone()) == part
+    connection.close()
+
+
+def test_null_only_where_a_test_on_the_path_meets_it():
+    tree = Tree.from_splits(
+        [1, -1, 3, -1, -1],
+        [2, -1, 4, -1, -1],
+        [([0], [1.0]), None, ([0, 1], [1.0, 1.0]), None, None],
+        [0.0, 0, 5.0, 0, 0],
+        [-1, 0, -1, 1, 2],
+        n_features=2,
+    )
+    rows = [(-1.0, None), (1.0, None), (None, 1.0), (1.0, 1.0), (9.0, 1.0)]
+    assert sqlite_labels(tree, rows, ["a", "b"]) == [0, None, None, 1, 2]
+
+
+def test_whole_numbers_and_texts_are_taken_for_numbers():
+    tree = stump(2.5, [1.0], 1)
+    assert sqlite_labels(tree, [("2",), (2,), ("3",), (3,)], ["a"]) == [0, 0, 1, 1]
+
+
+def test_two_columns_with_one_name():
+    tree = stump(2.5, [1.0], 3)
+    with pytest.raises(ValueError, match="2 columns have the name 'a'"):
+        to_sql(tree, ["a", "b", "a"])
+    assert '"b"' in to_sql(tree, ["b", "a", "a"])  # not tested: does not matter
+
+
+def test_a_table_has_a_name():
+    with pytest.raises(ValueError, match="The 'table' parameter of to_sql must be"):
+        to_sql(stump(), table=3)
