@@ -123,8 +123,8 @@ class Oblique:
 
     def tidy(self, tree, step, share):
         """Small weights that decide no row are removed; one feature has weight 1 or -1."""
-        view = step.view_of(tree)
-        return at_midpoints(trim(tree, view, share, step.n_jobs), view, step.n_jobs)
+        tree = trim(tree, step.view, share, step.n_jobs)
+        return at_midpoints(tree, step.view, step.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class AxisAligned:
         """Every test is x_j <= a midpoint, or a value, of rows."""
         del share
         place = at_midpoints if self.midpoints else at_values
-        return place(upright(tree), step.view_of(tree), step.n_jobs)
+        return place(upright(tree), step.view, step.n_jobs)
 
 
 SPLIT_KINDS = {kind.name: kind for kind in (Oblique(), AxisAligned())}

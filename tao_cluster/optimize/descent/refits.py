@@ -28,13 +28,13 @@ def refit(search, state, lambda_):
     -------
     State
     """
-    step, view = search.step, search.step.view_of(state.tree)
+    step = search.step
     solver = step.solver
     if isinstance(solver, NarrowableSolver):  # refits drop features, and add none
         solver = solver.narrowed(np.unique(state.tree.split_indices))
 
     def passes(state, strength, n_passes, reweights):
-        refitting = step.with_solver(Refit(solver, view, reweights))
+        refitting = step.with_solver(Refit(solver, step.view, reweights))
         # Compared by cost: shrinkage is what a refit takes back.
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)

@@ -18,7 +18,6 @@ from ...solvers import BoundSolver, NodeProblem, Status
 from ...tree import Split, same_array
 from ...tree.reduced_sets import ReducedSets
 from ...tree.routing import project
-from .decisions import Decisions
 
 
 @dataclass
@@ -34,8 +33,6 @@ class TreeStep:
     solver : BoundSolver
     n_jobs : int
         Threads that route rows and update the nodes of one depth, which share no rows.
-    decisions : Decisions, default new ones
-        Shared by steps over the same rows.
     prices_parameters : bool, default=False
         Whether the strength is the price of a parameter; else of a unit of ||w||_1.
     """
@@ -43,7 +40,6 @@ class TreeStep:
     view: Any
     solver: BoundSolver
     n_jobs: int = 1
-    decisions: Decisions | None = None
     prices_parameters: bool = False
     # By node: how the solver ended where it did not converge in the last pass that asked it.
     unsolved: dict[int, Status] = field(default_factory=dict)
@@ -51,27 +47,17 @@ class TreeStep:
     # of the same. The problems themselves would take 17 bytes a row and level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
 
-    def __post_init__(self):
-        if self.decisions is None:
-            self.decisions = Decisions(self.view)
-
     def with_solver(self, solver, prices_parameters=False):
         """A step over the same rows with another solver, which knows of no settled problem.
 
         What it solves for another price says nothing of the nodes that are unsolved.
         """
         unsolved = {} if prices_parameters else self.unsolved
-        terms = (self.decisions, prices_parameters, unsolved)
-        return TreeStep(self.view, solver, self.n_jobs, *terms)
-
-    def view_of(self, tree):
-        """The rows, for many passes over the columns of a tree: as ``kernel_view`` gives them."""
-        self.decisions.columns.expect(tree)
-        return self.decisions.columns.of(tree.split_indices)
+        return TreeStep(self.view, solver, self.n_jobs, prices_parameters, unsolved)
 
     def leaves_of(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""
-        return self.decisions.leaves_of(tree, rows, node, self.n_jobs)
+        return tree.route(self.view, rows, node, self.n_jobs)
 
     def run(self, tree, criterion, strength, n_passes):
         """Repeat passes until one changes nothing, at most `n_passes`.
@@ -144,7 +130,6 @@ class TreeStep:
         for nodes in rows_of.levels():
             # The subtrees below this depth are final for this pass, so is each row's loss there.
             loss = criterion.loss_at(tree)
-            self.decisions.follow(tree)  # before threads ask
 
             def update(node, tree=tree, loss=loss):
                 return self._update(tree, node, rows_of[node], loss, strength, is_judged)
@@ -185,7 +170,7 @@ class TreeStep:
 
         Their weight is the loss of the wrong child minus that of the right one.
         """
-        gain = self.decisions.gains(tree, node, rows, loss, self._helpers(node))
+        gain = gains(self.view, tree, node, rows, loss, self._helpers(node))
         care = gain != 0
         rows, gain = rows[care], gain[care]
         freed = None
@@ -215,9 +200,26 @@ class TreeStep:
 
     def _cost(self, node, problem, split):
         terms = (split.indices, split.weights, self._helpers(node))
-        values = project(self.decisions.columns.of(split.indices), problem.rows, *terms)
+        values = project(self.view, problem.rows, *terms)
         loss = problem.loss(values <= split.threshold)
         return loss + problem.price(split)
+
+
+def gains(view, tree, node, rows, loss, n_jobs=1):
+    """Return how much more it costs rows of a node to go left than to go right: float64 array.
+
+    Parameters
+    ----------
+    view : result of :func:`tao_cluster.tree.routing.kernel_view`
+    tree : Tree
+    node : int
+    rows : int64 array of shape (m,)
+    loss : LeafLoss of that tree
+    n_jobs : int, threads
+    """
+    gain = loss(rows, tree.route(view, rows, tree.children_left[node], n_jobs))
+    gain -= loss(rows, tree.route(view, rows, tree.children_right[node], n_jobs))
+    return gain
 
 
 def _indifferent(split, strength):
