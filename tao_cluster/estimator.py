@@ -15,9 +15,8 @@ from ._utils.matrices import numbers_that_fit
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import TreeClustering, of_one_fit
-from .initial_trees.named import NAMES
-from .optimize.fit import until_interrupted
-from .optimize.method import Method
+from .initial_trees.initial import NAMES
+from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, EFFORTS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from .optimize.split_kinds import SPLIT_KINDS
 from .tree import Tree

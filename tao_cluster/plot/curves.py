@@ -7,7 +7,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ..columns import brief, printable
 from ..measures import weighted_average_explanation_size
-from ..optimize.goals import knee
+from ..optimize.path import knee
 from ..tree import tree_of
 from .colors import cluster_color
 

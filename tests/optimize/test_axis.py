@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC, build_exkmc
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.optimize.descent.surplus import least_useful
+from tao_cluster.optimize.pruning import least_useful
 from tao_cluster.optimize.split_kinds import AxisAligned
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.tree_step import TreeStep
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
 from tao_cluster.tree import Split
 

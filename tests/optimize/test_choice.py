@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, knee, tao_path
-from tao_cluster.optimize.goals import Knee, MaxParameters
+from tao_cluster.optimize.path import Knee, MaxParameters
 from tao_cluster.optimize.split_kinds import AxisAligned
 
 IRIS = load_iris().data

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from conftest import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tao_cluster.optimize.step import decisions
 from tao_cluster.optimize.step.decisions import Decisions
+
 from tao_cluster.tree.routing import kernel_view
 
 

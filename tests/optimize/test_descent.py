@@ -7,9 +7,8 @@ from scipy.spatial.distance import cdist
 
 from tao_cluster import Tree
 from tao_cluster.initial_trees.initial import Bisecting, Random
-from tao_cluster.optimize.descent.direct_form import DirectForm
-from tao_cluster.optimize.descent.passes import best_start, descend, finish
-from tao_cluster.optimize.descent.refits import refit
+from tao_cluster.optimize.direct_form import DirectForm, best_start, descend, finish
+from tao_cluster.optimize.oblique_search import refit
 from tao_cluster.solvers import Refit
 
 LINE = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tao_cluster import PenaltyMethod, TAOClustering, Tree
 from tao_cluster.initial_trees.initial import Centroids
 from tao_cluster.objectives import KMeans
-from tao_cluster.optimize.descent.passes import descend
-from tao_cluster.optimize.descent.refits import refit
+from tao_cluster.optimize.direct_form import descend
+from tao_cluster.optimize.oblique_search import refit
 from tao_cluster.problem.criteria import CostCriterion
 from tao_cluster.problem.problem import Problem
 from tao_cluster.reference import cost_increase, free_clustering
@@ -182,7 +182,7 @@ def test_liblinear_does_the_penalty_method(digits, digits_reference):
 def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
     centers = rng.normal(size=(6, 5)) * 4
     X = centers[rng.integers(0, 6, 3000)] + rng.normal(size=(3000, 5))
-    monkeypatch.setattr("tao_cluster.optimize.descent.passes._PILOT_ROWS", 1000)
+    monkeypatch.setattr("tao_cluster.optimize.direct_form._PILOT_ROWS", 1000)
     options = {"lambda_": 5.0, "depth": 3, "random_state": 0}
     model, again = (TAOClustering(6, n_jobs=j, **options).fit(X) for j in (1, 2))
     assert model.tree_ == again.tree_

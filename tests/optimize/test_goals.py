@@ -8,8 +8,8 @@ from conftest import make_search
 
 from tao_cluster import knee
 from tao_cluster.optimize import path
-from tao_cluster.optimize.descent.passes import descend
-from tao_cluster.optimize.goals import MaxCostIncrease, MaxParameters
+from tao_cluster.optimize.direct_form import descend
+from tao_cluster.optimize.path import MaxCostIncrease, MaxParameters
 
 
 def fake(cost, size):

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from tao_cluster import PenaltyMethod
 from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.objectives import KMeans
-from tao_cluster.optimize.descent.penalty_method import clustering_step, smallest_effective_mu
 from tao_cluster.optimize.fit import until_interrupted
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.penalty_method import clustering_step, smallest_effective_mu
+from tao_cluster.optimize.tree_step import TreeStep
 from tao_cluster.problem.problem import mismatch_prices
 
 

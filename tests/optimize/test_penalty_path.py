@@ -11,7 +11,7 @@ from greedy import build_exkmc
 from tao_cluster import PenaltyMethod
 from tao_cluster.initial_trees.initial import Bisecting, Random
 from tao_cluster.objectives import KMeans
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.tree_step import TreeStep
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.problem.criteria import LabelCriterion
 

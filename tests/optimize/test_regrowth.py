@@ -7,8 +7,8 @@ import pytest
 from conftest import make_search
 
 from greedy import build_exkmc
-from tao_cluster.optimize.descent.regrowth import regrow, rounds
-from tao_cluster.optimize.descent.surplus import least_useful
+from tao_cluster.optimize.local_search import regrow, rounds
+from tao_cluster.optimize.pruning import least_useful
 
 
 def start_of(seed, max_leaves=14):

@@ -7,11 +7,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from tao_cluster import TAOClustering, Tree
 from tao_cluster.optimize.step.columns_of_tests import ColumnsOfTests
 from tao_cluster.optimize.step.decisions import Decisions
-from tao_cluster.optimize.step.tree_step import TreeStep
+
+from tao_cluster import TAOClustering, Tree
+from tao_cluster.optimize.tree_step import TreeStep
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.problem.criteria import LabelCriterion
 from tao_cluster.solvers import NarrowableSolver, Newton, NodeProblem

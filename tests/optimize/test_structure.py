@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
+from tao_cluster.optimize.descent.structure import kernels, local
+from tao_cluster.optimize.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 from greedy import ExKMC, ExShallow, build_exgreedy, build_exkmc
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.optimize.descent.structure import kernels, local
-from tao_cluster.optimize.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
-from tao_cluster.optimize.descent.structure.local import better_start, search_structure
-from tao_cluster.optimize.descent.structure.sketch import Sketch
+from tao_cluster.optimize.local_search import Sketch, better_start, search_structure
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
 

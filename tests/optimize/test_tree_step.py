@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tao_cluster import Tree
 from tao_cluster.initial_trees.initial import Bisecting
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.tree_step import TreeStep
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.problem.criteria import LabelCriterion
 from tao_cluster.solvers import Liblinear

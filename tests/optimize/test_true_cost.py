@@ -11,11 +11,15 @@ from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExShallow
 from tao_cluster import TAOClustering, tao_path
-from tao_cluster.initial_trees.initial import Bisecting
-from tao_cluster.initial_trees.named import cart_builders, small_trees
-from tao_cluster.optimize.descent.aims import AtMost, Priced, Within
-from tao_cluster.optimize.descent.structure.oblique import grown, improvements
-from tao_cluster.optimize.descent.true_cost import price_of_parameters, taken_back, tuned
+from tao_cluster.initial_trees.initial import Bisecting, cart_builders, small_trees
+from tao_cluster.optimize.oblique_search import (
+    grown,
+    improvements,
+    price_of_parameters,
+    taken_back,
+    tuned,
+)
+from tao_cluster.optimize.path import AtMost, Priced, Within
 from tao_cluster.optimize.settings import EFFORTS, Effort
 
 DIGITS = load_digits().data[:600] / 16
@@ -112,7 +116,7 @@ def test_aims_over_a_sample():
 @pytest.mark.slow
 @pytest.mark.parametrize("pilot_rows", [10_000, 290])
 def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monkeypatch):
-    monkeypatch.setattr("tao_cluster.optimize.descent.structure.oblique._PILOT_ROWS", pilot_rows)
+    monkeypatch.setattr("tao_cluster.optimize.oblique_search._PILOT_ROWS", pilot_rows)
     search, state = start_of()
     aim = Priced(price_of_parameters(search.problem, state))
     effort = Effort(8, 8, np.inf, 1, 0)

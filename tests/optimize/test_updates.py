@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.tree_step import TreeStep
 from tao_cluster.penalties import ZeroOne
 from tao_cluster.problem.criteria import LabelCriterion
 from tao_cluster.solvers import Newton, Status

@@ -7,7 +7,7 @@ from ...solvers import Status
 from ...solvers.refit import constant_side, sharpen
 from ...tree.routing import kernel_view, project
 from ..state import Search
-from ..step.tree_step import TreeStep
+from ..tree_step import TreeStep
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def polish(search, tree, lambda_):
     State
     """
     before = search.evaluate(tree)
-    tree = search.step.one_pass(before.tree, search.criterion(before), 0.0, is_judged=True)
-    after = before if tree is before.tree else search.evaluate(tree)
+    found = search.step.one_pass(before.routed, search.criterion(before), 0.0, is_judged=True)
+    after = before if found.tree is before.tree else search.evaluate(*found)
     is_better = after.inertia <= before.inertia  # but for the rounding of sums it always is
     search.record("polish", after, lambda_, kept=is_better)
     return after if is_better else before

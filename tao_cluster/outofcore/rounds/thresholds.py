@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._utils.jit import jit
-from ...optimize.step.tree_step import gains
+from ...optimize.tree_step import gains
 from ...problem.criteria import CostCriterion
 from ...tree import Split
 from ...tree.reduced_sets import ReducedSets
