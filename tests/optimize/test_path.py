@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import make_search
 from sklearn.exceptions import ConvergenceWarning
 
@@ -151,11 +152,17 @@ def test_grid_has_the_units_of_lambda(rng):
     np.testing.assert_allclose(grid(X, 3 * weight), 3 * plain)
     uneven = np.where(np.arange(80) < 40, weight, 1e-9)
     half = np.unique(np.r_[:40, :4])
-    np.testing.assert_allclose(
-        grid(X, uneven)[0] / np.sqrt(X.var(axis=0).mean()),
-        grid(X[half], weight[half])[0] / np.sqrt(X[half].var(axis=0).mean()),
-        rtol=1e-6,
-    )
+    np.testing.assert_allclose(grid(X, uneven), grid(X[half], weight[half]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_the_grid_of_weighted_rows_is_that_of_repeated_ones(rng, form):
+    X, weight = rng.normal(size=(80, 3)), rng.integers(1, 9, 80)
+    X[weight > 6] *= 3.0
+    repeated = make_search(form(np.repeat(X, weight, axis=0)), 4, reference=X[:4])
+    weighted = make_search(form(X), 4, reference=X[:4], weight=weight.astype(float))
+    grids = [path.lambda_grid(search.problem) for search in (weighted, repeated)]
+    np.testing.assert_allclose(*grids)
 
 
 @pytest.fixture(scope="module")

@@ -207,7 +207,7 @@ def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
 
 def test_direct_fit_takes_all_its_passes(digits):
     search, tree = start_of(digits, 10, 5)
-    problem, step = search.problem, search.step
+    problem = search.problem
     strength = 0.03 / problem.mismatch_prices().mean()
     criterion = search.agreement(problem.free.labels)
     methods = (PenaltyMethod(tao_iter=3, init_tao_iter=n) for n in (3, 20))
@@ -416,10 +416,10 @@ def test_direct_fit_has_the_strength_and_the_passes_that_it_says(X, weight, monk
     price = np.average(second - first, weights=weight)
     seen, plain = [], search.step.one_pass
 
-    def one_pass(tree, criterion, strength, is_judged):
+    def one_pass(start, criterion, strength, is_judged):
         np.testing.assert_array_equal(criterion.labels, search.problem.free.labels)
         seen.append((strength, is_judged))
-        return plain(tree, criterion, strength, is_judged)
+        return plain(start, criterion, strength, is_judged)
 
     monkeypatch.setattr(search.step, "one_pass", one_pass)
     method = PenaltyMethod(tao_iter=2, init_tao_iter=3)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import random_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,6 +131,28 @@ def stump_over_stump(left_threshold=0.0):
     )
 
 
+def below_root(step, tree):
+    """What a pass knows of the rows below the root."""
+    leaves = step.leaves_of(tree)
+    rows_of = ReducedSets(tree, leaves)
+    list(rows_of.levels())
+    rows = rows_of[0]
+    return step._below(tree, 0, rows, rows_of.goes_left(0, leaves[rows]), leaves)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_a_pass_knows_the_leaves_of_the_tree_that_it_returns(rng, form, is_judged):
+    X = rng.normal(size=(200, 6))
+    labels, rows = rng.integers(0, 4, 200), form(X)
+    step = TreeStep(kernel_view(rows), Newton().bind(rows))
+    first = state = step.routed(random_tree(rng, n_nodes=15))
+    for strength in (0.1, 3.0, 0.3):
+        state = step.one_pass(state, criterion(labels, 4), strength, is_judged)
+        np.testing.assert_array_equal(state.leaf_of_row, state.tree.apply(rows))
+    assert state.tree != first.tree
+
+
 def test_pseudo_labels_and_rows_that_do_not_care():
     X = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0], [0.5, 0.5], [-2, 2.0]])
     #  leaf       0            1             2           2            2           1
@@ -138,10 +161,12 @@ def test_pseudo_labels_and_rows_that_do_not_care():
     step = TreeStep(kernel_view(X), spy)
     root = stump_over_stump()
     # Keep the leaves and the inner node as they are: only the root's problem matters here.
-    problem = step._reduce(root, 0, np.arange(6), criterion(labels, 3).loss_at(root), strength=0.1)
+    loss = criterion(labels, 3).loss_at(root)
+    problem, care = step._reduce(root, 0, below_root(step, root), loss, strength=0.1)
     # Through the left child rows get 0 1 1 0 1 1, through the right one 2.
     # Row 2 (label 0; gets 1 or 2) and row 5 (label 0; gets 1 or 2) cannot be right: dropped.
     np.testing.assert_array_equal(problem.rows, [0, 1, 3, 4])
+    np.testing.assert_array_equal(care, [True, True, False, True, True, False])
     np.testing.assert_array_equal(problem.goes_right, [False, True, True, False])
     np.testing.assert_array_equal(problem.weight, np.ones(4))
 
@@ -180,7 +205,8 @@ def test_one_class_gives_a_constant_side_without_a_solver(label):
     tree = stump_over_stump()
     labels = np.full(3, label)
     step = TreeStep(kernel_view(X), spy)
-    problem = step._reduce(tree, 0, np.arange(3), criterion(labels, 3).loss_at(tree), 0.1)
+    loss = criterion(labels, 3).loss_at(tree)
+    problem, _ = step._reduce(tree, 0, below_root(step, tree), loss, 0.1)
     split = step._solve(0, problem, None)
     assert spy.calls == []
     assert len(split.indices) == 0
@@ -342,7 +368,7 @@ def test_rows_of_one_class_go_to_their_side(label):
     step = step_of(at(0.0))
     weights = [1e-3] * 7 + [1.0]
     loss = binary(labels, weights).loss_at(tree)
-    split = step._update(tree, 0, np.arange(8), loss, 0.1, is_judged=False)
+    split = step._update(tree, 0, below_root(step, tree), loss, 0.1, is_judged=False)
     assert step.solver.problems == []
     assert len(split.indices) == 0
     assert (split.threshold >= 0) == (label == 0)
