@@ -181,8 +181,8 @@ def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     search, tree = start_of(X, 10, 5, reference=centers)
     states, plain = [], search.evaluate
 
-    def record(tree):
-        states.append(plain(tree))
+    def record(*found):
+        states.append(plain(*found))
         return states[-1]
 
     monkeypatch.setattr(search, "evaluate", record)
@@ -364,7 +364,9 @@ def test_best_tree_of_the_path_and_not_the_last(X):
         search = search_of(X)
         start = search.evaluate(initial_tree(search, Bisecting(3), seed))
         seen, plain = [start], search.evaluate
-        search.evaluate = lambda tree, plain=plain, seen=seen: seen.append(plain(tree)) or seen[-1]
+        search.evaluate = lambda *found, plain=plain, seen=seen: (
+            seen.append(plain(*found)) or seen[-1]
+        )
         *_, last = PenaltyMethod(1.5, 12).alternate(search, start, lambda_)
         values = [state.objective(lambda_) for state in seen]
         assert last.objective(lambda_) == min(values)

@@ -177,9 +177,8 @@ def test_a_node_without_rows_is_never_solved_and_keeps_its_parameters():
     labels = rng.integers(0, 2, 40) * 2
     spy = Spy(X)
     tree = stump_over_stump()
-    stepped = TreeStep(kernel_view(X), spy).one_pass(
-        tree, criterion(labels, 3), 0.1, is_judged=False
-    )
+    step = TreeStep(kernel_view(X), spy)
+    stepped = one_pass(step, tree, criterion(labels, 3), 0.1, is_judged=False)
     for problem in spy.calls:
         assert len(problem.rows)
     np.testing.assert_array_equal(stepped.split(1)[1], tree.split(1)[1])
