@@ -97,7 +97,7 @@ class Bisecting(InitialTree):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
         view = kernel_view(X)
 
-        def bisect(rows):
+        def bisect(rows, remaining):
             return self._bisect(X, view, rows, sample_weight, rng)
 
         return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
@@ -135,7 +135,7 @@ class Random(InitialTree):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
         view = kernel_view(X)
 
-        def bisect(rows):
+        def bisect(rows, remaining):
             share = sample_weight[rows] / sample_weight[rows].sum()
             for _ in range(_N_DRAWS if len(rows) > 1 else 0):
                 pair = X[rng.choice(rows, 2, p=share)]
@@ -190,7 +190,7 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
     Parameters
     ----------
     depth, n_features : int
-    bisect : callable(rows) -> (Split, mask of those on its left) or None
+    bisect : callable(rows, remaining levels) -> (Split, mask of those on its left) or None
     labels, sample_weight : arrays of shape (n,)
     n_clusters : int
 
@@ -202,11 +202,7 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
     def label(rows):
         return np.bincount(labels[rows], sample_weight[rows], n_clusters).argmax()
 
-    def at_any_level(rows, remaining):
-        del remaining
-        return bisect(rows)
-
-    return _grow(np.arange(len(labels)), depth, at_any_level, label, n_features)
+    return _grow(np.arange(len(labels)), depth, bisect, label, n_features)
 
 
 def _parted(view, rows, split):
