@@ -48,7 +48,15 @@ def best_loss(X, goes_right, weight, strength):
     return min(losses)
 
 
-@pytest.mark.parametrize("form", [np.asarray, np.float32, np.asfortranarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        sp.csr_matrix,
+        pytest.param(np.float32, marks=pytest.mark.slow),
+        pytest.param(np.asfortranarray, marks=pytest.mark.slow),
+    ],
+)
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),

@@ -137,8 +137,7 @@ def test_a_sketch_of_many_rows_and_columns_keeps_those_of_the_trees(rng):
     assert sketch.to_tree(sketch.from_tree(tree)).n_leaves == tree.n_leaves
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("lambda_", [0.0, 4.0])
+@pytest.mark.parametrize(("seed", "lambda_"), [(0, 0.0), (1, 4.0)])
 def test_never_above_the_starts_nor_larger(seed, lambda_):
     X = np.random.default_rng(seed).standard_cauchy(size=(200, 4))
     search = make_search(X, 5, split="axis", max_leaves=9)
@@ -209,6 +208,7 @@ def test_no_search_without_relax_and_from_a_given_start_alone(digits, digits_ref
     assert plain.cost_increase_ <= one.cost_increase_
 
 
+@pytest.mark.slow
 def test_a_small_start_grows_to_what_is_allowed(digits, digits_reference):
     options = {"split": "axis", "reference": digits_reference, "random_state": 0}
     start = ExShallow(10, reference=digits_reference).fit(digits[:400])
@@ -228,6 +228,7 @@ def test_other_objectives(objective, rng):
     assert model.tree_.n_leaves <= 6
 
 
+@pytest.mark.slow
 def test_an_embedding_is_where_costs_are_counted(digits):
     scores = PCA(4, random_state=0).fit_transform(digits[:500])
     options = {"split": "axis", "max_leaves": 9, "random_state": 0}

@@ -270,6 +270,7 @@ def test_no_cost_at_all_can_be_asked_for(blobs):
     assert model.tree_.n_parameters <= 13
 
 
+@pytest.mark.slow
 def test_models_share_nothing_that_can_be_changed(digits, digits_reference):
     a, b = tao_path(digits, 10, [1.0, 10.0], n_init=1, reference=digits_reference)
     before = digits_reference.cluster_centers_.copy()
@@ -317,6 +318,7 @@ def test_an_interrupted_path_keeps_its_models(digits, monkeypatch):
     np.testing.assert_array_equal(models[-1].predict(digits), models[-1].labels_)
 
 
+@pytest.mark.slow
 def test_weights_and_embeddings(digits, rng):
     weight = rng.uniform(0.5, 2, len(digits))
     weight[::5] = 0

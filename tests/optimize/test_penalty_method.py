@@ -171,6 +171,7 @@ def test_structure_stays_until_the_end(digits):
     assert state.pruned.n_nodes < tree.n_nodes
 
 
+@pytest.mark.slow
 def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     """Rows almost on a bisector make mu_0 tiny: the tree collapses, and stays so to the end."""
     centers = make_search(digits, 10).problem.free.centers
@@ -206,7 +207,7 @@ def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
 
 
 def test_direct_fit_takes_all_its_passes(digits):
-    search, tree = start_of(digits, 10, 5)
+    search, tree = start_of(digits[:600], 10, 4)
     problem = search.problem
     strength = 0.03 / problem.mismatch_prices().mean()
     criterion = search.agreement(problem.free.labels)
