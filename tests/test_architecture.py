@@ -18,9 +18,9 @@ LAYERS = (
     {"objectives", "penalties", "problem", "reference"},
     {"base", "greedy"},
     {"solvers"},
-    {"initial_trees", "optimize"},
+    {"initial_trees", "optimize", "outofcore"},
     {"estimator", "path", "greedy estimators"},
-    {"outofcore", "dask"},
+    {"dask"},
     {"columns", "comparison", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report"},
     {"saving"},

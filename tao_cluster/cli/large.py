@@ -11,8 +11,8 @@ from joblib import effective_n_jobs
 
 from ..comparison import Comparison
 from ..outofcore import blocks_of, fit
-from ..outofcore.sources import LocalBlocks, mapped
-from ..outofcore.sources.parquet import Table, first_rows, numbers_of
+from ..outofcore.blocks import LocalBlocks
+from ..outofcore.files import Table, first_rows, mapped, numbers_of
 from .columns import CATEGORIES, MISSING, Choices, without_row_numbers
 from .folder import LABELS, n_features_of, named, read_model, write_labels, write_tree
 from .recipe import Column, Recipe, listed

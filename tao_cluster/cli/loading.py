@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.fixes import parse_version
 
-from ..outofcore.sources import read_npy, read_npz, readable
+from ..outofcore.files import read_npy, read_npz, readable
 from .columns import Choices, Loaded, features_of
 from .recipe import NotANumberError
 from .unpacking import check_packed, is_packed

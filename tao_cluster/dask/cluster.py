@@ -10,8 +10,7 @@ from distributed import CancelledError, KilledWorker, wait
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
 from .._utils.threads import one_thread
-from ..outofcore.blocks import Block
-from ..outofcore.failures import BlockError, LostRowsError
+from ..outofcore.blocks import Block, BlockError, LostRowsError
 
 # Tasks that are handed out and not yet taken, for each thread of the cluster, and at least: enough
 # that no thread waits for this process, few enough that nobody holds many results.

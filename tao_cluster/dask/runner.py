@@ -9,8 +9,7 @@ import dask.threaded
 from dask.system import CPU_COUNT
 from distributed import Client, futures_of
 
-from ..outofcore.blocks import Block
-from ..outofcore.sources import LocalBlocks
+from ..outofcore.blocks import Block, LocalBlocks
 from .cluster import Pass, Work
 from .graph import Plan
 from .rows import aligned

@@ -155,10 +155,8 @@ def best_start(search, trees, lambda_, random_state):
     problem, settings = search.problem, search.settings
     if problem.n_rows < 2 * _PILOT_ROWS or not settings.split_kind.samples_rows:
         return _best_start(search, trees, lambda_)
-    pilot, share = type(search).of_sample(
-        problem, settings, search.history, _PILOT_ROWS, random_state
-    )
-    tree = _best_start(pilot, trees, share * lambda_).tree
+    pilot = type(search).of_sample(problem, settings, search.history, _PILOT_ROWS, random_state)
+    tree = _best_start(pilot, trees, lambda_).tree
     del pilot  # its rows in the solver's form, before all rows are looked at
     return search.evaluate(tree)
 

@@ -7,25 +7,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
 from .._utils.warnings import tell
+from ..outofcore.refinement import refined, relabeled
+from ..outofcore.statistics import AllRows
+from ..outofcore.statistics import Rows as SampleRows
 from ..problem.problem import Result
 from ..reference import optimal_centers
 from ..tree import Tree
 from ..tree.routing import kernel_view
-from .descent.polish import polish, polishing_search
 from .diagnostics import range_of_lambda, tell_choice, tell_unsolved
 from .direct_form import finished
 from .path import Knee, follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .penalty_method import with_histograms
 from .settings import Settings, check_path
 from .state import History, Search
-from .tree_step import Routed
+from .tree_step import Routed, TreeStep
 
 # After a choice on rows held out, the tree of all rows may be too large for the goal: lambda grows.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
+# Where a sample finds a tree, passes over all rows that may improve it, and each tree on the way to
+# a limit.
+_N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 
 
@@ -147,7 +153,7 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     """
     rows, effort = _Rows.of(problem, settings, random_state, on_record), settings.effort.on_path()
     lambdas = np.asarray(lambda_grid(problem) if lambdas is None else lambdas)
-    points = follow_path(rows.search, rows.share * lambdas, random_state)
+    points = follow_path(rows.search, lambdas, random_state)
     for lambda_, point in zip(lambdas.tolist(), points, strict=True):
         state = _searched(rows, point.result, point.lambda_, random_state, effort)
         yield lambda_, _result(rows.search, rows.priced(state, lambda_), lambda_)
@@ -206,13 +212,13 @@ class _Rows:
     Parameters
     ----------
     search : Search, over all rows, or over a sample where there are more than `max_rows`
-    whole : Search over all rows, which polishes what a sample has found; else the same object
-    share : float, of the weight, that the sample has; 1 for all. Lambda goes with the rows
+    whole : Search over all rows, which evaluates what a sample has found; else the same object
+    random_state : int, RandomState instance or None
     """
 
     search: Search
     whole: Search
-    share: float
+    random_state: Any
 
     @classmethod
     def of(cls, problem, settings, random_state, on_record):
@@ -220,11 +226,11 @@ class _Rows:
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
             search = Search.of(problem, settings, history)
-            return cls(search, search, 1)
-        search, share = Search.of_sample(
-            problem, settings, history, settings.max_rows, random_state
-        )
-        return cls(search, polishing_search(problem, settings, history), share)
+            return cls(search, search, random_state)
+        search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
+        settings.check_data(search.problem.X, search.problem.weight)
+        step = TreeStep(kernel_view(problem.X), None, settings.n_jobs)  # no node is solved here
+        return cls(search, Search(problem, settings, step, history), random_state)
 
     def priced(self, state, lambda_):
         """The tree of a state as users get it, and its cost for all rows in percent.
@@ -232,13 +238,32 @@ class _Rows:
         Parameters
         ----------
         state : State, of `search`
-        lambda_ : float, for all rows
+        lambda_ : float
         """
         whole = self.whole
         if whole is not self.search:
-            state = polish(whole, state.pruned, lambda_)
+            state = self._refined(whole.evaluate(state.pruned))
+            whole.record("polish", state, lambda_)
         tree, leaf_of_row = _final(whole, state)
         return _Priced(tree, whole.problem.cost_increase(state.inertia), leaf_of_row)
+
+    def _refined(self, state):
+        """State over all rows after passes that lower their cost, where the settings allow that."""
+        whole, settings = self.whole, self.whole.settings
+        if not settings.relax:
+            return state
+
+        def evaluate(found):
+            return whole.evaluate(found.tree)
+
+        source = AllRows.of(whole.problem, settings.n_jobs)
+        relabelings = [evaluate(relabeled(source, [state.tree], state.centers))]
+        sample, rng = SampleRows.of(self.search.problem), check_random_state(self.random_state)
+        has_limit = settings.goal is not None and settings.goal.is_limit
+        n_passes = _N_PASSES_TO_LIMIT if has_limit else _N_PASSES
+        terms = (evaluate, n_passes, rng, settings.split_kind.midpoints)
+        better = refined(source, sample, relabelings[0], *terms)
+        return _last(itertools.chain(relabelings, better))
 
     @property
     def is_rough(self):
@@ -260,9 +285,9 @@ def _fit_once(rows, random_state):
     search, settings = rows.search, rows.search.settings
     lambda_ = typical_lambda(rows.whole.problem) if settings.lambda_ is None else settings.lambda_
     trees = starting_trees(search, random_state)
-    states = settings.algorithm.run(search, trees, rows.share * lambda_, random_state)
+    states = settings.algorithm.run(search, trees, lambda_, random_state)
     state = _last(until_interrupted(states))
-    state = _searched(rows, state, rows.share * lambda_, random_state, settings.effort)
+    state = _searched(rows, state, lambda_, random_state, settings.effort)
     return _Found(rows.priced(state, lambda_), lambda_, [], {})
 
 
@@ -273,12 +298,12 @@ def _fit_goal(rows, random_state):
     def measure(point):
         if rows.is_rough:
             return rows.roughly_priced(point.refitted)
-        return rows.priced(point.result, point.lambda_ / rows.share)._replace(leaf_of_row=None)
+        return rows.priced(point.result, point.lambda_)._replace(leaf_of_row=None)
 
     found = list(until_interrupted(search_path(search, goal, measure, random_state)))
     lambdas, trees, costs = zip(*found, strict=True)
     position = goal.choose(costs, trees)
-    lambda_ = lambdas[position] / rows.share
+    lambda_ = lambdas[position]
     chosen = _Priced(trees[position], costs[position])
     chosen = _better(rows, goal, chosen, trees, lambda_, random_state)
     return _Found(chosen, lambda_, [chosen.cost, *costs], {})
@@ -293,7 +318,7 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     goal : Knee, MaxParameters or MaxCostIncrease
     chosen : _Priced
     trees : sequence of Tree, the others of the path
-    lambda_ : float, for all rows
+    lambda_ : float
     random_state : int, RandomState instance or None
     """
     effort, tree = rows.search.settings.effort, chosen.tree
@@ -303,7 +328,7 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     before = rows.search.evaluate(tree)
     if rows.is_rough:
         before = finished(rows.search, before)  # it was chosen before these passes
-    state = _searched(rows, before, rows.share * lambda_, random_state, effort, goal, rivals)
+    state = _searched(rows, before, lambda_, random_state, effort, goal, rivals)
     if state is before and not rows.is_rough:
         return chosen
     other = rows.priced(state, lambda_)
@@ -317,7 +342,7 @@ def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals
     ----------
     rows : _Rows
     state : State
-    lambda_ : float, for the rows that are searched
+    lambda_ : float
     random_state : int, RandomState instance or None
     effort : Effort
     goal : Knee, MaxParameters or MaxCostIncrease
@@ -350,19 +375,17 @@ def _fit_unseen(rows, random_state):
     unseen = problem.unseen(seen.free.centers)
 
     def measure(point):
-        tree = part.priced(point.result, point.lambda_ / part.share).tree
+        tree = part.priced(point.result, point.lambda_).tree
         return _Priced(tree, _cost_increase_on(unseen, seen, tree))
 
     found = list(until_interrupted(search_path(part.search, goal, measure, random_state)))
     lambdas, trees, costs = zip(*found, strict=True)
     position = goal.choose(costs, trees, " on the rows held out")
-    chosen = lambdas[position] / part.share / share
-    tried = np.array([value / part.share / share for value in lambdas])
+    chosen = lambdas[position] / share
+    tried = np.array([value / share for value in lambdas])
     grid = np.unique(np.append(tried[tried <= chosen], chosen))
     grid = np.append(grid, chosen * _MORE ** np.arange(1, _MOST_MORE))
-    for lambda_, point in zip(
-        grid, follow_path(rows.search, rows.share * grid, random_state), strict=True
-    ):
+    for lambda_, point in zip(grid, follow_path(rows.search, grid, random_state), strict=True):
         if lambda_ < chosen:
             continue
         priced = rows.priced(point.result, float(lambda_))

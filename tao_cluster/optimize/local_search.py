@@ -22,6 +22,7 @@ from greedy.methods.matching import matched_numbers, renumbered
 from .._utils.matrices import as_array, variances
 from ..initial_trees.initial import exgreedy_builders, small_trees
 from ..objectives import cluster_means
+from ..outofcore.coreset import sample_of_problem
 from ..problem.problem import Problem
 from ..solvers import upright
 from ..tree import Tree
@@ -407,17 +408,14 @@ class Sketch:
         most_leaves : int
         random_state : int, RandomState instance or None
         """
-        share = 1.0
         n_rows = n_sketched(problem)
         if problem.n_rows > n_rows:
-            rng, everything = check_random_state(random_state), problem.weight.sum()
-            problem = problem.of_rows(np.sort(rng.choice(problem.n_rows, n_rows, replace=False)))
-            share = float(problem.weight.sum() / everything)
+            problem = sample_of_problem(problem, n_rows, random_state)
         columns = _telling_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
         coded = code_dense(as_array(X))
         codes = np.concatenate(list(coded.codes), axis=1)[:, : len(columns)]
-        price = share * lambda_ + _NOISE * problem.free.inertia
+        price = lambda_ + _NOISE * problem.free.inertia
         codes = np.ascontiguousarray(codes)
         return cls(problem, codes, coded.first, coded.high, columns, price, most_leaves)
 

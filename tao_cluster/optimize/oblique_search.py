@@ -166,22 +166,22 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
     """
     rng, X = check_random_state(random_state), search.problem.X
     n_rounds = effort.n_rounds_over(row_size(X) * min(X.shape[0], _PILOT_ROWS))
-    pilot, share = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
-    here, criterion_here, limits = pilot.take(state, search), criterion.over(share), search.limits()
+    pilot = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
+    here, limits = pilot.take(state, search), search.limits()
 
     def candidates():
         yield from map(pilot.evaluate, rivals)
         for other in pilot.single_features(here):
-            if criterion_here.value(other) < criterion_here.value(here):
+            if criterion.value(other) < criterion.value(here):
                 yield other
         for _ in range(n_rounds):
-            other = disturbed(pilot, here, share * lambda_, limits, rng)
-            yield refit(pilot, other, share * lambda_)
+            other = disturbed(pilot, here, lambda_, limits, rng)
+            yield refit(pilot, other, lambda_)
 
     for candidate in candidates():
-        other = criterion_here.reached(pilot, tuned(pilot, candidate, criterion_here.price))
+        other = criterion.reached(pilot, tuned(pilot, candidate, criterion.price))
         whole = other
-        wins = other.pruned.n_leaves <= limits[0] and is_better(criterion_here, other, here)
+        wins = other.pruned.n_leaves <= limits[0] and is_better(criterion, other, here)
         if wins and pilot is not search:
             whole = criterion.reached(search, search.evaluate(other.pruned))
             wins = is_better(criterion, whole, state)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..initial_trees.initial import cart_builders, greedy_builders, small_trees
+from ..outofcore.coreset import sample_of_problem
 from ..problem.criteria import CostCriterion, LabelCriterion
 from ..problem.problem import Problem
 from ..problem.smoothing import smoothed
@@ -104,7 +104,7 @@ class Search:
     # The (n, k) distances to the last centres, which the pass from there needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
-    _pilot: tuple | None = field(default=None, init=False)
+    _pilot: Any = field(default=None, init=False)
     _starts: list = field(default_factory=list, init=False)  # leaves and depth of initial trees
 
     @classmethod
@@ -174,7 +174,7 @@ class Search:
         return [self.evaluate(tree) for tree in small_trees(self.problem, greedy_builders)]
 
     def pilot(self, n_rows, random_state):
-        """The search over a sample where there are many rows, made once, and its share.
+        """The search over a sample where there are many rows, made once.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Search:
         random_state : int, RandomState instance or None
         """
         if self._pilot is None:
-            self._pilot = self, 1.0
+            self._pilot = self
             if self.problem.n_rows >= 2 * n_rows:
                 terms = (self.problem, self.settings, self.history, n_rows, random_state)
                 self._pilot = self.of_sample(*terms)
@@ -190,14 +190,13 @@ class Search:
 
     @classmethod
     def of_sample(cls, problem, settings, history, n_rows, random_state):
-        """The search over a random sample of the rows, and the share of the weight that it has.
+        """The search over a sample whose weights stand for those of all rows.
 
-        Lambda goes with the rows: over the sample it is that share of what it is over all.
+        For a solver without instance weights, rows without weights stay rows of equal weights.
         """
-        rng = check_random_state(random_state)
-        rows = np.sort(rng.choice(problem.n_rows, n_rows, replace=False))
-        share = float(problem.weight[rows].sum() / problem.weight.sum())
-        return cls.of(problem.of_rows(rows), settings, history), share
+        is_uniform = not settings.solver.supports_weights
+        sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
+        return cls.of(sample, settings, history)
 
     def evaluate(self, tree, leaf_of_row=None):
         """State of a tree; clusters without rows keep their free centres.

@@ -1,34 +1,67 @@
-"""Coresets: few weighted rows that stand for all, drawn so that any centres cost about the same.
+"""Coresets: few weighted rows that stand for all, so that any centres cost about the same.
 
 A row is drawn by a number of its own, which follows from the seed and from its place among all rows
 (Poisson sampling): not from the block it is in, nor from who reads it, nor when.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from ..objectives.alternating import spread_seeds
 from ..reference import nearest_center
-from .blocks import sum_over_blocks
-from .rows import Reader
-from .sums import Sums
+from .statistics import Sums
 
 # Of the first, rough sample: rows at most, and the centres that are found in it for each cluster.
-_FIRST_ROWS, _CENTERS_A_CLUSTER = 20_000, 4
+_FIRST_ROWS, _CENTERS_PER_CLUSTER = 20_000, 4
 
 _WHOLE = 2.0**-53
 _STREAMS = 0xD1342543DE82EF95  # odd: parts the numbers of one seed from those of the next
 
 
-def uniforms(numbers, seed):
-    """A number in (0, 1) for each row, by its number alone (splitmix64, Steele et al. 2014).
+def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
+    """Return the problem of rows that stand for all rows of a problem, with its free centres.
+
+    The rows with the largest ratios of size and random number are taken (priority sampling,
+    Duffield, Lund & Thorup 2007). Their sizes are those of :class:`Sensitivity` for the free
+    clusters.
 
     Parameters
     ----------
-    numbers : int64 array of shape (m,)
+    problem : Problem
+    n_rows : int, less than the problem has
+    random_state : int, RandomState instance or None
+    is_uniform : bool, default=False
+        Whether rows are drawn in proportion to their weights alone. Without weights those of the
+        sample are then equal.
+    """
+    free, weight, n_all = problem.free, problem.weight, problem.n_rows
+    if is_uniform:
+        cluster, cost, k = np.zeros(n_all, dtype=np.intp), np.zeros(n_all), 1
+    else:
+        cluster, k = free.labels, problem.n_clusters
+        distances = problem.objective.distances(problem.data, free.centers)
+        cost = distances[np.arange(n_all), cluster]
+    totals = _Totals.of(cost, weight, cluster, k)
+    size = Sensitivity.of(totals).sizes(cost, weight, cluster)
+    seed = int(check_random_state(random_state).randint(2**31))
+    priority = size / uniforms(np.arange(n_all), seed)
+    order = np.argpartition(priority, n_all - n_rows - 1)
+    threshold = priority[order[n_all - n_rows - 1]]
+    rows = np.sort(order[n_all - n_rows :])
+    drawn = weight[rows] * np.maximum(1.0, threshold / size[rows])
+    return problem.of_rows(rows, _calibrated(drawn, cluster[rows], totals.weight))
+
+
+def uniforms(numbers, seed):
+    """Return a number in (0, 1) for each row (splitmix64, Steele et al. 2014).
+
+    Parameters
+    ----------
+    numbers : int64 array of shape (m,), of the rows
     seed : int, 0 <= seed < 2 ** 32
 
     Returns
@@ -45,184 +78,150 @@ def uniforms(numbers, seed):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample(Sums):
-    """Rows that were drawn, in lists of parts.
-
-    Parameters
-    ----------
-    X, space : lists of arrays or CSR matrices, rows; `space` is None if it is made of X
-    weight : list of float64 arrays, what each row stands for
-    cluster : list of int arrays, nearest of the centres they were drawn by
-    """
-
-    X: list
-    space: Any
-    weight: list
-    cluster: list
-
-    def joined(self):
-        """X, space or None, weight and cluster of all rows."""
-        space = None if self.space is None else _stacked(self.space)
-        return _stacked(self.X), space, np.concatenate(self.weight), np.concatenate(self.cluster)
-
-
-def _stacked(parts):
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
-
-
-@dataclass(frozen=True, eq=False)
-class _Costs(Sums):
-    """What rows cost at their nearest centres, and their weight: float64 arrays of shape (k,)."""
+class _Totals(Sums):
+    """Costs and weights of the rows of each cluster: float64 arrays of shape (k,)."""
 
     cost: np.ndarray
     weight: np.ndarray
 
+    @classmethod
+    def of(cls, cost, weight, cluster, n_clusters):
+        """Return those of rows that cost so much each, without their weights."""
+        return cls(*(np.bincount(cluster, w, n_clusters) for w in (weight * cost, weight)))
+
 
 @dataclass(frozen=True, eq=False)
-class _Draw:
-    """How rows are drawn: with probability min(1, s / t), s = w (slope d + base of the cluster).
-
-    Parameters
-    ----------
-    reader : Reader
-    centers : float64 array of shape (b, m)
-    slope : float
-    base : float64 array of shape (b,)
-    threshold : float, t; 0 for all rows
-    seed : int
-    """
-
-    reader: Reader
-    centers: np.ndarray
-    slope: float = 0.0
-    base: Any = None
-    threshold: float = 0.0
-    seed: int = 0
-
-
-def _costs(block, state):
-    rows = state.reader.rows(block)
-    if rows is None:
-        return None
-    distance, nearest = rows.nearest(state.centers)
-    sums = (
-        np.bincount(nearest, w, len(state.centers)) for w in (rows.weight * distance, rows.weight)
-    )
-    return _Costs(*sums)
-
-
-def _drawn(block, state):
-    rows = state.reader.rows(block)
-    if rows is None:
-        return None
-    distance, nearest = rows.nearest(state.centers)
-    size = rows.weight * (state.slope * distance + state.base[nearest])
-    is_drawn = uniforms(rows.numbers, state.seed) * state.threshold < size
-    if not is_drawn.any():
-        return None
-    size = size[is_drawn]
-    weight = rows.weight[is_drawn] * np.maximum(1.0, state.threshold / size)
-    space = None if block.embedding is None else [rows.space[is_drawn]]
-    return Sample([rows.X[is_drawn]], space, [weight], [nearest[is_drawn]])
-
-
-def _all_rows(block, state):
-    rows = state.reader.rows(block)
-    if rows is None:
-        return None
-    space = None if block.embedding is None else [rows.space]
-    return Sample([rows.X], space, [rows.weight], [np.zeros(len(rows), np.intp)])
-
-
-def all_rows(blocks, reader):
-    """All rows as a sample: (X, space or None, weight)."""
-    return sum_over_blocks(_all_rows, blocks, _Draw(reader, np.empty((0, 0)))).joined()[:3]
-
-
-def lightweight(blocks, reader, center, size, seed):
-    """A lightweight coreset: half by weight, half by distance to one centre.
-
-    After Bachem, Lucic & Krause (2018), with the rows drawn one by one instead of with replacement.
-
-    Parameters
-    ----------
-    blocks : Blocks
-    reader : Reader
-    center : float64 array of shape (m,), about the mean
-    size : int, rows that are expected
-    seed : int
-
-    Returns
-    -------
-    X, space or None, weight
-    """
-    draw = _Draw(reader, center[None], seed=seed)
-    found = sum_over_blocks(_costs, blocks, draw)
-    cost, weight = float(found.cost[0]), float(found.weight[0])
-    slope = 0.5 / cost if cost > 0 else 0.0
-    draw = replace(draw, slope=slope, base=np.array([0.5 / weight]), threshold=1 / size)
-    return _calibrated(_sample(blocks, draw), found)
-
-
-def sensitive(blocks, reader, centers, size, seed):
-    """A coreset by sensitivity: rows count by their share of the cost and of their cluster.
+class Sensitivity:
+    """Sizes in proportion to which rows are drawn: w (slope d + base of the cluster), summing to 1.
 
     The three terms of the bound on the sensitivity of a row beside a clustering of about the least
     cost, d / D + D_i / (W_i D) + 1 / (b W_i) (Feldman & Langberg 2011; Bachem, Lucic & Krause 2017,
     "Practical coreset constructions", algorithm 2), in equal parts. By the last one every cluster
     of that clustering has as many rows as any other, however small it is.
 
-    Parameters and return value as for :func:`lightweight`, with `centers` of shape (b, m).
+    Parameters
+    ----------
+    slope : float
+    base : float64 array of shape (b,)
     """
-    draw = _Draw(reader, centers, seed=seed)
-    found = sum_over_blocks(_costs, blocks, draw)
-    cost, used = float(found.cost.sum()), found.weight > 0
-    mass = np.where(used, found.weight, 1.0)
-    base = 1 / (used.sum() * mass)
-    slope = 1 / cost if cost > 0 else 0.0
-    base = (base + slope * found.cost / mass) / 3
-    draw = replace(draw, slope=slope / 3, base=base, threshold=1 / size)
-    return _calibrated(_sample(blocks, draw), found)
+
+    slope: float
+    base: np.ndarray
+
+    @classmethod
+    def of(cls, totals):
+        """Return those for the costs and weights of the clusters of some clustering."""
+        cost, is_used = float(totals.cost.sum()), totals.weight > 0
+        mass = np.where(is_used, totals.weight, 1.0)
+        slope = 1 / cost if cost > 0 else 0.0
+        base = 1 / (is_used.sum() * mass)
+        base = (base + slope * totals.cost / mass) / 3
+        return cls(slope / 3, base)
+
+    def sizes(self, distance, weight, cluster):
+        """Return the size of each row."""
+        return weight * (self.slope * distance + self.base[cluster])
 
 
-def _sample(blocks, draw):
-    """The rows that are drawn; ValueError if there is none."""
-    sample = sum_over_blocks(_drawn, blocks, draw)
-    if sample is None:
-        raise ValueError("The sample has no rows; coreset_size must be larger.")
-    return sample
-
-
-def _calibrated(sample, found):
-    """Rows drawn, with weights that sum to those of their clusters."""
-    X, space, weight, cluster = sample.joined()
-    drawn = np.bincount(cluster, weight, len(found.weight))
-    factor = np.divide(found.weight, drawn, out=np.ones(len(drawn)), where=drawn > 0)
-    return X, space, weight * factor[cluster]
-
-
-def coreset(blocks, reader, center, n_clusters, size, rng):
-    """A coreset by sensitivity, from centres that a first, rough sample has.
+@dataclass(frozen=True, eq=False)
+class Sample(Sums):
+    """Rows that were drawn, in lists of parts.
 
     Parameters
     ----------
-    blocks : Blocks
-    reader : Reader
-    center : float64 array of shape (m,)
+    X, embedding : lists of arrays or CSR matrices; None without embedding
+    weight : list of float64 arrays, what each row stands for
+    cluster : list of int arrays, nearest of the centres they were drawn by
+    """
+
+    X: list
+    embedding: Any
+    weight: list
+    cluster: list
+
+    def joined(self):
+        """Return X, embedding or None, weight and cluster of all rows."""
+        embedding = None if self.embedding is None else _stacked(self.embedding)
+        X, weight = _stacked(self.X), np.concatenate(self.weight)
+        return X, embedding, weight, np.concatenate(self.cluster)
+
+
+def _stacked(parts):
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _costs(rows, centers):
+    distance, nearest = rows.nearest(centers)
+    return _Totals.of(distance, rows.weight, nearest, len(centers))
+
+
+def _drawn(rows, centers, sensitivity, threshold, seed):
+    distance, nearest = rows.nearest(centers)
+    size = sensitivity.sizes(distance, rows.weight, nearest)
+    is_drawn = uniforms(rows.numbers, seed) * threshold < size
+    if not is_drawn.any():
+        return None
+    weight = rows.weight[is_drawn] * np.maximum(1.0, threshold / size[is_drawn])
+    embedding = None if rows.embedding is None else [rows.embedding[is_drawn]]
+    return Sample([rows.X[is_drawn]], embedding, [weight], [nearest[is_drawn]])
+
+
+def all_rows(source, center):
+    """Return all rows as a sample, whatever centre is given: X, embedding or None, weight."""
+    every_size = Sensitivity(0.0, np.ones(1))
+    return source.sum(_drawn, center[None], every_size, 0.0, 0).joined()[:3]
+
+
+def sensitive(source, centers, size, seed):
+    """Return a coreset by sensitivity; see :class:`Sensitivity`.
+
+    Parameters
+    ----------
+    source : AllRows
+    centers : float64 array of shape (b, m)
+    size : int, rows that are expected
+    seed : int
+
+    Returns
+    -------
+    X, embedding or None, weight
+    """
+    totals = source.sum(_costs, centers)
+    sample = source.sum(_drawn, centers, Sensitivity.of(totals), 1 / size, seed)
+    if sample is None:
+        raise ValueError("The sample has no rows; coreset_size must be larger.")
+    X, embedding, weight, cluster = sample.joined()
+    return X, embedding, _calibrated(weight, cluster, totals.weight)
+
+
+def _calibrated(weight, cluster, totals):
+    """Return weights of drawn rows that sum to those of all rows of their clusters."""
+    drawn = np.bincount(cluster, weight, len(totals))
+    factor = np.divide(totals, drawn, out=np.ones(len(drawn)), where=drawn > 0)
+    return weight * factor[cluster]
+
+
+def coreset(source, center, n_clusters, size, rng):
+    """Return a coreset by sensitivity, from centres that a first, rough sample has.
+
+    Parameters
+    ----------
+    source : AllRows
+    center : float64 array of shape (m,), the mean
     n_clusters : int
     size : int, rows that are expected
     rng : RandomState
 
     Returns
     -------
-    X, space or None, weight
+    X, embedding or None, weight
     """
     first, second = (int(seed) for seed in rng.randint(2**31, size=2))
-    X, space, weight = lightweight(blocks, reader, center, min(size, _FIRST_ROWS), first)
-    objective = reader.space.objective
-    space = reader.space.scaled(X) if space is None else space
-    data, n_centers = objective.prepare(space), min(_CENTERS_A_CLUSTER * n_clusters, len(weight))
+    X, space, weight = sensitive(source, center[None], min(size, _FIRST_ROWS), first)
+    objective = source.reader.objective
+    space = source.reader.space.scaled(X) if space is None else space
+    data, n_centers = objective.prepare(space), min(_CENTERS_PER_CLUSTER * n_clusters, len(weight))
     order = np.arange(len(weight))
     centers = spread_seeds(objective, space, data, weight, n_centers, order, rng)
     used = np.unique(nearest_center(objective, data, centers))
-    return sensitive(blocks, reader, centers[used], size, second)
+    return sensitive(source, centers[used], size, second)

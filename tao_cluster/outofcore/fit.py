@@ -1,16 +1,34 @@
 """A fit to rows in blocks: from an estimator of ours to one that is fitted to all of them."""
 
+from dataclasses import dataclass
 from numbers import Integral
 
+import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
+from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
 from .._utils.warnings import tell
 from ..base import TreeClustering
-from .failures import LostRowsError
-from .found import Found
-from .sources import Watched, blocks_of
+from ..problem.space import Space
+from ..reference import cost_increase, free_clustering, given_centers
+from ..tree import Tree
+from ..tree.spreads import first_values
+from .blocks import LostRowsError, ProgressBlocks, blocks_of
+from .centers import free_inertia, lloyd
+from .coreset import all_rows, coreset
+from .refinement import TreeStatistics, describe, refined, relabeled
+from .statistics import AllRows, ColumnStatistics, Rows
+
+# Rows of a sample, and rows a cluster: as many as find a tree where all rows are at hand.
+_SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000
+
+# When Lloyd's algorithm has settled: shifts of centres, as a share of the mean variance of columns
+# (scikit-learn's `tol`), or what a pass gains, as a share of the cost.
+_SETTLED, _LEAST_GAIN = 1e-4, 1e-5
 
 
 def fit(
@@ -88,12 +106,122 @@ def fit(
     ((500,), 3)
     """
     _check(estimator, coreset_size, n_passes)
+    plain = with_plain_numbers(estimator)
+    method = plain._method()
+    _check_method(method)
+    rng = check_random_state(random_state)
     with one_thread():
         blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))
         if estimator.get_params(deep=False).get("verbose"):
-            blocks = Watched(blocks)
-        found = Found.of(estimator, blocks, coreset_size, random_state)
-        return found.stored(_best(found.states(n_passes)))
+            blocks = ProgressBlocks(blocks)
+        look = ColumnStatistics.of(blocks, plain.n_clusters)
+        scaling = look.scaling() if estimator.standardize else None
+        of_centers = None if blocks.has_embedding else scaling
+        space = Space(method.objective, blocks.has_embedding, of_centers, None)
+        source = AllRows(blocks, look.reader(space))
+        sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
+        centers = _free_centers(source, sample, look, plain)
+        model = clone(estimator).set_params(reference=_shown(space, centers))
+        model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
+        states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
+        _store(model, _best(states), source, centers)
+        return model.set_params(reference=estimator.reference)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """A tree, its centres (k, m), and what all rows say of them."""
+
+    tree: Tree
+    centers: np.ndarray
+    statistics: TreeStatistics
+
+    @property
+    def inertia(self):
+        """Cost of all rows."""
+        return self.statistics.cost
+
+
+def _sample(source, look, n_clusters, coreset_size, rng):
+    """Return rows that stand for all rows."""
+    space, size = source.reader.space, coreset_size
+    if size == "auto":
+        size = max(_SAMPLE_ROWS, _ROWS_A_CLUSTER * n_clusters)
+    mean = space.scaled_centers(look.of_embedding.mean[None])[0]
+    if look.n_present <= size:
+        X, embedding, weight = all_rows(source, mean)
+    else:
+        X, embedding, weight = coreset(source, mean, n_clusters, size, rng)
+    if len(weight) < n_clusters:
+        raise ValueError(
+            f"The sample has {len(weight)} rows for {n_clusters} clusters; coreset_size={size} "
+            "must be larger."
+        )
+    clustered = space.scaled(X) if embedding is None else embedding
+    return Rows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
+
+
+def _free_centers(source, sample, look, estimator):
+    """Return the free centres (k, m): those given, or found in the sample and then in all rows.
+
+    What a reference of the user's finds in the sample stays as it is.
+    """
+    space, objective = source.reader.space, source.reader.objective
+    rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
+    reference = given_centers(estimator.reference, rows, sample.weight, objective)
+    if space.scaling is not None:
+        reference = space.scaling.of_centers(reference)
+    terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)
+    free = free_clustering(reference, objective, *terms)
+    if estimator.reference is not None:
+        return free.centers
+    moments = look.of_embedding
+    variance = moments.squares / moments.weight
+    if space.scaling is not None:
+        variance = variance / space.scaling.scale**2
+    ends = _SETTLED * float(variance.mean()), _LEAST_GAIN * free.inertia
+    return lloyd(source, free.centers, *ends)[0]
+
+
+def _states(source, sample, model, method, free_centers, total, n_passes, rng):
+    """Yield better and better states; the first has the tree of the sample."""
+
+    def evaluate(found):
+        share = sample.weight / total
+        firsts = first_values(found.tree, sample.view, found.tree.route(sample.view), share)
+        terms = (np.nan_to_num(firsts), free_centers, total)
+        return _State(
+            found.tree, found.centers, describe(source, found.tree, found.centers, *terms)
+        )
+
+    start = source.reader.space.scaled_centers(model.cluster_centers_)
+    state = evaluate(relabeled(source, [model.tree_], start, relabels=method.improves))
+    yield state
+    if method.improves:
+        yield from refined(source, sample, state, evaluate, n_passes, rng, method.midpoints)
+
+
+def _store(model, state, source, free_centers):
+    """Set the fitted attributes of a state."""
+    space, tree, statistics = source.reader.space, state.tree, state.statistics
+    if tree.leaf_value is not None:
+        tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
+    free_cost = free_inertia(source, free_centers)
+    fitted = {
+        "tree_": tree,
+        "node_counts_": statistics.counts(tree),
+        "split_spreads_": statistics.spreads(tree),
+        "split_gaps_": statistics.gaps(tree),
+        "cluster_centers_": _shown(space, state.centers),
+        "inertia_": statistics.cost,
+        "free_centers_": _shown(space, free_centers),
+        "free_inertia_": free_cost,
+        "cost_increase_": cost_increase(statistics.cost, free_cost),
+    }
+    vars(model).update(fitted)
+    del model.labels_, model.free_labels_  # they have an entry for each row
+    if source.blocks.names is not None:
+        model.feature_names_in_ = np.asarray(source.blocks.names, dtype=object)
 
 
 def _best(states):
@@ -123,3 +251,22 @@ def _check(estimator, coreset_size, n_passes):
     if not isinstance(n_passes, Integral) or n_passes < 0:
         raise ValueError(f"n_passes={n_passes!r} must be a whole number, 0 or more.")
     estimator._validate_params()
+
+
+def _check_method(method):
+    """ValueError for a method whose fit is no sum over rows."""
+    objective = method.objective
+    if objective.explains_labels or objective.cluster_sums is None or not objective.is_sum:
+        raise ValueError(
+            f"Rows in blocks need centres that are sums over rows, as k-means and spherical "
+            f"k-means have; {name_of(objective)} has none: fit a sample of the rows."
+        )
+    if np.ndim(method.validation):
+        raise ValueError(
+            "validation by numbers of rows is for rows in memory; give a share of the sample."
+        )
+
+
+def _shown(space, centers):
+    """Centres in the user's units."""
+    return centers.copy() if space.scaling is None else space.scaling.undo(centers)

@@ -56,10 +56,11 @@ class Problem:
         free = free_clustering(reference, objective, space, data, n_clusters, weight, random_state)
         return cls(X, space, objective, data, weight, free, reference, random_state, **further)
 
-    def of_rows(self, rows):
-        """The problem of some of the rows, with the centres of all."""
+    def of_rows(self, rows, weight=None):
+        """The problem of some of the rows, perhaps of other weights, with the centres of all."""
         X, space = rows_of(self.X, self.space, rows)
-        data, weight = self.objective.prepare(space), self.weight[rows]
+        data = self.objective.prepare(space)
+        weight = self.weight[rows] if weight is None else weight
         labels, centers = self.free.labels[rows], self.free.centers
         inertia = self.objective.value(data, labels, weight, centers)
         free = FreeClustering(labels, centers, inertia)

@@ -1,27 +1,25 @@
-"""A sample finds the tree, and one pass over all rows makes it exact."""
+"""A weighted sample finds the tree, and passes over all rows improve it and make it exact."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_search, random_tree, rest_in_sweeps
+from conftest import make_search, rest_in_sweeps
 from sklearn.cluster import KMeans
 
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.optimize.descent.polish import Thresholds, polish, polishing_search
-from tao_cluster.optimize.state import History
+from tao_cluster.optimize import local_search
+from tao_cluster.outofcore.coreset import sample_of_problem
 from tao_cluster.reference import cost_increase
-from tao_cluster.solvers import NodeProblem
-from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view
 
-N_ROWS, SAMPLE = 900, 300
+N_ROWS, SAMPLE = 600, 200
 KINDS = {
     "oblique": {"lambda_": 2.0},
     "axis": {"split": "axis", "lambda_": 1.0},
-    "penalty method": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=8)},
-    "histograms": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=8), "penalty": "squared"},
+    "penalty method": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=4)},
+    "histograms": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=4), "penalty": "squared"},
     "liblinear": {"algorithm": "penalty", "node_solver": "liblinear", "refine": False},
     "spherical": {"objective": "spherical", "lambda_": 0.5},
+    "medians": {"objective": "kmedians", "lambda_": 2.0},
     "goal in cost": {"max_cost_increase": 12.0},
     "goal in size": {"max_parameters": 50},
 }
@@ -41,7 +39,7 @@ def digits_reference(digits):
 
 
 def fitted(X, reference, weight=None, **parameters):
-    options = {"depth": 4, "n_init": 2, "reference": reference, "random_state": 0} | parameters
+    options = {"depth": 4, "n_init": 1, "reference": reference, "random_state": 0} | parameters
     return TAOClustering(10, **options).fit(X, sample_weight=weight)
 
 
@@ -67,11 +65,15 @@ def same(a, b):
     assert a.cost_increase_ == b.cost_increase_
 
 
+def lambdas_of(model):
+    return [record["lambda"] for record in model.history_ if record["stage"] == "polish"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", rest_in_sweeps(KINDS, "oblique", "axis"))
 def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
     options = {"max_rows": SAMPLE, **KINDS[kind]}
-    reference = None if kind == "spherical" else digits_reference
+    reference = None if kind in {"spherical", "medians"} else digits_reference
     model = fitted(digits, reference, **options)
     assert_exact(model, digits)
     stages = [record["stage"] for record in model.history_]
@@ -83,22 +85,14 @@ def test_result_is_exact_over_all_rows(digits, digits_reference, kind):
     same(model, fitted(digits, reference, n_jobs=2, **options))
 
 
-def lambdas_of(model):
-    return [record["lambda"] for record in model.history_ if record["stage"] == "polish"]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", rest_in_sweeps(["oblique", "axis", "penalty method", "goal in cost"], "oblique")
-)
+@pytest.mark.parametrize("kind", rest_in_sweeps(["oblique", "axis", "goal in cost"], "oblique"))
 def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
-    X, options = digits, KINDS[kind]
-    whole = fitted(X, digits_reference, **options)
-    for max_rows in (N_ROWS, 5000):
-        other = fitted(X, digits_reference, max_rows=max_rows, **options)
-        same(whole, other)
-        assert other.n_iter_ == whole.n_iter_
-        assert "polish" not in {record["stage"] for record in other.history_}
+    whole = fitted(digits, digits_reference, **KINDS[kind])
+    other = fitted(digits, digits_reference, max_rows=N_ROWS, **KINDS[kind])
+    same(whole, other)
+    assert other.n_iter_ == whole.n_iter_
+    assert "polish" not in {record["stage"] for record in other.history_}
 
 
 @pytest.mark.slow
@@ -160,55 +154,66 @@ def test_a_path(digits, digits_reference):
     sizes = [model.tree_.n_parameters for model in models]
     assert sizes[0] > sizes[-1]
     assert lambdas_of(models[-1]) == lambdas
-    chosen, everything = (
-        [m.lambda_ for m in tao_path(digits, 10, max_rows=rows, n_init=1, **options)]
-        for rows in (SAMPLE, None)
-    )
-    assert chosen == everything
 
 
-def test_lambda_goes_with_the_weight_of_the_sample(digits, digits_reference):
-    model = fitted(digits, digits_reference, lambda_=2.0, relax=False, max_rows=SAMPLE)
-    *_, last, polished = model.history_
-    assert last["lambda"] == pytest.approx(2.0 * SAMPLE / len(digits))
-    assert polished["lambda"] == model.best_lambda_ == 2.0
+@pytest.mark.slow
+def test_labels_embeddings_and_rows_held_out(digits, digits_reference):
+    labels = TAOClustering(10, objective="labels", lambda_=1.0, max_rows=SAMPLE, random_state=0)
+    labels.fit(digits, digits_reference.labels_)
+    assert (labels.labels_ == digits_reference.labels_).mean() > 0.6
+    embedding = digits @ np.random.default_rng(0).normal(size=(64, 3))
+    options = {"lambda_": 5.0, "depth": 4, "n_init": 1, "random_state": 0}
+    model = TAOClustering(5, max_rows=SAMPLE, **options).fit(digits, embedding=embedding)
+    assert model.cost_increase(digits, embedding=embedding) == pytest.approx(model.cost_increase_)
+    model = fitted(digits, None, max_parameters=80, validation=0.3, max_rows=SAMPLE)
+    assert_exact(model, digits)
+    assert model.tree_.n_parameters <= 80
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_polishing_never_costs_more(digits, seed):
-    rng = np.random.default_rng(seed)
-    weight = rng.integers(1, 4, len(digits)).astype(float)
-    search = make_search(digits, 10, weight=weight)
-    tree = random_tree(rng, n_features=64, n_nodes=31, n_clusters=10, density=0.1)
-    polishing = polishing_search(search.problem, search.settings, History())
-    before = polishing.evaluate(tree.prune(tree.node_counts(tree.apply(digits))))
-    after = polish(polishing, before.tree, 1.0)
-    assert after.inertia <= before.inertia
-    again = polish(polishing, after.tree, 1.0)
-    assert again.inertia <= after.inertia
-    for node in np.flatnonzero(np.diff(after.tree.split_indptr)):
-        indices, weights = after.tree.split(node)
-        np.testing.assert_array_equal(indices, before.tree.split(node)[0])
-        np.testing.assert_array_equal(weights, before.tree.split(node)[1])
+def test_weights_of_a_sample_are_those_of_all_rows(digits):
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(digits))
+    weight[::100] = 1e5
+    problem = make_search(digits, 10, weight=weight).problem
+    sample = sample_of_problem(problem, SAMPLE, 0)
+    assert sample.n_rows == SAMPLE
+    sums = (np.bincount(part.free.labels, part.weight, 10) for part in (problem, sample))
+    np.testing.assert_allclose(*sums)
+    assert (sample.weight > 9e4).sum() == 6
+    problem = make_search(digits, 10).problem
+    equal = sample_of_problem(problem, SAMPLE, 0, is_uniform=True)
+    assert len(set(equal.weight)) == 1
+    seen = [sample_of_problem(problem, SAMPLE, seed).free.inertia for seed in range(20)]
+    assert np.mean(seen) == pytest.approx(problem.free.inertia, rel=0.02)
 
 
-def test_the_threshold_is_the_best_and_the_weights_stay(rng):
-    X = rng.normal(size=(80, 3))
-    weight, goes_right = rng.uniform(0.5, 2, 80), X[:, 0] + 0.5 * rng.normal(size=80) > 0.4
-    old = Split(np.array([0, 2], np.int32), np.array([1.0, 0.2]), -1.0)
-    problem = NodeProblem(np.arange(80), goes_right, weight, 0.0, warm_start=old)
-    new, status = Thresholds(kernel_view(X)).solve(problem)
-    values = X[:, 0] + 0.2 * X[:, 2]
-    least = min(problem.loss(values <= t) for t in values)
-    assert problem.loss(values <= new.threshold) == pytest.approx(least)
-    np.testing.assert_array_equal(new.weights, old.weights)
-    assert status.converged
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_few_heavy_rows_keep_their_clusters(split, monkeypatch):
+    """Four rows have most of the weight, and a cluster each, that no sample may miss."""
+    monkeypatch.setattr(local_search, "_MOST_ROWS", 100)
+    monkeypatch.setattr(local_search, "_MOST_VALUES", 1)
+    corners = 30.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
+    X = np.vstack([np.random.default_rng(0).normal(size=(1000, 3)), corners])
+    weight = np.append(np.ones(1000), np.full(4, 1e4))
+    options = {"split": split, "lambda_": 1.0, "n_init": 1, "depth": 4, "random_state": 0}
+    max_rows = {"oblique": 100, "axis": None}[split]  # a sketch of all rows is a sample, too
+    model = TAOClustering(5, max_rows=max_rows, **options).fit(X, sample_weight=weight)
+    assert len(set(model.labels_)) == 5
+    assert model.cost_increase_ < 5
+
+
+def test_passes_over_all_rows_lower_the_cost(digits, digits_reference):
+    options = {"lambda_": 4.0, "max_rows": 100}
+    plain = fitted(digits, digits_reference, relax=False, **options)
+    *_, last, polished = plain.history_
+    assert last["lambda"] == polished["lambda"] == plain.best_lambda_ == 4.0
+    assert_exact(plain, digits)
+    model = fitted(digits, digits_reference, **options)
+    assert model.inertia_ < plain.inertia_
 
 
 def test_a_sample_may_miss_a_cluster(digits, digits_reference):
-    for split in ("oblique", "axis"):
-        model = fitted(digits, digits_reference, split=split, lambda_=0.1, max_rows=12)
-        assert_exact(model, digits)
+    model = fitted(digits, digits_reference, split="axis", lambda_=0.1, max_rows=12)
+    assert_exact(model, digits)
 
 
 def test_a_sample_smaller_than_the_clusters_is_refused(digits):
@@ -226,15 +231,11 @@ def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
         options = {"split": split, "lambda_": 2.0}
         automatic = fitted(digits, digits_reference, **options)
         same(automatic, fitted(digits, digits_reference, max_rows=max_rows, **options))
-    monkeypatch.setattr("tao_cluster.optimize.settings._MANY_A_CLUSTER", 90)
-    more = fitted(digits, digits_reference, lambda_=2.0)
-    same(more, fitted(digits, digits_reference, lambda_=2.0, max_rows=900))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The tree costs")
-def test_only_the_knee_is_polished(digits, digits_reference):
+def test_only_the_knee_is_improved_by_all_rows(digits, digits_reference):
     model = fitted(digits, digits_reference, max_rows=SAMPLE)
     assert_exact(model, digits)
-    polished = [record for record in model.history_ if record["stage"] == "polish"]
-    assert [record["lambda"] for record in polished] == [model.best_lambda_]
+    assert lambdas_of(model) == [model.best_lambda_]

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from tao_cluster.outofcore import Block, BlockError, Blocks, blocks_of, sum_over_blocks
-from tao_cluster.outofcore.sources import choice as seam
+from tao_cluster.outofcore import blocks as seam
 
 N, D = 1000, 5
 
@@ -17,7 +17,7 @@ N, D = 1000, 5
 @pytest.fixture
 def table(monkeypatch):
     """Rows, weights and embedding, cut into blocks of few rows."""
-    monkeypatch.setattr(seam, "_MOST_ROWS", 130)
+    monkeypatch.setattr(seam, "MOST_ROWS", 130)
     rng = np.random.default_rng(0)
     X = rng.integers(-4, 5, (N, D)).astype(np.float32) * (rng.random((N, D)) < 0.6)
     return X, rng.integers(0, 4, N).astype(float), rng.normal(size=(N, 2))
@@ -272,7 +272,7 @@ def test_a_memory_map_is_never_read_whole(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found == d * 50_000 * sum(range(0, n, 50_000))
-    assert peak < 4 * 8 * seam._BLOCK_VALUES
+    assert peak < 4 * 8 * seam.BLOCK_VALUES
 
 
 WRONG = {

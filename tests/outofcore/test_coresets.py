@@ -8,9 +8,10 @@ from sklearn.datasets import load_digits
 
 from tao_cluster.objectives import KMeans as KMeansCost
 from tao_cluster.objectives import SphericalKMeans
-from tao_cluster.outofcore import blocks_of, free
-from tao_cluster.outofcore.coreset import all_rows, coreset, lightweight, sensitive, uniforms
-from tao_cluster.outofcore.look import Look
+from tao_cluster.outofcore import blocks_of
+from tao_cluster.outofcore.centers import free_inertia, lloyd
+from tao_cluster.outofcore.coreset import all_rows, coreset, sensitive, uniforms
+from tao_cluster.outofcore.statistics import AllRows, ColumnStatistics
 from tao_cluster.problem.space import Space
 from tao_cluster.reference import nearest_center
 
@@ -22,10 +23,10 @@ def in_parts(X, size):
 
 
 def read(parts, objective=None, n_clusters=10, weight=None):
-    """Blocks, and the reader of their rows."""
+    """All rows of some parts."""
     blocks = blocks_of(parts, weight)
     space = Space(objective or KMeansCost(), False, None, None)
-    return blocks, Look.at(blocks, n_clusters).reader(space)
+    return AllRows(blocks, ColumnStatistics.of(blocks, n_clusters).reader(space))
 
 
 def cost(X, weight, centers):
@@ -45,16 +46,12 @@ def test_numbers_of_rows_are_uniform_and_their_own():
     np.testing.assert_array_equal(uniforms(np.arange(50, 60), 0), first[50:60])
 
 
-@pytest.mark.parametrize("kind", ["lightweight", "sensitive"])
-def test_a_sample_stands_for_all_rows(kind):
+def test_a_sample_stands_for_all_rows():
     rng = np.random.default_rng(0)
-    blocks, reader = read(in_parts(X, 300))
+    source = read(in_parts(X, 300))
     seen = []
     for seed in range(20):
-        if kind == "lightweight":
-            rows, _, weight = lightweight(blocks, reader, X.mean(axis=0), 400, seed)
-        else:
-            rows, _, weight = sensitive(blocks, reader, X[::90], 400, seed)
+        rows, _, weight = sensitive(source, X[::90], 400, seed)
         assert 300 < len(weight) < 500
         assert weight.sum() == pytest.approx(len(X))
         centers = X[rng.choice(len(X), 10)]
@@ -64,9 +61,9 @@ def test_a_sample_stands_for_all_rows(kind):
 
 
 def test_clusters_of_a_sample_weigh_what_they_do():
-    blocks, reader = read(in_parts(X, 300))
+    source = read(in_parts(X, 300))
     centers = X[::90]
-    rows, _, weight = sensitive(blocks, reader, centers, 400, 0)
+    rows, _, weight = sensitive(source, centers, 400, 0)
     objective = KMeansCost()
     of_all = np.bincount(nearest_center(objective, objective.prepare(X), centers))
     of_some = nearest_center(objective, objective.prepare(rows), centers)
@@ -77,11 +74,9 @@ def test_small_clusters_have_many_rows_in_a_sample():
     rng = np.random.default_rng(0)
     many, few = rng.normal(size=(50_000, 3)), 30 + rng.normal(size=(10, 3))
     rows = rng.permutation(np.vstack([many, few]))
-    blocks, reader = read(in_parts(rows, 7000), n_clusters=3)
+    source = read(in_parts(rows, 7000), n_clusters=3)
     for seed in range(5):
-        some, _, weight = coreset(
-            blocks, reader, rows.mean(axis=0), 3, 600, np.random.RandomState(seed)
-        )
+        some, _, weight = coreset(source, rows.mean(axis=0), 3, 600, np.random.RandomState(seed))
         is_few = some[:, 0] > 15
         assert is_few.sum() == 10
         assert weight[is_few].sum() == pytest.approx(10)
@@ -92,16 +87,16 @@ def test_samples_do_not_depend_on_blocks(kind):
     rows = kind(X)
     found = []
     for size in (100, 450, len(X)):
-        blocks, reader = read(in_parts(rows, size))
-        found.append(coreset(blocks, reader, X.mean(axis=0), 10, 400, np.random.RandomState(0)))
+        source = read(in_parts(rows, size))
+        found.append(coreset(source, X.mean(axis=0), 10, 400, np.random.RandomState(0)))
     for some, _, weight in found[1:]:
         assert abs(some - found[0][0]).max() == 0
         np.testing.assert_allclose(weight, found[0][2], rtol=1e-9)
 
 
 def test_all_rows_are_a_sample_too():
-    blocks, reader = read(in_parts(X, 100))
-    rows, space, weight = all_rows(blocks, reader)
+    source = read(in_parts(X, 100))
+    rows, space, weight = all_rows(source, X.mean(axis=0))
     np.testing.assert_array_equal(rows, X)
     assert space is None
     assert (weight == 1).all()
@@ -114,31 +109,21 @@ def test_lloyd_is_that_of_scikit_learn(kind, weighted):
     weight = np.random.default_rng(0).integers(0, 4, len(X)).astype(float) if weighted else None
     expected = KMeans(10, init=start, n_init=1, tol=tol).fit(kind(X), sample_weight=weight)
     parts = None if weight is None else in_parts(weight, 250)
-    blocks, reader = read(in_parts(kind(X), 250), weight=parts)
-    centers, n_iter = free.lloyd(blocks, reader, start, tol * X.var(axis=0).mean(), max_iter=300)
+    source = read(in_parts(kind(X), 250), weight=parts)
+    centers, n_iter = lloyd(source, start, tol * X.var(axis=0).mean(), max_iter=300)
     assert n_iter == expected.n_iter_
     np.testing.assert_allclose(centers, expected.cluster_centers_, atol=1e-8)
-    found, mass = free.value(blocks, reader, centers)
-    assert found == pytest.approx(expected.inertia_)
-    assert mass.sum() == pytest.approx(len(X) if weight is None else weight.sum())
-
-
-def test_clusters_without_rows_get_the_farthest():
-    start = np.vstack([X[:8], np.full((2, X.shape[1]), 1e3)])
-    expected = KMeans(10, init=start, n_init=1, tol=0).fit(X)
-    blocks, reader = read(in_parts(X, 250))
-    centers, _ = free.lloyd(blocks, reader, start, 0.0, max_iter=300)
-    np.testing.assert_allclose(centers, expected.cluster_centers_, atol=1e-8)
+    assert free_inertia(source, centers) == pytest.approx(expected.inertia_)
 
 
 def test_lloyd_of_directions_lowers_their_cost():
     objective = SphericalKMeans()
-    blocks, reader = read(in_parts(X, 250), objective)
+    source = read(in_parts(X, 250), objective)
     start = objective.update_centers(objective.prepare(X[:10]), np.arange(10), np.ones(10), X[:10])
     costs = []
     for n in (1, 3, 300):
-        centers, _ = free.lloyd(blocks, reader, start, 0.0, max_iter=n)
-        costs.append(free.value(blocks, reader, centers)[0])
+        centers, _ = lloyd(source, start, 0.0, max_iter=n)
+        costs.append(free_inertia(source, centers))
         np.testing.assert_allclose((centers**2).sum(axis=1), 1)
     assert costs[0] > costs[1] > costs[2]
     data = objective.prepare(X)
@@ -152,10 +137,10 @@ def test_moments_are_those_of_all_rows(kind):
     rng = np.random.default_rng(0)
     rows, weight = X * rng.uniform(1, 100, X.shape[1]), rng.uniform(0, 2, len(X))
     weight[::7] = 0
-    look = Look.at(blocks_of(in_parts(kind(rows), 77), in_parts(weight, 77)), 2)
+    look = ColumnStatistics.of(blocks_of(in_parts(kind(rows), 77), in_parts(weight, 77)), 2)
     mean = np.average(rows, axis=0, weights=weight)
     np.testing.assert_allclose(look.moments.mean, mean, rtol=1e-12)
     variance = np.average((rows - mean) ** 2, axis=0, weights=weight)
     np.testing.assert_allclose(look.moments.squares / look.moments.weight, variance, rtol=1e-9)
-    assert look.n_rows == len(X)
+    assert sum(look.counts) == len(X)
     assert look.n_present == (weight > 0).sum()

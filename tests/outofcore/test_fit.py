@@ -13,8 +13,8 @@ from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
 from tao_cluster import TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.split_kinds import AxisAligned
-from tao_cluster.outofcore import found as found_module
-from tao_cluster.outofcore.rounds.improve import _of_unit_weight
+from tao_cluster.outofcore import refinement
+from tao_cluster.outofcore.refinement import _of_unit_weight
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_view
 from tao_cluster.tree.spreads import spreads_and_gaps
@@ -349,7 +349,7 @@ def test_blocks_that_change_are_named():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), outofcore.LostRowsError("Nobody is left.")])
 def test_an_end_before_the_end_keeps_the_best_tree(error, monkeypatch):
-    rounds = iter([found_module.improved])
+    rounds = iter([refinement.improved])
 
     def interrupted(*args):
         for improved in rounds:
@@ -357,8 +357,8 @@ def test_an_end_before_the_end_keeps_the_best_tree(error, monkeypatch):
         raise error
 
     expected = fit(TAOClustering(3, random_state=0), IRIS, 50, n_passes=1)
-    monkeypatch.setattr(found_module, "improved", interrupted)
-    monkeypatch.setattr(found_module, "_SMALL", -1)
+    monkeypatch.setattr(refinement, "improved", interrupted)
+    monkeypatch.setattr(refinement, "_SMALL", -1)
     with pytest.warns(ConvergenceWarning, match="best tree so far"):
         model = fit(TAOClustering(3, random_state=0), IRIS, 50)
     assert model.tree_ == expected.tree_
@@ -369,7 +369,7 @@ def test_an_end_before_the_first_tree_is_raised(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(found_module, "describe", interrupted)
+    monkeypatch.setattr("tao_cluster.outofcore.refinement._describe", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(TAOClustering(3, random_state=0), IRIS, 50)
 
@@ -383,5 +383,5 @@ def test_a_sample_must_have_rows_for_all_clusters():
 def test_passes_are_told(capsys):
     outofcore.fit(TAOClustering(3, verbose=1, random_state=0), in_parts(IRIS, 50), random_state=0)
     told = capsys.readouterr().err
-    assert "pass: look" in told
-    assert "pass: describe" in told
+    assert "pass: _look" in told
+    assert "pass: _describe" in told

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from tao_cluster.outofcore import BlockError, blocks_of, parquet_blocks
-from tao_cluster.outofcore.sources import choice as seam
-from tao_cluster.outofcore.sources.parquet import Table
+from tao_cluster.outofcore import blocks as seam
+from tao_cluster.outofcore.files import Table
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -22,7 +22,7 @@ N = 1000
 
 @pytest.fixture
 def frame(monkeypatch):
-    monkeypatch.setattr(seam, "_MOST_ROWS", 130)
+    monkeypatch.setattr(seam, "MOST_ROWS", 130)
     rng = np.random.default_rng(0)
     columns = {f"x{j}": rng.normal(size=N).astype(np.float32) for j in range(4)}
     return pd.DataFrame(columns | {"w": rng.integers(0, 3, N), "e": rng.normal(size=N)})
@@ -227,7 +227,7 @@ def test_pyarrow_is_loaded_when_it_is_needed():
 _MEMORY = """
 import json, sys
 import pyarrow as pa
-from tao_cluster.outofcore.sources.parquet import Table
+from tao_cluster.outofcore.files import Table
 n_rows, most = 0, 0
 for X, *_ in Table.of(sys.argv[1]).read(2**20, 2**18):
     n_rows += len(X)

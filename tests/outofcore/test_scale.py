@@ -58,10 +58,10 @@ def test_passes_are_as_many_as_the_docs_say():
     assert count["_costs"] == count["_drawn"] == 2
     n_rounds = count["_draw"]
     assert 1 <= n_rounds <= 3
-    # the last round may change no test
-    assert count["_weigh"] == count["_describe"]
-    assert count["_weigh"] - 1 in {n_rounds, n_rounds - 1}
+    # the last pass may change no test
+    assert count["_leaf_sums"] == count["_describe"]
+    assert count["_leaf_sums"] - 1 in {n_rounds, n_rounds - 1}
     assert n_rounds <= count["_histograms"] <= 6 * n_rounds
     assert count["_assign"] >= 2
-    known = {"_look", "_value", "_costs", "_drawn", "_draw", "_weigh", "_histograms", "_describe"}
-    assert set(count) <= known | {"_assign", "_farthest"}
+    known = {"_look", "_value", "_costs", "_drawn", "_draw", "_histograms", "_describe"}
+    assert set(count) <= known | {"_assign", "_leaf_sums"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tao_cluster.outofcore.rounds.thresholds import Bracket, Histogram
+from tao_cluster.outofcore.thresholds import Bracket, Histogram
 from tao_cluster.tree import Split
 
 

@@ -1,7 +1,8 @@
-"""Rows of Parquet files, some at a time: of a file only what the next rows need is in memory."""
+"""Files of numpy, scipy and Parquet: what their rows are, read whole or some rows at a time."""
 
 import contextlib
 import json
+import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
-from ..._utils.optional import need
+from .._utils.optional import need
 
 # Bytes of a column that are read ahead; rows that are put into an array at a time, so that columns
 # become rows in the cache and not in memory.
@@ -142,66 +144,48 @@ class Table:
             If a value is missing or infinite; it names the file, the row and the column.
         """
         parts = (self.X, self.weight, self.embedding)
-        names = self._names()
-        for place in self._places(list(dict.fromkeys(names)), most_values, most_rows):
-            arrays = [None if part is None else part.array(place.batch) for part in parts]
+        for batch, place in self._batches(self._names(), most_values, most_rows):
+            arrays = [None if part is None else part.array(batch) for part in parts]
             if not all(values is None or _is_finite(values) for values in arrays):
-                place.check_values()
+                _check_values(batch, *place)
             X, weight, embedding = arrays
             yield X, None if weight is None else weight[:, 0], embedding
 
     def read_beside(self, name, most_values, most_rows):
         """Yield the values of another column for the rows that :meth:`read` yields: arrays."""
-        for place in self._places([name], most_values, most_rows):
-            yield place.batch.column(0).to_pandas().to_numpy()
+        for batch, _ in self._batches([name], most_values, most_rows):
+            yield batch.column(0).to_pandas().to_numpy()
 
     def _names(self):
         """Names of all columns that become arrays, perhaps of more than one."""
         parts = (self.X, self.weight, self.embedding)
         return [name for part in parts if part is not None for name in part.names]
 
-    def _places(self, wanted, most_values, most_rows):
-        """Yield some columns of the rows, in order, as :class:`Place`."""
+    def _batches(self, names, most_values, most_rows):
+        """Yield some columns of the rows, in order, and (file, number of the first row, footer)."""
         step = max(1, min(most_rows, most_values // len(self._names())))
+        names = list(dict.fromkeys(names))
         for file in self.files:
             start = 0
             with file.opened() as content:
-                for batch in content.iter_batches(step, columns=wanted, use_threads=False):
-                    yield Place(file, batch, start, content.metadata)
+                for batch in content.iter_batches(step, columns=names, use_threads=False):
+                    yield batch, (file, start, content.metadata)
                     start += batch.num_rows
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Some rows of a file.
-
-    Parameters
-    ----------
-    file : File
-    batch : RecordBatch of pyarrow
-    start : int, number of the first row in its file
-    metadata : FileMetaData of pyarrow
-    """
-
-    file: File
-    batch: Any
-    start: int
-    metadata: Any
-
-    def check_values(self):
-        """ValueError at a value that is missing or infinite."""
-        for name in self.batch.schema.names:
-            wrong = np.flatnonzero(~np.isfinite(_numbers(self.batch.column(name))))
-            if len(wrong):
-                row, groups = self.start + int(wrong[0]), range(self.metadata.num_row_groups)
-                ends = np.cumsum([self.metadata.row_group(i).num_rows for i in groups])
-                group = int(np.searchsorted(ends, row, side="right"))
-                raise ValueError(
-                    f"{self.file.name}: row {row} (in row group {group}) has no finite number in "
-                    f"column {name!r}; leave out such rows or columns, or fill them, when the file "
-                    "is written."
-                )
-        raise ValueError(f"{self.file.name}: its columns have other types than they had.")
+def _check_values(batch, file, start, metadata):
+    """Raise a ValueError for the first missing or infinite value of some rows of a file."""
+    for name in batch.schema.names:
+        wrong = np.flatnonzero(~np.isfinite(_numbers(batch.column(name))))
+        if len(wrong):
+            row = start + int(wrong[0])
+            groups = range(metadata.num_row_groups)
+            ends = np.cumsum([metadata.row_group(i).num_rows for i in groups])
+            group = int(np.searchsorted(ends, row, side="right"))
+            raise ValueError(
+                f"{file.name}: row {row} (in row group {group}) has no finite number in column "
+                f"{name!r}; leave out such rows or columns, or fill them, when the file is written."
+            )
 
 
 def _files(source):
@@ -325,3 +309,69 @@ def _is_finite(values):
     """Whether all values are finite; their sum, which may overflow, says where to look closely."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.isfinite(values.sum()) or np.isfinite(values).all()
+
+
+def mapped(path):
+    """The array of a file .npy, which is read where it is looked at.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read.
+    """
+    return _read_npy(path, "r")
+
+
+def read_npy(path):
+    """The array of a file .npy; errors as for :func:`mapped`."""
+    return _read_npy(path, None)
+
+
+def _read_npy(path, mmap_mode):
+    with readable(path):
+        found = np.load(path, mmap_mode, allow_pickle=False)
+    if not isinstance(found, np.ndarray):
+        found.close()
+        raise ValueError(f"{path}: an .npz archive under the name of an .npy file.")
+    return found
+
+
+def read_npz(path):
+    """The sparse matrix of an archive, as CSR, or its array X, or the one that it has.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or has no such array.
+    """
+    with readable(path):
+        archive = np.load(path, allow_pickle=False)
+    if isinstance(archive, np.ndarray):
+        raise ValueError(f"{path}: an .npy array under the name of an .npz file.")
+    with archive:
+        names = archive.files
+        if not {"format", "shape"} <= set(names):
+            if "X" not in names and len(names) != 1:
+                found = ", ".join(sorted(names)) or "no array"
+                raise ValueError(f"{path}: expected an array named X, found {found}.")
+            with readable(path):
+                return archive["X" if "X" in names else names[0]]
+    with readable(path):
+        matrix = sp.load_npz(path)
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # scipy's conversions and our kernels trust it
+        return sp.csr_matrix(matrix)
+
+
+@contextlib.contextmanager
+def readable(path):
+    """Context in which any error of a reader becomes a ValueError that names the file."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ValueError(f"{path}: there is not enough memory to read it.") from error
+    except ImportError:
+        raise  # what must be installed, not what is wrong with the file
+    except Exception as error:
+        reason = textwrap.shorten(str(error), 240)  # some are whole paragraphs
+        raise ValueError(f"{path}: cannot be read as {Path(path).suffix} ({reason}).") from error
