@@ -5,7 +5,7 @@ from .base import BoundSolver, NarrowableSolver, NodeProblem, NodeSolver, Status
 from .exact import Exact
 from .liblinear import Liblinear
 from .newton import Newton
-from .refit import Refit
+from .thresholds import Refit
 
 __all__ = [
     "Axis",

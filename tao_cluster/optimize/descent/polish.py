@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...solvers import Status
-from ...solvers.refit import constant_side, sharpen
+from ...solvers.thresholds import constant_side, sharpen
 from ...tree.routing import kernel_view, project
 from ..state import Search
 from ..step.tree_step import TreeStep

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..._utils.matrices import as_array
-from ...solvers.exact.moves import Candidate
-from ...solvers.exact.moves import Rows as NodeRows
+from ...solvers.exact import Candidate
+from ...solvers.exact import Rows as NodeRows
 from ...tree import Split
 from ...tree.routing import kernel_view, project
 from ..blocks import sum_over_blocks
