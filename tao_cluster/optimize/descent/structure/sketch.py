@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import check_random_state
 
+from greedy.cuts import code_dense
 
 from ...._utils.matrices import as_array, variances
 from ....objectives import cluster_means
@@ -94,11 +95,11 @@ class Sketch:
             share = float(problem.weight.sum() / everything)
         columns = _telling_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
-        coded = BinnedColumns.of(as_array(X), len(problem.weight))
-        codes = coded.codes.reshape(len(columns), -1).T
+        coded = code_dense(as_array(X))
+        codes = np.concatenate(list(coded.codes), axis=1)[:, : len(columns)]
         price = share * lambda_ + _NOISE * problem.free.inertia
         codes = np.ascontiguousarray(codes)
-        return cls(problem, codes, coded.first, coded.highest, columns, price, most_leaves)
+        return cls(problem, codes, coded.first, coded.high, columns, price, most_leaves)
 
     @cached_property
     def unit(self):
