@@ -1,7 +1,7 @@
 """Solvers of the binary problem at a decision node, one file each."""
 
 from .axis import Axis, is_axis_aligned, upright
-from .base import BoundSolver, NarrowableSolver, NodeProblem, NodeSolver, Status, check_supported
+from .base import BoundSolver, NodeProblem, NodeSolver, Status, check_supported
 from .exact import Exact
 from .liblinear import Liblinear
 from .newton import Newton
@@ -12,7 +12,6 @@ __all__ = [
     "BoundSolver",
     "Exact",
     "Liblinear",
-    "NarrowableSolver",
     "Newton",
     "NodeProblem",
     "NodeSolver",

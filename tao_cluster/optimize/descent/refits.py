@@ -1,8 +1,6 @@
 """How a descent of oblique trees ends: every node is refitted on the features it has."""
 
-import numpy as np
-
-from ...solvers import NarrowableSolver, Refit
+from ...solvers import Refit
 from .passes import descend
 
 _REWEIGHTED_PASSES = 1
@@ -30,8 +28,6 @@ def refit(search, state, lambda_):
     """
     step, view = search.step, search.step.view_of(state.tree)
     solver = step.solver
-    if isinstance(solver, NarrowableSolver):  # refits drop features, and add none
-        solver = solver.narrowed(np.unique(state.tree.split_indices))
 
     def passes(state, strength, n_passes, reweights):
         refitting = step.with_solver(Refit(solver, view, reweights))
