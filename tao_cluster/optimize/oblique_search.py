@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._utils.matrices import row_size
 from ..problem.criteria import CostCriterion
-from ..solvers import NarrowableSolver, NodeProblem, Refit
+from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
 from ..tree.reduced_sets import ReducedSets
 from .direct_form import descend
@@ -62,12 +62,9 @@ def refit(search, state, lambda_):
     State
     """
     step = search.step
-    solver = step.solver
-    if isinstance(solver, NarrowableSolver):  # refits drop features, and add none
-        solver = solver.narrowed(np.unique(state.tree.split_indices))
 
     def passes(state, strength, n_passes, reweights):
-        refitting = step.with_solver(Refit(solver, step.view, reweights))
+        refitting = step.with_solver(Refit(step.solver, step.view, reweights))
         # Compared by cost: shrinkage is what a refit takes back.
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)

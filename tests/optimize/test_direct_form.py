@@ -17,7 +17,7 @@ from tao_cluster.problem.criteria import CostCriterion
 from tao_cluster.problem.problem import Problem
 from tao_cluster.reference import cost_increase, free_clustering
 from tao_cluster.solvers import Newton, Refit
-from tao_cluster.solvers.refit import sharpen
+from tao_cluster.solvers.thresholds import sharpen
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_view
 
