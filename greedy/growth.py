@@ -11,7 +11,7 @@ from tao_cluster._utils.threads import uninterrupted
 from tao_cluster._utils.warnings import tell
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_view, project
-from tao_cluster.tree.split import halfway
+from tao_cluster.tree.tree import halfway
 
 
 @dataclass(frozen=True)

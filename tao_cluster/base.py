@@ -25,9 +25,7 @@ from .problem.inputs import (
     free_labels_of,
 )
 from .problem.problem import Problem
-from .problem.scaling import Scaling
-from .problem.space import Space
-from .problem.units import in_units_of
+from .problem.scaling import Scaling, Space, in_units_of
 from .reference import given_centers, optimal_centers
 from .tree.readable import Readable
 from .tree.routing import kernel_view
@@ -160,12 +158,10 @@ class TreeClustering(
     def _attributes(self, inputs, rows, problem, result):
         """The fitted attributes of a result: a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
-        view = kernel_view(rows.X)
-        if problem.scaling is None:
-            leaves = result.leaves(problem, n_jobs)
-        else:
-            tree = in_units_of(tree, problem.scaling, problem.X, rows.X, n_jobs)
-            leaves = tree.route(view, n_jobs=n_jobs)
+        view, leaves = kernel_view(rows.X), result.leaves(problem, n_jobs)
+        if problem.scaling is not None:
+            scales = (problem.scaling, problem.X, rows.X)
+            tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
         spreads, gaps = spreads_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(

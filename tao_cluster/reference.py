@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ._utils.matrices import check_centers, check_kind
 from ._utils.threads import one_thread
 from ._utils.warnings import tell
+from .objectives.alternating import lloyd
 from .objectives.labels import encode
 from .problem.repeats import as_repeats
 
@@ -23,7 +24,6 @@ __all__ = [
 ]
 
 _ROUNDING = 1e-12
-_MOST_ITERATIONS = 300
 # Of rows that are repeated for what takes no weights, and as a multiple of the distinct ones.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
@@ -112,24 +112,16 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
 
 
 def _finished(objective, data, weight, centers, labels):
-    """Lloyd's iterations from where a library has stopped, as long as labels change and it pays.
+    """Lloyd's algorithm from where a library has stopped, if it pays.
 
     Else a tree of the free labels would cost less than the free clustering, whose centres are not
     the best ones of its clusters. Centres that only rounding parts from these stay.
     """
     with one_thread():
-        cost = objective.value(data, labels, weight, centers)
-        for _ in range(_MOST_ITERATIONS):
-            moved = objective.update_centers(data, labels, weight, centers)
-            nearest = nearest_center(objective, data, moved)
-            before, cost = cost, objective.value(data, nearest, weight, moved)
-            if not cost < before * (1 - _ROUNDING):
-                break
-            is_settled = np.array_equal(nearest, labels)
-            centers, labels = moved, nearest
-            if is_settled:
-                break
-    return centers, labels
+        run = lloyd(objective, data, weight, centers)
+        before = objective.value(data, labels, weight, centers)
+        after = objective.value(data, run.labels, weight, run.centers)
+    return (run.centers, run.labels) if after < before * (1 - _ROUNDING) else (centers, labels)
 
 
 def _by_labels(objective, rows, data, n_clusters, sample_weight):
@@ -344,17 +336,12 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     options = {"sample_weight": sample_weight}
     if not has_fit_parameter(estimator, "sample_weight"):
         options, found = {}, as_repeats(sample_weight)
-        if found is None:
-            raise ValueError(
-                f"{type(estimator).__name__} takes no sample_weight; fit it beforehand or give "
-                "another reference."
-            )
-        repeats, _ = found
-        if repeats.sum() > max(_MOST_REPEATS, _MOST_TIMES * len(repeats)):
+        repeats = None if found is None else found[0]
+        if repeats is None or repeats.sum() > max(_MOST_REPEATS, _MOST_TIMES * len(repeats)):
             raise ValueError(
                 f"{type(estimator).__name__} takes no sample_weight, and rows repeated as these "
-                f"weights say would be {repeats.sum():,} rows; fit it beforehand or give another "
-                "reference."
+                "weights say would be too many, or no whole number of rows; fit it beforehand or "
+                "give another reference."
             )
         if not np.all(repeats == 1):
             rows = rows[np.repeat(np.arange(len(repeats)), repeats)]

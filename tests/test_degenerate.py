@@ -63,9 +63,8 @@ def test_one_row(fit):
     assert model.inertia_ == model.cost_increase_ == 0
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
-def test_equal_rows(fit, value):
-    X = np.full((6, 2), value)
+def test_equal_rows(fit):
+    X = np.full((6, 2), 0.1)
     model = fit(X, 2)
     assert_usable(model, X)
     assert model.tree_.n_leaves == 1

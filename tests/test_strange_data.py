@@ -22,17 +22,6 @@ pytestmark = [
 ]
 
 
-def test_weight_zero_is_an_absent_row(X):
-    weight = np.ones(len(X))
-    weight[::4] = 0
-    weighted, absent = small().fit(X, sample_weight=weight), small().fit(X[weight > 0])
-    assert weighted.tree_ == absent.tree_
-    assert weighted.inertia_ == absent.inertia_
-    assert len(weighted.labels_) == len(weighted.free_labels_) == len(X)
-    np.testing.assert_array_equal(weighted.labels_[weight > 0], absent.labels_)
-    np.testing.assert_array_equal(weighted.free_labels_[weight > 0], absent.free_labels_)
-
-
 @pytest.mark.parametrize("node_solver", [Liblinear(1e-8), Newton(1e-10)])
 def test_weight_two_is_a_repeated_row(X, rng, node_solver):
     """With the same reference and initial tree, which draw rows at random."""
@@ -90,21 +79,6 @@ def test_embedding_is_clustered_and_X_explains(digits):
 # ---------------------------------------------------------------- degenerate data
 
 
-@pytest.mark.parametrize(
-    ("rows", "n_clusters"),
-    [
-        (np.zeros((1, 3)), 1),
-        (np.ones((20, 3)), 1),
-        (np.random.default_rng(0).normal(size=(30, 2)), 1),
-    ],
-)
-def test_one_cluster_is_one_leaf(rows, n_clusters):
-    model = small(n_clusters).fit(rows)
-    assert model.tree_.n_leaves == 1
-    assert model.cost_increase_ == 0
-    np.testing.assert_array_equal(model.labels_, np.zeros(len(rows)))
-
-
 def test_fewer_distinct_rows_than_clusters():
     X = np.repeat([[0.0, 0], [5, 0], [0, 5]], 10, axis=0)
     with pytest.warns(ConvergenceWarning, match="Only 3 of 5 clusters have rows") as caught:
@@ -115,18 +89,6 @@ def test_fewer_distinct_rows_than_clusters():
     assert model.cost_increase_ == 0
     with pytest.warns(ConvergenceWarning, match="Only 1 of 2"):
         assert small(2).fit(np.ones((6, 2))).tree_.n_leaves == 1
-
-
-def test_as_many_clusters_as_rows(X):
-    model = small(5, lambda_=1e-3).fit(X[:5])
-    assert model.inertia_ == 0
-    assert model.cost_increase_ == 0
-    assert model.tree_.n_leaves == 5
-
-
-def test_constant_columns_are_not_used(X):
-    model = small().fit(np.c_[X, np.full(len(X), 3.0)])
-    assert 5 not in model.tree_.used_features
 
 
 @pytest.mark.parametrize("depth", [0, 30])
@@ -168,7 +130,7 @@ def test_a_failed_fit_loses_nothing(X):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("value", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("value", [1e4, 1e12])
 def test_one_row_far_away(digits, value):
     """All curvature of a node may lie on one row."""
     X = digits[:600].copy()
@@ -180,10 +142,9 @@ def test_one_row_far_away(digits, value):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 3])
 @pytest.mark.parametrize("algorithm", ["direct", PenaltyMethod(n_mu_steps=10)])
-def test_weights_of_all_sizes(digits, seed, algorithm):
-    X, weight = digits[:600], 10 ** np.random.default_rng(seed).uniform(-12, 6, 600)
+def test_weights_of_all_sizes(digits, algorithm):
+    X, weight = digits[:600], 10 ** np.random.default_rng(3).uniform(-12, 6, 600)
     model = TAOClustering(8, algorithm=algorithm, lambda_=weight.mean(), random_state=0).fit(
         X, sample_weight=weight
     )
@@ -191,7 +152,7 @@ def test_weights_of_all_sizes(digits, seed, algorithm):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scale", [2.0**-130, 2.0**-60, 2.0**60, 2.0**130])
+@pytest.mark.parametrize("scale", [2.0**-130, 2.0**130])
 def test_scale_of_the_data_changes_no_tree(digits, scale):
     """Far beyond what single precision holds; lambda has the units of the cube."""
     X = digits[:600]

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from tao_cluster._utils.matrices import ranges
 from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.split import halfway
+from tao_cluster.tree.tree import halfway
 
 from ..growth import Cut, grow
 from ..points import Points

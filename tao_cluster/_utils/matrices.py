@@ -25,12 +25,10 @@ _LARGEST_COST = 1e300
 # Of squared distances from 0, what rows must differ by for distances of sparse rows to have digits.
 _LEAST_SHARE = 1e-11
 
-# What a conversion to floats would take for a number, or fail at without a sentence: kinds of
-# arrays, classes of objects (of pandas by name, which need not be loaded).
-_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-_TIME_KINDS, _TIME_NAMES = "mM", {"Period"}
-_TEXTS, _TEXT_KINDS = (str, bytes), "SU"
-_COMPLEX, _COMPLEX_KINDS = (complex, np.complexfloating), "c"
+# Kinds of values, as numpy names them, that a conversion to floats would take for numbers, or fail
+# at without a sentence; and the classes of objects of each kind (of pandas by name).
+_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
 
 def check_rows(X, name="X", estimator=None):
@@ -97,20 +95,15 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
             f"{name} has masked entries, whose values are not to be read; fill them "
             "(numpy.ma.filled) or leave out their rows."
         )
-    kinds, classes = _kinds(values)
-
-    def has(of_arrays, of_objects, names=()):
-        is_one = any(issubclass(each, of_objects) or each.__name__ in names for each in classes)
-        return is_one or not kinds.isdisjoint(of_arrays)
-
-    if has(_TIME_KINDS, _TIMES, _TIME_NAMES):
+    kinds = _kinds(values)
+    if not kinds.isdisjoint("mM"):
         raise ValueError(
             f"{name} has dates, times or durations, which are not taken; convert them, for "
             f"instance to {instead}."
         )
-    if has(_COMPLEX_KINDS, _COMPLEX):
+    if "c" in kinds:
         raise ValueError(f"Complex data not supported: {name} has complex numbers.")
-    if not has_texts and has(_TEXT_KINDS, _TEXTS):
+    if not has_texts and not kinds.isdisjoint("SU"):
         raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
 
 
@@ -125,25 +118,21 @@ def _check_indices(X, name):
 
 
 def _kinds(values):
-    """Kinds of array-like values or of the columns of a table, and the classes of objects."""
-    kinds = {getattr(dtype, "kind", "O") for dtype in _dtypes(values)}
+    """Kinds of array-like values or of the columns of a table, and of their objects: a set."""
+    dtypes = [values.dtype] if hasattr(values, "dtype") else getattr(values, "dtypes", [None])
+    dtypes = dtypes if hasattr(dtypes, "__iter__") else [dtypes]
+    kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
     if "O" not in kinds:
-        return kinds, ()
+        return kinds
     try:
         plain = np.asarray(values)
     except (TypeError, ValueError):  # ragged: a conversion to numbers has its own sentence
-        return set(), ()
+        return set()
     if plain.dtype.kind != "O":
-        return {plain.dtype.kind}, ()
-    return set(), set(map(type, plain.ravel()))
-
-
-def _dtypes(values):
-    """The types of an array or of the columns of a table; a list's are not known."""
-    if hasattr(values, "dtype"):
-        return [values.dtype]
-    dtypes = getattr(values, "dtypes", [np.dtype(object)])
-    return dtypes if hasattr(dtypes, "__iter__") else [dtypes]
+        return {plain.dtype.kind}
+    classes = set(map(type, plain.ravel()))
+    found = {kind for kind, some in _KINDS.items() if any(issubclass(c, some) for c in classes)}
+    return found | {"M" for each in classes if each.__name__ == "Period"}
 
 
 def check_centers(centers, name="reference", largest=LARGEST_VALUE):

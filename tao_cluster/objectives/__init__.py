@@ -4,11 +4,10 @@ from .alternating import AlternatingClustering, ByDistances
 from .base import Objective
 from .kcenter import FarthestFirst, KCenter
 from .kmeans import KMeans, cluster_means
+from .kmedians import KMedians
+from .kmedoids import KMedoids
 from .labels import Labels, encode
-from .medians import KMedians
-from .medoids import KMedoids
-from .spacing import Spacing
-from .spanning import Edges, SpannedRows
+from .spanning import Edges, Spacing, SpannedRows
 from .spherical import SphericalKMeans
 
 __all__ = [

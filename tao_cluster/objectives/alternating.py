@@ -1,30 +1,49 @@
-"""The free clustering of any objective: alternation of assignments and centres."""
+"""The free clustering of any objective: alternation of assignments and centres, and swaps."""
 
-from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
 
-from .._utils.matrices import FLOATS, check_kind
-from ..problem.repeats import content_order
-from .base import Objective
+from .._utils.jit import jit
+from ..problem.repeats import content_order, distinct_rows
+from .base import NearestCenters, Objective
 from .kmeans import KMeans
-from .swaps import SWAPS, Clustered, shuffled_rows, swapped
-
-# A swap has settled when a pass lowers the cost by no more than this share.
-_SETTLED = 1e-4
 
 
-class AlternatingClustering(ClusterMixin, BaseEstimator):
+class Swaps(NamedTuple):
+    """How swaps of centres for rows are looked for.
+
+    Parameters
+    ----------
+    n_together : int
+        Rows that are compared as candidates before the best of them is tried.
+    n_tried : int
+        The search ends when so many rows, or all, one after another have been of no use.
+    n_passes : int
+        Passes of alternation after which a swap is judged; 0: as it is.
+    """
+
+    n_together: int
+    n_tried: int
+    n_passes: int
+
+
+# FasterPAM's, where a centre is a row; where it is not, a row only stands for the centre of the
+# rows about it, and the swap has to settle.
+_SWAPS = {"eager": Swaps(128, 3200, 0), "settled": Swaps(16, 400, 5)}
+
+# A swap has settled when a pass lowers the cost by no more than this share; one that lowers the
+# cost by no more than the other share is rounding.
+_SETTLED, _ROUNDING = 1e-4, 1e-9
+
+_BLOCK_VALUES = 4_000_000  # dissimilarities to candidates that are kept at a time
+
+
+class AlternatingClustering(NearestCenters):
     """k clusters of least cost for an objective, by alternating assignments and centres.
 
     Lloyd's algorithm for any :class:`tao_cluster.objectives.Objective`; with
@@ -81,7 +100,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "swaps": [None, StrOptions(set(SWAPS))],
+        "swaps": [None, StrOptions(set(_SWAPS))],
         "random_state": ["random_state"],
     }
 
@@ -126,10 +145,7 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         ValueError
             If there are fewer rows than clusters, or the objective refuses X.
         """
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
-        check_kind(sample_weight, "sample_weight")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, weight = self._check_input(X, sample_weight)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         objective, rng = self._objective(), check_random_state(self.random_state)
@@ -137,45 +153,23 @@ class AlternatingClustering(ClusterMixin, BaseEstimator):
         seed = spread_seeds if self.init == "k-means++" else _random_seeds
         # Swaps of rows do better from seeds than from where alternation is stuck.
         max_iter = 0 if self.swaps == "eager" else self.max_iter
-        runs = (
-            _single_run(
-                objective,
-                data,
-                weight,
-                seed(objective, X, data, weight, self.n_clusters, order, rng),
-                max_iter,
-                self.tol,
-            )
+        seeds = (
+            seed(objective, X, data, weight, self.n_clusters, order, rng)
             for _ in range(self.n_init)
         )
-        labels, centers, cost, n_iter = min(runs, key=lambda run: run[2])
+        runs = (lloyd(objective, data, weight, start, max_iter, self.tol) for start in seeds)
+        best = min(runs, key=lambda run: run.cost)
         if self.swaps is not None:
-            clustered = _clustered(objective, X, data, weight)
             deck = shuffled_rows(X, weight, rng)
-            centers = swapped(clustered, SWAPS[self.swaps], centers, deck)
-            labels, centers, cost, n_iter = _single_run(
-                objective, data, weight, centers, self.max_iter, self.tol
-            )
-        self.cluster_centers_, self.labels_ = centers, labels.astype(np.int32)
-        self.inertia_, self.n_iter_ = cost, n_iter
+            moves = _Moves(objective, X, data, weight, _SWAPS[self.swaps], best.centers)
+            centers = moves.run(deck)
+            best = lloyd(objective, data, weight, centers, self.max_iter, self.tol)
+        self.cluster_centers_, self.labels_ = best.centers, best.labels.astype(np.int32)
+        self.inertia_, self.n_iter_ = best.cost, best.n_iter
         return self
-
-    def predict(self, X):
-        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
-        check_is_fitted(self)
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        objective = self._objective()
-        distances = objective.distances(objective.prepare(X), self.cluster_centers_)
-        return distances.argmin(axis=1).astype(np.int32)
 
     def _objective(self):
         return KMeans() if self.objective is None else self.objective
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class ByDistances(Objective):
@@ -204,12 +198,33 @@ class ByDistances(Objective):
         return dissimilarities
 
 
-def _single_run(objective, data, weight, centers, max_iter, tol):
-    """Alternate from given centres.
+class Run(NamedTuple):
+    """Where an alternation has ended: the nearest of the centres for each row, and their cost."""
+
+    labels: np.ndarray
+    centers: np.ndarray
+    cost: float
+    n_iter: int
+
+
+def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
+    """Lloyd's algorithm: alternate assignments and centres from given centres.
+
+    A cluster without weight gets one of the rows farthest from their centres.
+
+    Parameters
+    ----------
+    objective : Objective
+    data : result of ``objective.prepare``
+    weight : float64 array of shape (n,)
+    centers : float64 array of shape (k, m)
+    max_iter : int, updates of the centres at most
+    tol : float
+        It ends when no label changes, or the cost falls by no more than this share.
 
     Returns
     -------
-    labels, centers, cost, number of iterations
+    Run
     """
     labels, cost = None, np.inf
     for n_iter in range(max_iter + 1):
@@ -224,17 +239,7 @@ def _single_run(objective, data, weight, centers, max_iter, tol):
             break
         labels = assigned
         centers = objective.update_centers(data, labels, weight, centers)
-    return nearest, centers, cost, n_iter
-
-
-def _clustered(objective, X, data, weight):
-    """What swaps are looked for in."""
-
-    def settle(centers, n_passes):
-        _, centers, cost, _ = _single_run(objective, data, weight, centers, n_passes, _SETTLED)
-        return centers, cost
-
-    return Clustered(objective, data, weight, partial(_centers_at, objective, X), settle)
+    return Run(nearest, centers, cost, n_iter)
 
 
 def _fill_empty(labels, own, weight, n_clusters):
@@ -296,3 +301,119 @@ def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
         rows.append(_draw(mass if mass.any() else weight, 1, order, rng)[0])
         mass[rows[-1]] = 0.0
     return _centers_at(objective, X, np.array(rows))
+
+
+def shuffled_rows(X, weight, rng):
+    """Distinct rows of positive weight in a random order that follows from their contents."""
+    present = np.flatnonzero(weight > 0)
+    some = X[present]
+    # Of weight 1, so that rows are told apart by their contents alone.
+    rows, _, _ = distinct_rows(some, some, np.ones(len(present)))
+    rows = content_order(some) if rows is None else rows
+    return present[rng.permutation(rows)]
+
+
+class _Moves:
+    """Centres that make way for rows as long as that lowers the cost.
+
+    A block of rows gives the change of cost of all swaps for them in one pass over their
+    dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and 4.3); the best
+    swap of the block is made at once, and the block is looked at again.
+    """
+
+    def __init__(self, objective, X, data, weight, swaps, centers):
+        self.objective, self.X, self.data, self.weight = objective, X, data, weight
+        self.swaps = swaps
+        self._start(centers)
+
+    def run(self, deck):
+        """Try the rows of a deck, again and again in its order: the centres at the end.
+
+        No single swap for a row of a deck of at most `n_tried` rows then lowers the cost, if
+        `n_passes` is 0.
+        """
+        step = max(1, min(self.swaps.n_together, _BLOCK_VALUES // max(len(deck), 1)))
+        improve = self._settle if self.swaps.n_passes else self._make_all
+        at, n_in_vain = 0, 0
+        while n_in_vain < min(self.swaps.n_tried, len(deck)):
+            rows = deck[at : at + step]
+            at = at + step if at + step < len(deck) else 0
+            candidates = _centers_at(self.objective, self.X, rows)
+            distances = np.ascontiguousarray(self.objective.distances(self.data, candidates))
+            n_in_vain = 0 if improve(candidates, distances) else n_in_vain + len(rows)
+        return self.centers
+
+    def _make_all(self, candidates, distances):
+        """Make the best swap for a candidate until none pays; whether one was made."""
+        is_better = False
+        while True:
+            change, center, candidate = self._best(distances)
+            if not change < -_ROUNDING * self.cost:
+                return is_better
+            is_better = True
+            self.centers[center] = candidates[candidate]
+            self.distances[:, center] = distances[:, candidate]
+            self._rank()
+
+    def _settle(self, candidates, distances):
+        """Make the best swap if it lowers the cost after some passes of alternation."""
+        _, center, candidate = self._best(distances)
+        centers = self.centers.copy()
+        centers[center] = candidates[candidate]
+        terms = (self.objective, self.data, self.weight)
+        run = lloyd(*terms, centers, self.swaps.n_passes, _SETTLED)
+        is_better = run.cost < self.cost - _ROUNDING * self.cost
+        if is_better:
+            self._start(run.centers)
+        return is_better
+
+    def _best(self, distances):
+        """The swap of least cost: (change of the cost, centre, candidate), ties to the first."""
+        terms = (self.nearest, self.first, self.second, self.weight, len(self.centers))
+        change = swap_changes(distances, *terms)
+        center, candidate = np.unravel_index(change.argmin(), change.shape)
+        return change[center, candidate], center, candidate
+
+    def _start(self, centers):
+        """Take centres, whatever was before."""
+        self.centers = np.array(centers, dtype=np.float64)
+        self.distances = self.objective.distances(self.data, self.centers)
+        self._rank()
+
+    def _rank(self):
+        """Nearest centres, dissimilarities to the nearest and second nearest ones, and the cost."""
+        every = np.arange(len(self.distances))
+        self.nearest = self.distances.argmin(axis=1)
+        self.first = self.distances[every, self.nearest]
+        self.distances[every, self.nearest] = np.inf
+        self.second = self.distances.min(axis=1)
+        self.distances[every, self.nearest] = self.first
+        self.cost = float(self.weight @ self.first)
+
+
+@jit
+def swap_changes(distances, nearest, first, second, weight, k):
+    """Change of the cost if a centre makes way for a candidate: float64 array of shape (k, c).
+
+    A row that is nearer to the candidate goes there, whatever was swapped; one that loses its
+    centre goes to the candidate or to its second nearest centre.
+
+    Parameters
+    ----------
+    distances : C array of shape (n, c), to the candidates
+    nearest : int array of shape (n,)
+    first, second : float64 arrays of shape (n,), to the nearest and second nearest centre
+    weight : float64 array of shape (n,)
+    k : int, number of centres
+    """
+    n_rows, n_candidates = distances.shape
+    change, gain = np.zeros((k, n_candidates)), np.zeros(n_candidates)
+    for r in range(n_rows):
+        lost = change[nearest[r]]
+        for c in range(n_candidates):
+            d = distances[r, c]
+            gain[c] += weight[r] * min(d - first[r], 0.0)
+            lost[c] += weight[r] * max(min(d, second[r]) - first[r], 0.0)
+    for i in range(k):
+        change[i] += gain
+    return change

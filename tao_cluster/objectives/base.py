@@ -3,8 +3,15 @@
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._utils.jit import by_layout, jit
+from .._utils.matrices import FLOATS, check_kind, row_blocks
 from ..tree.routing import kernel_view
 
 
@@ -29,6 +36,9 @@ class Objective(Protocol):
     estimator of the free clustering may end before its centres are optimal for its clusters, so
     that its iterations are to be finished. `sparse_reference`: a method (n_clusters, random_state)
     -> what `reference` gives, made for sparse rows, where these are better served otherwise.
+    `can_perturb_rows`: whether a row plus a little noise is again a row that can be clustered, as
+    it is not where rows are codes or dissimilarities; only then a tree of few rows is also judged
+    by noisy copies of them.
     """
 
     centers_are_means: ClassVar[bool] = False
@@ -42,6 +52,7 @@ class Objective(Protocol):
     centers_of: ClassVar[Any] = None
     stops_early: ClassVar[bool] = False
     sparse_reference: ClassVar[Any] = None
+    can_perturb_rows: ClassVar[bool] = False
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
         """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.
@@ -65,14 +76,62 @@ class Objective(Protocol):
         """What `transform` shows for d, may work in place (k-means: the root of d)."""
 
 
-def _add_members_dense(X, labels, weight, sums):
+class NearestCenters(ClusterMixin, BaseEstimator):
+    """Base of estimators of free clusterings, which put rows to the nearest centre."""
+
+    def predict(self, X):
+        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
+        check_is_fitted(self)
+        check_kind(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        objective = self._objective()
+        distances = objective.distances(objective.prepare(X), self.cluster_centers_)
+        return distances.argmin(axis=1).astype(np.int32)
+
+    def _check_input(self, X, sample_weight):
+        """The rows of a fit and their weights, checked."""
+        check_kind(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        check_kind(sample_weight, "sample_weight")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def cluster_sums(X, labels, weight, n_clusters, origin=None):
+    """Weighted sums of the rows of each cluster, in the order of the rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    labels : int array of shape (n,)
+    weight : float64 array of shape (n,)
+    n_clusters : int, k
+    origin : float64 array of shape (d,), optional
+        What is subtracted from the rows of an array.
+
+    Returns
+    -------
+    float64 array of shape (k, d)
+    """
+    sums = np.zeros((n_clusters, X.shape[1]))
+    origin = np.zeros(X.shape[1]) if origin is None else origin
+    _add_members(kernel_view(X), origin, labels.astype(np.intp, copy=False), weight, sums)
+    return sums
+
+
+def _add_members_dense(X, origin, labels, weight, sums):
     for i in range(X.shape[0]):
         total, factor = sums[labels[i]], weight[i]
         for j in range(X.shape[1]):
-            total[j] += factor * X[i, j]
+            total[j] += factor * (X[i, j] - origin[j])
 
 
-def _add_members_csr(X, labels, weight, sums):
+def _add_members_csr(X, origin, labels, weight, sums):
     data, columns, indptr = X
     for i in range(labels.shape[0]):
         total, factor = sums[labels[i]], weight[i]
@@ -84,27 +143,8 @@ _add_members_of = by_layout(_add_members_dense, _add_members_csr)
 
 
 @jit
-def _add_members(X, labels, weight, sums):
-    _add_members_of(X, labels, weight, sums)
-
-
-def cluster_sums(X, labels, weight, n_clusters):
-    """Weighted sums of the rows of each cluster, in the order of the rows.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    labels : int array of shape (n,)
-    weight : float64 array of shape (n,)
-    n_clusters : int, k
-
-    Returns
-    -------
-    float64 array of shape (k, d)
-    """
-    sums = np.zeros((n_clusters, X.shape[1]))
-    _add_members(kernel_view(X), labels.astype(np.intp, copy=False), weight, sums)
-    return sums
+def _add_members(X, origin, labels, weight, sums):
+    _add_members_of(X, origin, labels, weight, sums)
 
 
 def members_of(labels, weight, n_clusters):
@@ -115,3 +155,34 @@ def members_of(labels, weight, n_clusters):
     for k in range(n_clusters):
         if bounds[k] < bounds[k + 1]:
             yield k, order[bounds[k] : bounds[k + 1]]
+
+
+def euclidean(X, places, squared=False):
+    """Euclidean distances: float64 array of shape (n, k), by differences for dense rows.
+
+    Of whole numbers they are exact, and so are ties. See :meth:`.kmeans.KMeans.distances` for
+    distances by products, which cost less.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    places : float64 array of shape (k, d)
+    squared : bool, whether to give the squares of the distances
+    """
+    out = np.empty((X.shape[0], len(places)))
+    for part in row_blocks(X):
+        rows = X[part].astype(np.float64, copy=False)
+        if sp.issparse(X):
+            out[part] = euclidean_distances(rows, places, squared=squared)
+        else:
+            out[part] = cdist(rows, places, "sqeuclidean" if squared else "euclidean")
+    return out
+
+
+def check_norms(X):
+    """ValueError if squared norms of rows overflow."""
+    with np.errstate(over="ignore"):
+        for part in row_blocks(X):
+            norms = row_norms(X[part].astype(np.float64, copy=False), squared=True)
+            if not np.isfinite(4 * norms.max(initial=0.0)):
+                raise ValueError("The squared norms of the rows of X overflow; rescale the data.")

@@ -1,19 +1,28 @@
-"""The k-center objective: the largest distance of a row to its centre."""
+"""The k-center objective, the largest distance of a row to its centre, and smallest balls."""
 
 from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.extmath import row_norms
 
-from .._utils.matrices import FLOATS, check_kind
+from .._utils.matrices import as_array
 from ..problem.repeats import content_order
-from .balls import ROUNDING, as_dense, check_norms, euclidean, smallest_ball
-from .base import Objective, members_of
+from .base import NearestCenters, Objective, check_norms, euclidean, members_of
+
+_N_NEW = 16  # rows outside a ball that are looked at together
+_ROUNDING = 1e-12
+
+# In more columns nearly every row may be on the sphere, as documents are; then a ball is closed in
+# on until its squared radius is known to this share, in this many steps at most.
+_MOST_COLUMNS = 1024
+_SHARE, _MOST_STEPS = 1e-3, 300
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class KCenter(Objective):
         return dissimilarities
 
 
-class FarthestFirst(ClusterMixin, BaseEstimator):
+class FarthestFirst(NearestCenters):
     """k centres that every row is near to: farthest-first traversal, then alternation.
 
     Every centre after the first is the row farthest from those before it, which is at most twice
@@ -136,14 +145,11 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
         ValueError
             If there are fewer rows than clusters, or squared norms overflow.
         """
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
-        check_kind(sample_weight, "sample_weight")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, weight = self._check_input(X, sample_weight)
         present = np.flatnonzero(weight > 0)
         if len(present) < self.n_clusters:
             raise ValueError(f"n_samples={len(present)} should be >= n_clusters={self.n_clusters}.")
-        objective, rng = KCenter(), check_random_state(self.random_state)
+        objective, rng = self._objective(), check_random_state(self.random_state)
         rows = objective.prepare(X[present[content_order(X[present])]])
         seeds = _distinct(rows)
         runs = (
@@ -154,17 +160,8 @@ class FarthestFirst(ClusterMixin, BaseEstimator):
         self.labels_ = self.predict(X)
         return self
 
-    def predict(self, X):
-        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
-        check_is_fitted(self)
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return euclidean(X, self.cluster_centers_).argmin(axis=1).astype(np.int32)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _objective(self):
+        return KCenter()
 
 
 def _distinct(rows):
@@ -193,7 +190,7 @@ def _single_run(objective, rows, n_clusters, first, max_iter):
         moved = objective.update_centers(rows, labels, weight, centers)
         distances = objective.distances(rows, moved)
         after = distances.min(axis=1).max()
-        if not after <= cost * (1 + ROUNDING):  # where it stays, smaller balls may still move
+        if not after <= cost * (1 + _ROUNDING):  # where it stays, smaller balls may still move
             break
         centers, cost = moved, after
     return centers, float(cost), n_iter
@@ -203,6 +200,120 @@ def _traverse(rows, n_clusters, first):
     """Centres at rows, each the farthest from those before it, ties to the first row."""
     chosen, nearest = [first], np.full(rows.shape[0], np.inf)
     while len(chosen) < n_clusters:
-        nearest = np.minimum(nearest, euclidean(rows, as_dense(rows[chosen[-1:]]))[:, 0])
+        nearest = np.minimum(nearest, euclidean(rows, _as_dense(rows[chosen[-1:]]))[:, 0])
         chosen.append(int(nearest.argmax()))
-    return as_dense(rows[chosen])
+    return _as_dense(rows[chosen])
+
+
+def smallest_ball(rows):
+    """Centre of the smallest ball that holds some rows: float64 array of shape (d,).
+
+    The ball of a few rows is made larger by the rows farthest outside, until there are none;
+    every pass over the rows takes O(n d) time, and there are few. In more than 1024 columns the
+    radius is the least one up to a share of 5e-4.
+
+    Parameters
+    ----------
+    rows : array or CSR matrix of shape (n, d), n >= 1
+    """
+    if rows.shape[1] > _MOST_COLUMNS:
+        return _closed_in(rows)
+    some, radius = np.empty(0, np.intp), -np.inf
+    center = _as_dense(rows[:1])[0]
+    while True:
+        distances = euclidean(rows, center[None])[:, 0]
+        farthest = np.argsort(-distances, kind="stable")[:_N_NEW]
+        outside = farthest[distances[farthest] > radius * (1 + _ROUNDING)]
+        outside = outside[~np.isin(outside, some)]
+        if len(outside) == 0:
+            return center
+        some = np.append(some, outside)
+        center, radius = _ball_of_few(_as_dense(rows[some]))
+
+
+def _ball_of_few(points):
+    """Centre and radius of the smallest ball of some points, which it walks to.
+
+    Fischer, Gaertner & Kutz (2003), "Fast smallest-enclosing-ball computation in high dimensions".
+    The centre of a ball with some points on its sphere, its support, moves towards the nearest
+    place of their affine hull until another point is on the sphere; where it has arrived, a
+    point that pulls the wrong way leaves the support.
+    """
+    center = points[0]
+    support = [int(cdist(points, center[None])[:, 0].argmax())]
+    for _ in range(20 * sum(points.shape)):  # never seen to be needed; a ball that holds all anyway
+        first, spans = points[support[0]], points[support[1:]] - points[support[0]]
+        shares = np.linalg.lstsq(spans.T, center - first)[0] if len(spans) else np.empty(0)
+        way = first + shares @ spans - center
+        radius = np.linalg.norm(first - center)
+        if np.linalg.norm(way) <= _ROUNDING * radius:
+            shares = np.append(1 - shares.sum(), shares)
+            if shares.min() >= -_ROUNDING:
+                break
+            support.pop(int(shares.argmin()))
+            continue
+        step, stop = _first_on_sphere(points, support, center, way)
+        center = center + step * way
+        if stop is not None:
+            support.append(stop)
+    return center, cdist(points, center[None]).max()
+
+
+def _first_on_sphere(points, support, center, way):
+    """How far the centre moves along its way, at most 1, and the point that stops it, if any."""
+    first = points[support[0]]
+    slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
+    rate = 2 * (first - points) @ way
+    # Points of the support's hull stay on the sphere; their rate is rounding.
+    least = _ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
+    is_near = rate > least
+    is_near[support] = False
+    steps = np.full(len(points), np.inf)
+    steps[is_near] = np.maximum(slack[is_near], 0.0) / rate[is_near]
+    stop = int(steps.argmin())
+    return (float(steps[stop]), stop) if steps[stop] < 1 else (1.0, None)
+
+
+def _closed_in(rows):
+    """Centre of nearly the smallest ball, as a weighted mean of rows.
+
+    Frank-Wolfe steps with steps away (Yildirim 2008, "Two algorithms for the minimum enclosing ball
+    problem", algorithm 4.1): the mean moves towards the farthest row, or away from the nearest one
+    that it is made of. The weighted mean of the squared distances is a lower bound of the
+    squared radius.
+    """
+    share = np.zeros(rows.shape[0])
+    first = int(euclidean(rows, _as_dense(rows[:1]))[:, 0].argmax())
+    share[[0, first]] = 0.5
+    if first == 0:
+        return _as_dense(rows[:1])[0]
+    center, measure = share @ rows, _measure(rows)
+    for _ in range(_MOST_STEPS):
+        squared = measure(center)
+        bound = share @ squared
+        far, near = int(squared.argmax()), int(np.where(share > 0, squared, np.inf).argmin())
+        above, below = squared[far] / bound - 1, 1 - squared[near] / bound
+        if above <= _SHARE:
+            break
+        row, step = far, above / (2 * (1 + above))
+        if below > above:
+            most = share[near] / (1 - share[near])  # with this step the row has no share left
+            row, step = near, -min(below / (2 * (1 - below)) if below < 1 else most, most)
+            share[near] = 0.0 if step == -most else share[near]
+        center = (1 - step) * center + step * _as_dense(rows[[row]])[0]
+        share *= 1 - step
+        share[row] += step if share[row] > 0 or step > 0 else 0.0
+    return center
+
+
+def _measure(rows):
+    """Function of a centre: squared distances of the rows, from what is computed once."""
+    if not sp.issparse(rows):
+        return lambda center: cdist(rows, center[None], "sqeuclidean")[:, 0]
+    norms = row_norms(rows.astype(np.float64, copy=False), squared=True)
+    return lambda center: np.maximum(norms - 2 * (rows @ center) + center @ center, 0.0)
+
+
+def _as_dense(rows):
+    """Dense copy of a few rows: float64 array."""
+    return as_array(rows).astype(np.float64)

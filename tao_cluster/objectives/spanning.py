@@ -1,8 +1,8 @@
-"""Minimum spanning trees of rows: the kernel that joins components, and clusters of their edges."""
+"""The maximum-spacing objective, clusters that are far from each other, and spanning trees."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,8 +10,88 @@ from scipy.sparse.csgraph import connected_components
 
 from .._utils.jit import by_layout, jit
 from ..tree.routing import kernel_view
+from .base import Objective, check_norms, euclidean
+from .kmeans import cluster_means
 
 _CHUNK = 32  # columns after which a distance that is too large already is given up
+
+
+@dataclass(frozen=True)
+class Spacing(Objective):
+    """Maximum spacing: the least Euclidean distance between rows of different clusters.
+
+    Single linkage makes it largest (Laber & Murtinho 2021, section 5). The value, which is to be
+    small as that of every objective, is one over the spacing: then the cost increase of a tree
+    is the price of explainability, the free spacing over that of the tree, minus one. There are
+    no centres; the means of clusters are shown for them. Weights do not matter, but that rows of
+    weight 0 are absent. Time grows with the square of the number of rows, memory does not.
+    """
+
+    centers_are_means: ClassVar[bool] = False
+    is_sum: ClassVar[bool] = False
+
+    def reference(self, n_clusters, random_state):
+        """None: the free clustering is that of `free_labels`."""
+        del n_clusters, random_state
+
+    def prepare(self, X):
+        """X and, once it is asked for, its minimum spanning tree.
+
+        Raises
+        ------
+        ValueError
+            If squared norms overflow.
+        """
+        check_norms(X)
+        return SpannedRows(X)
+
+    def free_labels(self, data, n_clusters, weight):
+        """Clusters of single linkage: int array of shape (n,), numbered by their first rows.
+
+        The longest edges of the minimum spanning tree are cut; of equal ones, those that the
+        walk from the first row met last. Rows that coincide stay together, so that there may be
+        fewer clusters; rows of weight 0 are in cluster 0.
+        """
+        labels, present = np.zeros(data.X.shape[0], np.intp), weight > 0
+        some = data if present.all() else SpannedRows(data.X[present])
+        edges = some.edges
+        kept = max(len(edges.squared) - n_clusters + 1, np.count_nonzero(edges.squared == 0))
+        labels[present] = edges.some(slice(kept)).components(some.X.shape[0])
+        return labels
+
+    def distances(self, data, centers):
+        """Euclidean distances to the means, float64 array of shape (n, k)."""
+        return euclidean(data.X, centers)
+
+    def update_centers(self, data, labels, weight, centers):
+        """Means of the clusters; one without weight keeps its row of `centers`."""
+        means = cluster_means(data.X, labels, weight, len(centers))
+        is_empty = np.bincount(labels, weights=weight, minlength=len(centers)) == 0
+        means[is_empty] = centers[is_empty]
+        return means
+
+    def value(self, data, labels, weight, centers):
+        """One over the spacing: 0 for one cluster, inf where clusters touch."""
+        del centers
+        squared = self.squared_spacing(data, labels, weight)
+        with np.errstate(divide="ignore"):
+            return float(1 / np.sqrt(squared))
+
+    def squared_spacing(self, data, labels, weight):
+        """Squared spacing of a clustering: float, inf for one cluster.
+
+        The shortest pair of rows between two sides is an edge of the minimum spanning tree.
+        """
+        present = weight > 0
+        if not present.all():
+            data, labels = SpannedRows(data.X[present]), labels[present]
+        edges = data.edges
+        is_between = labels[edges.ends[:, 0]] != labels[edges.ends[:, 1]]
+        return np.float64(edges.squared.min(initial=np.inf, where=is_between))
+
+    def as_distance(self, dissimilarities):
+        """The distance as it is."""
+        return dissimilarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +168,10 @@ class SpannedRows:
         place[rows] = np.arange(len(rows))
         local = Edges(place[forest.ends], forest.squared)
         component = local.components(len(rows))
-        ends, squared = joining_edges(self._view, self._norms, rows, component)
+        members = np.argsort(component, kind="stable")
+        first = np.searchsorted(component[members], np.arange(component.max() + 2))
+        groups, room = (component, members, first), np.empty(self.X.shape[1])
+        ends, squared = joining_edges(self._view, self._norms, rows, groups, room)
         order = np.argsort(squared, kind="stable")
         return forest.joined(Edges(rows[ends[order]], squared[order]))
 
@@ -100,33 +183,11 @@ class SpannedRows:
 
     @cached_property
     def _norms(self):
-        return squared_norms(self._view) if sp.issparse(self.X) else np.empty(0)
-
-
-@jit
-def squared_norms(X):
-    """Squared norms of CSR rows, summed as the products of two rows are: float64 array (n,)."""
-    data, _, indptr = X
-    out = np.zeros(indptr.shape[0] - 1)
-    for row in range(out.shape[0]):
-        for s in range(indptr[row], indptr[row + 1]):
-            out[row] += np.float64(data[s]) * np.float64(data[s])
-    return out
-
-
-def _n_columns_dense(X):
-    return X.shape[1]
-
-
-def _n_columns_csr(X):
-    n = 0
-    for column in X[1]:
-        n = max(n, column + 1)
-    return n
-
-
-# Size of the scratch memory for a row.
-_n_columns = by_layout(_n_columns_dense, _n_columns_csr)
+        """Squared norms of sparse rows, summed as the products of two rows are."""
+        if not sp.issparse(self.X):
+            return np.empty(0)
+        X = self.X.astype(np.float64)
+        return X.multiply(X) @ np.ones(X.shape[1])
 
 
 def _load_dense(X, row, scratch):
@@ -176,7 +237,7 @@ _distance = by_layout(_distance_dense, _distance_csr)
 
 
 @jit
-def joining_edges(X, norms, rows, component):
+def joining_edges(X, norms, rows, groups, scratch):
     """Edges of least length that join components of rows to a tree: Prim's algorithm.
 
     Parameters
@@ -184,7 +245,10 @@ def joining_edges(X, norms, rows, component):
     X : C-contiguous array of shape (n, d), or (data, indices, indptr) of a CSR matrix
     norms : float64 array, squared norms of the rows of a CSR matrix
     rows : int64 array of shape (m,)
-    component : int64 array of shape (m,), numbers from 0 on
+    groups : int64 arrays
+        Component of each of the rows, numbers from 0 on; positions in `rows` by component; and
+        where those of each component begin, and the last ones end.
+    scratch : float64 array of shape (d,), what is in it does not matter
 
     Returns
     -------
@@ -192,14 +256,11 @@ def joining_edges(X, norms, rows, component):
     squared : float64 array of shape (components - 1,)
         Squared distances; ties to the row that comes first.
     """
-    m = rows.shape[0]
-    n_components = component.max() + 1
+    component, members, first = groups
+    m, n_components = rows.shape[0], first.shape[0] - 1
     ends, squared = np.empty((n_components - 1, 2), np.int64), np.empty(n_components - 1)
-    order = np.argsort(component, kind="mergesort")
-    first = np.searchsorted(component[order], np.arange(n_components + 1))
     key, near = np.full(m, np.inf), np.zeros(m, np.int64)
     rest, n_rest = np.arange(m), m
-    scratch = np.empty(_n_columns(X))
     added = component[0]
     for edge in range(n_components - 1):
         n_kept = 0
@@ -208,7 +269,7 @@ def joining_edges(X, norms, rows, component):
                 rest[n_kept] = rest[i]
                 n_kept += 1
         n_rest = n_kept
-        for member in order[first[added] : first[added + 1]]:
+        for member in members[first[added] : first[added + 1]]:
             _load(X, rows[member], scratch)
             for i in range(n_rest):
                 v = rest[i]

@@ -1,7 +1,7 @@
 """The spherical k-means objective: cosine distance."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.preprocessing import normalize
@@ -43,6 +43,8 @@ class SphericalKMeans(ByDistances):
     init : {"k-means++", "random"}, default="k-means++"
         Its seeding.
     """
+
+    can_perturb_rows: ClassVar[bool] = True
 
     n_init: int = 10
     init: str = "k-means++"

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._utils.matrices import row_size
-from ..problem.criteria import CostCriterion
+from ..penalties import CostCriterion
 from ..solvers import NodeProblem, Refit
 from ..tree.growth import Growth
-from ..tree.reduced_sets import ReducedSets
+from ..tree.routing import ReducedSets
 from .direct_form import descend
 
 # Refits.

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from ..tree import Split
-from ..tree.reduced_sets import ReducedSets
+from ..tree.routing import ReducedSets
 
 _REMOVED_SHARE = 0.25  # of the surplus of leaves, at a time
 

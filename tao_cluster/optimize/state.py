@@ -10,9 +10,8 @@ import numpy as np
 
 from ..initial_trees.initial import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
-from ..problem.criteria import CostCriterion, LabelCriterion
-from ..problem.problem import Problem
-from ..problem.smoothing import smoothed
+from ..penalties import CostCriterion, LabelCriterion
+from ..problem.problem import Problem, smoothed
 from ..tree import Tree
 from ..tree.routing import kernel_view
 from .tree_step import Routed, TreeStep

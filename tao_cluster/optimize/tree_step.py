@@ -16,8 +16,7 @@ from .._utils.threads import map_in_threads, n_threads
 from ..penalties import leaf_histograms
 from ..solvers import BoundSolver, NodeProblem, Status
 from ..tree import Split, Tree, same_array
-from ..tree.reduced_sets import ReducedSets
-from ..tree.routing import project
+from ..tree.routing import ReducedSets, project
 
 
 class Routed(NamedTuple):

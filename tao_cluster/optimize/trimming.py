@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 
 from ..tree.conditions import Bound
-from ..tree.reduced_sets import ReducedSets
-from ..tree.routing import project
-from ..tree.split import halfway
+from ..tree.routing import ReducedSets, project
 from ..tree.spreads import split_spreads
+from ..tree.tree import halfway
 
 
 def trim(tree, leaf_of_row, view, share, n_jobs=1):

@@ -13,7 +13,7 @@ from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
 from .._utils.warnings import tell
 from ..base import TreeClustering
-from ..problem.space import Space
+from ..problem.scaling import Space
 from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
 from ..tree.spreads import first_values

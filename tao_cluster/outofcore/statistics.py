@@ -22,8 +22,7 @@ from .._utils.matrices import (
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
-from ..problem.scaling import Scaling
-from ..problem.space import Space
+from ..problem.scaling import Scaling, Space
 from ..tree.routing import kernel_view
 from .blocks import BLOCK_VALUES, MOST_ROWS, LocalBlocks, naming, sum_over_blocks
 

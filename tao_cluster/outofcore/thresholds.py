@@ -12,11 +12,10 @@ import numpy as np
 
 from .._utils.jit import jit
 from ..optimize.tree_step import gains
-from ..problem.criteria import CostCriterion
+from ..penalties import CostCriterion
 from ..tree import Split
-from ..tree.reduced_sets import ReducedSets
-from ..tree.routing import project
-from ..tree.split import halfway
+from ..tree.routing import ReducedSets, project
+from ..tree.tree import halfway
 from .statistics import Least, Most, Sums, Tables
 
 MOST_EDGES = 512  # of a test at a time

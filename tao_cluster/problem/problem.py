@@ -1,18 +1,32 @@
-"""The problem of a fit: what a tree is to explain. It stays as it is from input to result."""
+"""The problem of a fit: what a tree is to explain. It stays as it is from input to result.
 
+Of few rows, noisy copies can stand beside them: what a tree is to hold for, so that it holds for
+other rows, too. The copies are those of a smoothed bootstrap (Silverman & Young 1987): each row
+plus a part of the difference of two rows of its free cluster, which are noise of the shape of the
+cluster. What they cost is known, since the centres are.
+"""
+
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from .._utils.matrices import check_sizes, row_blocks, rows_of
+from .._utils.matrices import canonical, check_sizes, ranges, row_blocks, row_size, rows_of
 from ..objectives import Objective, cluster_means
 from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
 from ..tree import Tree
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_view, project
 
 _ROUNDING = 1e-12
+
+_NOISE = 0.3  # of the difference of two rows
+_SHARE = 0.3  # of the weight, that all copies have
+_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # with the copies
+_SPARSE_FACTOR = 3  # values stored for a copy, for one of a row
+_GOLDEN, _STRIDE = 0.5 * (np.sqrt(5.0) - 1.0), 7919.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,3 +196,107 @@ def mismatch_prices(distances):
         nearest = np.partition(distances[part], 1, axis=1)
         prices[part] = nearest[:, 1] - nearest[:, 0]
     return prices
+
+
+def smoothed(problem, n_copies):
+    """The problem of the rows and of noisy copies, of the same weight in all.
+
+    Nothing is drawn: the mates of a row follow from its place among the rows of its cluster, so
+    that neither their order nor the way in which equal rows are told changes the copies.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_copies : int, of each row; fewer where there are many rows
+
+    Returns
+    -------
+    Problem; the same object where there are no copies
+    """
+    X, space, objective = problem.X, problem.space, problem.objective
+    n_copies = min(n_copies, _affordable(X))
+    can_copy = objective.can_perturb_rows or objective.explains_labels
+    if n_copies < 1 or not can_copy or not all(_have_room(each, n_copies) for each in (X, space)):
+        return problem
+    mates = _mates(problem, 2 * n_copies)
+    X = _with_copies(X, mates)
+    if space is problem.X:
+        space = X
+    elif objective.explains_labels:  # a copy has the label of its row
+        space = np.tile(space, (n_copies + 1, 1))
+    else:
+        space = _with_copies(space, mates)
+    weight = np.tile(problem.weight * (_SHARE / n_copies), n_copies + 1)
+    weight[: problem.n_rows] = (1.0 - _SHARE) * problem.weight
+    data, centers = objective.prepare(space), problem.free.centers
+    labels = free_labels(objective, data, weight, centers)
+    labels[: problem.n_rows] = problem.free.labels
+    free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
+    terms = {"data": data, "weight": weight, "free": free, "held_out": None}
+    return replace(problem, X=X, space=space, **terms)
+
+
+def _affordable(X):
+    """Copies of each row for which there is room."""
+    n_rows, n_values = X.shape[0], row_size(X) * X.shape[0]
+    n_values *= _SPARSE_FACTOR if sp.issparse(X) else 1
+    return int(min(_MOST_ROWS / max(n_rows, 1), _MOST_VALUES / max(n_values, 1))) - 1
+
+
+def _have_room(X, n_copies):
+    """Whether sums of the squares of rows and copies cannot overflow the type of the rows."""
+    low, high = ranges(X)
+    largest = (1 + 2 * _NOISE) * max(high.max(), -low.min())
+    n_values = (n_copies + 1) * X.shape[0] * X.shape[1]
+    return largest < np.sqrt(np.finfo(X.dtype).max / n_values)
+
+
+def _with_copies(X, mates):
+    """Rows, and each plus a part of the difference of two others, for each two rows of mates.
+
+    Where nothing would be left of a row it is copied as it is: no direction is lost.
+    """
+    parts = [X]
+    for one, other in zip(mates[::2], mates[1::2], strict=True):
+        copies = X + (X[one] - X[other]) * X.dtype.type(_NOISE)
+        is_left = np.asarray((copies != 0).sum(axis=1)).ravel() > 0
+        if not is_left.all():
+            copies = _stacked([copies, X])
+            own = np.arange(len(is_left))
+            copies = copies[np.where(is_left, own, len(own) + own)]
+        parts.append(copies)
+    return _stacked(parts)
+
+
+def _stacked(parts):
+    if sp.issparse(parts[0]):
+        return canonical(sp.vstack(parts, format="csr"))
+    return np.vstack(parts)
+
+
+def _mates(problem, n_mates):
+    """Rows of the same free cluster for each row: int array of shape (n_mates, n).
+
+    A row's place is its share of the weight of its cluster, in the order of a random projection;
+    equal rows have one place. Its mates are at places that look as if they were drawn.
+    """
+    X, weight, labels = problem.X, problem.weight, problem.free.labels
+    n_features = X.shape[1]
+    direction = np.random.RandomState(0).standard_normal(n_features)
+    rows = np.arange(problem.n_rows)
+    key = project(kernel_view(X), rows, np.arange(n_features, dtype=np.int32), direction)
+    order = np.lexsort((key, labels))
+    mates = np.empty((n_mates, len(rows)), np.intp)
+    bounds = np.flatnonzero(np.diff(labels[order], prepend=-1, append=-1))
+    for start, stop in itertools.pairwise(bounds):
+        members = order[start:stop]
+        above = np.cumsum(weight[members])
+        _, first, group = np.unique(key[members], return_index=True, return_inverse=True)
+        below = np.append(0.0, above)[first]
+        upto = above[np.append(first[1:], len(members)) - 1]
+        place = (0.5 * (below + upto) / above[-1])[group]
+        for m in range(n_mates):
+            there = (_STRIDE * place + (m + 1) * _GOLDEN) % 1.0
+            found = np.searchsorted(above, there * above[-1], side="right")
+            mates[m, members] = members[np.minimum(found, len(members) - 1)]
+    return mates

@@ -9,13 +9,11 @@ rows are put into one order.
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.jit import jit
 from .._utils.matrices import ranges
 from ..tree.routing import kernel_view, project
 
 _BLOCK_ROWS = 1024
 _LARGEST_WHOLE = 2**53
-_MIXER = 0x9E3779B97F4A7C15  # 2 ** 64 over the golden ratio: spreads bits over a table (Knuth)
 
 
 def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
@@ -50,22 +48,9 @@ def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
 
 
 def _all_differ(key):
-    """Whether no two numbers are equal: a table of what was seen costs less than an order."""
-    n_bits = max(1, int(2 * len(key)).bit_length())
-    return _are_new((key + 0.0).view(np.uint64), np.zeros(1 << n_bits, np.uint32), 64 - n_bits)
-
-
-@jit
-def _are_new(bits, seen, shift):
-    """Whether no number is there twice; `seen` has room for twice as many."""
-    for i in range(bits.shape[0]):
-        at = np.int64((bits[i] * np.uint64(_MIXER)) >> np.uint64(shift))
-        while seen[at]:
-            if bits[seen[at] - 1] == bits[i]:
-                return False
-            at = (at + 1) & (seen.shape[0] - 1)
-        seen[at] = i + 1
-    return True
+    """Whether no two numbers are equal."""
+    in_order = np.sort(key)
+    return bool(np.all(in_order[1:] != in_order[:-1]))
 
 
 def content_order(X, n_jobs=1):

@@ -1,15 +1,21 @@
-"""Columns brought to a common scale, and trees and centres brought back to the user's units."""
+"""Standardised columns, and trees, centres and new rows between them and the user's units."""
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from .._utils.matrices import ranges, row_blocks
-from ..tree import Tree
+from ..objectives import Objective, cluster_means
+from ..tree import halfway
+from ..tree.routing import ReducedSets, kernel_view, project
+from .inputs import check_embedding, label_column
+
+_ROUNDING = 16 * np.finfo(np.float64).eps  # of the terms of a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +74,7 @@ class Scaling:
         is_constant : bool array of shape (d,)
         is_sparse : bool
         """
-        rounding = (16 * np.finfo(np.float64).eps * np.abs(mean)) ** 2
+        rounding = (_ROUNDING * np.abs(mean)) ** 2
         scale = np.where(is_constant | (variance <= rounding), 1.0, np.sqrt(variance))
         return cls(np.zeros(len(mean)) if is_sparse else mean, scale)
 
@@ -123,14 +129,153 @@ def _sums(tree, terms):
 
 
 def _with_numbers(tree, weights, threshold):
-    return Tree(
-        tree.children_left,
-        tree.children_right,
-        tree.split_indptr,
-        tree.split_indices,
-        weights,
-        np.where(tree.children_left < 0, 0.0, threshold),
-        tree.leaf_label,
-        tree.n_features,
-        tree.leaf_value,
-    )
+    threshold = np.where(tree.children_left < 0, 0.0, threshold)
+    return replace(tree, split_weights=weights, threshold=threshold)
+
+
+def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
+    """The tree whose tests read columns as they are, by which rows take the same paths.
+
+    Thresholds are set between the sums of the rows on their two sides, so that the rounding of
+    either scale moves no row; where they were a row's value or halfway between two, they are so
+    again.
+
+    Parameters
+    ----------
+    tree : Tree, over `scaled`
+    scaling : Scaling, which has made `scaled` of X
+    scaled, X : arrays or CSR matrices of shape (n, d)
+    leaf_of_row : int array of shape (n,), the leaf of `tree` that each row reaches
+    n_jobs : int, threads; the result is the same for any number
+
+    Returns
+    -------
+    tree : Tree, over X
+    leaf_of_row : int array of shape (n,); other leaves only where rounding moves a row after all
+    """
+    before, after = kernel_view(scaled), kernel_view(X)
+    restored, updates, has_moved = scaling.unscaled_tree(tree), {}, False
+    rows_of = ReducedSets(tree, leaf_of_row)
+    for node in itertools.chain.from_iterable(rows_of.levels()):
+        rows, split = rows_of[node], restored.split(node)
+        goes_left = project(before, rows, *tree.split(node), n_jobs) <= tree.threshold[node]
+        values = project(after, rows, *split, n_jobs)
+        threshold = _between(restored.threshold[node], values, goes_left)
+        updates[node] = split, threshold
+        has_moved |= not np.array_equal(values <= threshold, goes_left)
+    restored = restored.with_splits(updates)
+    return restored, restored.route(after, n_jobs=n_jobs) if has_moved else leaf_of_row
+
+
+def _between(threshold, values, goes_left):
+    """The threshold, moved by no more than rounding to part the values as they are to be."""
+    low = values[goes_left].max() if goes_left.any() else -np.inf
+    high = values[~goes_left].min() if not goes_left.all() else np.inf
+    if not low < high:  # sums that are equal but for rounding
+        return threshold
+    if np.isfinite(low) and np.isfinite(high):
+        noise = _ROUNDING * max(abs(low), abs(high))
+        for exact in (low, halfway(low, high)):
+            if abs(threshold - exact) <= noise:
+                return exact
+    return float(min(max(threshold, low), np.nextafter(high, -np.inf)))
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The space of the centres: that of X, standardised or not, an embedding, or given labels.
+
+    Parameters
+    ----------
+    objective : Objective
+    has_embedding : bool
+    scaling : Scaling, optional
+        Of the columns of X, where rows are clustered by them.
+    classes : array of shape (k,), optional
+        The labels that the tree explains.
+    """
+
+    objective: Objective
+    has_embedding: bool
+    scaling: Scaling | None
+    classes: np.ndarray | None
+
+    @classmethod
+    def of(cls, problem, inputs):
+        """The space of a problem and of the arguments of the fit that it was made of."""
+        is_scaled = problem.space is problem.X
+        scaling = problem.scaling if is_scaled or inputs.classes is not None else None
+        return cls(problem.objective, inputs.has_embedding, scaling, inputs.classes)
+
+    def named(self, labels):
+        """Clusters as `predict` gives them: numbers, or the labels that they stand for.
+
+        Parameters
+        ----------
+        labels : int array of shape (n,); below 0 for no cluster, which is -1 or None
+        """
+        if self.classes is None:
+            return labels
+        names, is_noise = self.classes[labels], labels < 0
+        if is_noise.any():
+            is_number = names.dtype.kind in "if"
+            names = names if is_number else names.astype(object)
+            names[is_noise] = -1 if is_number else None
+        return names
+
+    def shown(self, centers, X, labels, weight):
+        """Centres in the user's units; where the objective has none, the means of their rows.
+
+        Parameters
+        ----------
+        centers : float64 array of shape (k, m)
+        X : array or CSR matrix of shape (n, d)
+        labels : int array of shape (n,)
+        weight : float64 array of shape (n,)
+        """
+        if self.classes is not None:
+            return cluster_means(X, labels, weight, len(centers))
+        return centers.copy() if self.scaling is None else self.scaling.undo(centers)
+
+    def clustered(self, X, y, embedding):
+        """New rows as the objective takes them.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d), checked
+        y : array-like of shape (n,), or None
+        embedding : array-like or CSR matrix of shape (n, m), or None
+
+        Raises
+        ------
+        ValueError
+            If an embedding, or labels, are missing, or an embedding is not asked for.
+        """
+        if self.has_embedding == (embedding is None):
+            raise ValueError(
+                "A cost needs the embedding of the rows, since fit was given one."
+                if self.has_embedding
+                else "An embedding of new rows is taken only if fit was given one."
+            )
+        if self.classes is not None:
+            return label_column(y, X.shape[0], self.classes)[0]
+        return self.scaled(X) if embedding is None else check_embedding(embedding, X.shape[0])
+
+    def scaled(self, rows):
+        """Rows of X, or of the embedding, as distances are measured between them."""
+        return rows if self.scaling is None else self.scaling.apply(rows)
+
+    def scaled_centers(self, centers):
+        """The same for centres that are shown; those of labels are their numbers."""
+        if self.classes is not None:
+            return np.arange(float(len(centers)))[:, None]
+        return self._scaled_points(centers)
+
+    def _scaled_points(self, points):
+        return points if self.scaling is None else self.scaling.of_points(points)
+
+    def distances(self, rows, centers) -> Any:
+        """Distances of rows to shown centres, as `transform` gives them."""
+        objective = self.objective if self.objective.geometry is None else self.objective.geometry
+        data = objective.prepare(self.scaled(rows))
+        return objective.as_distance(objective.distances(data, self._scaled_points(centers)))

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import __version__
 from .._utils.warnings import tell
 from ..tree import Tree
+from ..tree.documents import FORMAT as TREE_FORMAT
 from ..tree.documents import is_version, read_document
-from ..tree.plain import FORMAT as TREE_FORMAT
 from .fitted import attributes_of, check_fitted
 from .parts import ESTIMATORS
 from .values import UnsavableError, from_json, to_json

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
-from ..problem.space import Space
+from ..problem.scaling import Space
 from ..tree import Tree
 from ..tree.growth import Growth
 from .forms import Instance, Labels, ListOf, Number, Numbers, OneOf, Records, Texts

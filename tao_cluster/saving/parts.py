@@ -18,13 +18,12 @@ from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart
 from ..objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
-from ..objectives.spacing import Spacing
+from ..objectives.spanning import Spacing
 from ..optimize.direct_form import DirectForm
 from ..optimize.penalty_method import PenaltyMethod
 from ..optimize.split_kinds import AxisAligned, Oblique
 from ..penalties import SquaredError, ZeroOne
-from ..problem.scaling import Scaling
-from ..problem.space import Space
+from ..problem.scaling import Scaling, Space
 from ..solvers import Axis, Exact, Liblinear, Newton
 from ..tree import Split
 from ..tree.growth import Growth

@@ -12,7 +12,7 @@ from .._utils.jit import jit
 from .._utils.matrices import row_size, spaced_rows
 from ..tree import Split
 from ..tree.routing import kernel_view, project
-from ..tree.split import halfway
+from ..tree.tree import halfway
 from .axis import BinnedColumns
 from .base import NodeSolver, Status
 from .thresholds import NOISE, best_threshold, least_sum

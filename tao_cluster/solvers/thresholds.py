@@ -12,7 +12,7 @@ import numpy as np
 from .._utils.jit import jit
 from ..tree import Split
 from ..tree.routing import project
-from ..tree.split import halfway
+from ..tree.tree import halfway
 from .base import BoundSolver, Status
 
 _FEW = 64  # points that are sorted at once

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._utils.threads import uninterrupted
-from .split import Split
-from .tree import Tree
+from .tree import Split, Tree
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Numba kernels that route rows through a tree: which leaf does a row reach.
+"""Rows on their way through a tree: which leaf a row reaches, and which rows reach a node.
 
 Every decision in this project is made here, in fit, predict and measures alike. The sum
 w.x runs over a node's stored features in increasing order and in float64, whatever the
@@ -14,38 +14,23 @@ import scipy.sparse as sp
 from .._utils.jit import by_layout, jit
 from .._utils.matrices import canonical_csr
 from .._utils.threads import map_in_threads, n_threads
+from .shape import frozen
 
 # Rows that go down a tree together.
 _PART_ROWS = 512
 
 # Of a split of fewer features than this share of a sparse row's entries, each is searched there.
 _FEW = 1 / 32
-# A sparse row looks up its entries in a split of so many times their number.
-_MANY = 16
 # Sparse rows, as a share of the columns, from which on a table of a split's weights pays.
 _TABLE_ROWS = 1 / 64
 
 
 @jit
-def _merge_dot(data, columns, indices, weights):
-    """Dot product of a sparse row with a split: one pass over both sorted lists.
+def _search_dot(few, few_columns, many, many_columns):
+    """Dot product of a sparse row with a split: the entries of the shorter list are searched.
 
     Zeros that are skipped would add nothing, so the sum has the bits of the dense one.
     """
-    total, position = 0.0, 0
-    for s in range(indices.shape[0]):
-        while position < columns.shape[0] and columns[position] < indices[s]:
-            position += 1
-        if position == columns.shape[0]:
-            break
-        if columns[position] == indices[s]:
-            total += weights[s] * np.float64(data[position])
-    return total
-
-
-@jit
-def _search_dot(few, few_columns, many, many_columns):
-    """The same sum, by a binary search for each entry of the shorter list in the longer one."""
     total, low = 0.0, 0
     for position in range(few.shape[0]):
         low += np.searchsorted(many_columns[low:], few_columns[position])
@@ -104,14 +89,12 @@ def _dot_rows_csr(X, rows, indices, weights, room, out):
     for r in range(rows.shape[0]):
         begin, end = indptr[rows[r]], indptr[rows[r] + 1]
         values, features = data[begin:end], columns[begin:end]
-        if n_terms < _FEW * (end - begin):
-            out[r] = _search_dot(weights, indices, values, features)
-        elif table.shape[0]:
+        if table.shape[0] and n_terms >= _FEW * (end - begin):
             out[r] = _table_dot(values, features, table, products)
-        elif n_terms > _MANY * (end - begin):
-            out[r] = _search_dot(values, features, weights, indices)
+        elif n_terms <= end - begin:
+            out[r] = _search_dot(weights, indices, values, features)
         else:
-            out[r] = _merge_dot(values, features, indices, weights)
+            out[r] = _search_dot(values, features, weights, indices)
     if table.shape[0]:
         for s in range(n_terms):
             table[indices[s]] = 0.0
@@ -142,15 +125,6 @@ def _part(at, begin, end, values, threshold, other):
 
 
 @jit
-def _add(waiting, n_waiting, node, begin, end):
-    """Put a node that has rows on the stack; how many are there."""
-    if begin == end:
-        return n_waiting
-    waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2] = node, begin, end
-    return n_waiting + 1
-
-
-@jit
 def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, room, out):
     # The rows of a node are asked together, of parts of the rows that the cache holds.
     size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
@@ -176,8 +150,14 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, ro
             terms = indices[start:stop], weights[start:stop]
             _project(X, numbers[: end - begin], *terms, room, values)
             middle = _part(at, begin, end, values, threshold[i], other)
-            n_waiting = _add(waiting, n_waiting, right[i], middle, end)
-            n_waiting = _add(waiting, n_waiting, left[i], begin, middle)
+            if middle < end:
+                entry = waiting[n_waiting]
+                entry[0], entry[1], entry[2] = right[i], middle, end
+                n_waiting += 1
+            if begin < middle:
+                entry = waiting[n_waiting]
+                entry[0], entry[1], entry[2] = left[i], begin, middle
+                n_waiting += 1
 
 
 def kernel_view(X):
@@ -264,10 +244,79 @@ def project(view, rows, indices, weights, n_jobs=1):
     -------
     float64 ndarray of shape (m,)
     """
-    # Copies can be written to, as a tree's arrays cannot: one kernel is compiled for both.
-    indices, weights = np.array(indices), np.array(weights)
+    # Read-only as the arrays of a tree: one compiled kernel serves both.
+    indices, weights = frozen(np.array(indices)), frozen(np.array(weights))
 
     def kernel(rows, out):
         _project(view, rows, indices, weights, _room(view, len(rows), indices), out)
 
     return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)
+
+
+class ReducedSets:
+    """Rows that reach each node, increasing, for passes that go from the deepest level up.
+
+    All sets share one array of 8 bytes a row, in which the rows of every subtree lie side by
+    side: a level's sets are those of its subtrees, sorted where they lie, and the sets of the
+    levels below are then gone.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf_of_row : int array of shape (n,), the leaf of each row
+    """
+
+    def __init__(self, tree, leaf_of_row):
+        self._tree = tree
+        self._first, self._stop, rank = _spans(tree, leaf_of_row)
+        # Short integers are sorted in one go over their digits.
+        rank = rank.astype(np.min_scalar_type(-tree.n_nodes))
+        self._rows = np.argsort(rank[leaf_of_row], kind="stable")
+
+    def __getitem__(self, node):
+        """Rows of a leaf above which no level was made, or of a node of the last level made."""
+        return self._rows[self._first[node] : self._stop[node]]
+
+    def size(self, node):
+        """Number of rows of a node, at any time."""
+        return self._stop[node] - self._first[node]
+
+    def goes_left(self, node, leaves):
+        """Which of some leaves that have rows are on the left of a node above them: bool array."""
+        return self._first[leaves] < self._first[self._tree.children_right[node]]
+
+    def levels(self):
+        """Yield the decision nodes of each depth that have rows, from the deepest up.
+
+        Their sets are at hand until the next depth is asked for.
+        """
+        tree = self._tree
+        for depth in range(tree.max_depth - 1, -1, -1):
+            nodes = tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]
+            nodes = [node for node in nodes if self.size(node)]
+            for node in nodes:
+                self[node].sort(kind="stable")  # two increasing runs: merged
+            yield nodes
+
+
+def _spans(tree, leaf_of_row):
+    """Where the rows of each node begin and stop, and the place of each leaf from left to right.
+
+    Returns
+    -------
+    first, stop : int arrays of shape (n_nodes,)
+    rank : int array of shape (n_nodes,); 0 for decision nodes
+    """
+    left, right = tree.children_left, tree.children_right
+    size = np.bincount(leaf_of_row, minlength=tree.n_nodes)
+    n_leaves = np.zeros(tree.n_nodes, dtype=np.intp)
+    n_leaves[tree.leaves] = 1
+    for node in tree.decision_nodes[::-1]:  # children come after their parent
+        size[node] = size[left[node]] + size[right[node]]
+        n_leaves[node] = n_leaves[left[node]] + n_leaves[right[node]]
+    first, rank = np.zeros((2, tree.n_nodes), dtype=np.intp)
+    for node in tree.decision_nodes:
+        first[left[node]], rank[left[node]] = first[node], rank[node]
+        first[right[node]] = first[node] + size[left[node]]
+        rank[right[node]] = rank[node] + n_leaves[left[node]]
+    return first, first + size, rank

@@ -1,6 +1,7 @@
-"""What follows from the arrays of a tree: its leaves, depths, paths and sizes."""
+"""The arrays of a tree: what they must satisfy, and its depths, paths, sizes and pruned form."""
 
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -110,13 +111,17 @@ class Shape:
         ----------
         nodes : int array of shape (m,), maybe with repeats
         """
-        distinct, place = np.unique(nodes, return_inverse=True)
+        distinct, copies = np.unique(nodes, return_inverse=True)
         indptr = np.append(0, np.cumsum(self.depth[distinct] + np.int64(1)))
         indices = np.empty(indptr[-1], dtype=np.int32)
-        _fill_paths(self.parent, distinct, indptr, indices)
+        node, place_of_node = distinct, indptr[1:] - 1
+        while len(node):  # from all nodes one step up at a time, until each is at the root
+            indices[place_of_node] = node
+            is_below = node > 0
+            node, place_of_node = self.parent[node[is_below]], place_of_node[is_below] - 1
         ones = np.ones(len(indices), dtype=np.int8)
         found = sp.csr_matrix((ones, indices, indptr), shape=(len(distinct), self.n_nodes))
-        return found if np.array_equal(distinct, nodes) else found[place]
+        return found if np.array_equal(distinct, nodes) else found[copies]
 
     def sums_below(self, values):
         """Sum of the values of each node and all below it, in the order of their numbers.
@@ -139,16 +144,6 @@ def frozen(array):
 
 
 @jit
-def _fill_paths(parent, nodes, indptr, indices):
-    """Write the path to each node, the root first, into its part of `indices`."""
-    for i in range(len(nodes)):
-        node = nodes[i]
-        for place in range(indptr[i + 1] - 1, indptr[i] - 1, -1):
-            indices[place] = node
-            node = parent[node]
-
-
-@jit
 def _sums_below(parent, values):
     """Every value added to all nodes above it: no memory but the result."""
     sums = np.zeros(len(values))
@@ -158,3 +153,133 @@ def _sums_below(parent, values):
             sums[node] += values[start]
             node = parent[node]
     return sums
+
+
+def check_n_features(n_features):
+    """ValueError if it is no whole number of at least 1; True and "7" are none."""
+    is_whole = isinstance(n_features, Integral) and not isinstance(n_features, bool)
+    if not is_whole or n_features < 1:
+        raise ValueError(f"n_features must be a whole number of at least 1, got {n_features!r}.")
+
+
+def check_nodes(tree):
+    """ValueError if the node arrays are no tree, or leaves have no label."""
+    n = tree.children_left.size
+    per_node = (tree.children_left, tree.children_right, tree.threshold, tree.leaf_label)
+    if n == 0 or any(array.shape != (n,) for array in per_node):
+        raise ValueError("A tree needs at least one node and node arrays of equal length.")
+    if min(array.min() for array in (*per_node[:2], tree.leaf_label)) < -1:
+        raise ValueError("Children and labels must be at least 0, or -1 for none.")
+    parents = np.arange(n)
+    leaf = tree.children_left < 0
+    inner = parents[~leaf]
+    children = np.concatenate([tree.children_left[inner], tree.children_right[inner]])
+    if not (
+        np.array_equal(leaf, tree.children_right < 0)
+        and np.array_equal(np.sort(children), parents[1:])
+        and np.all(children > np.concatenate([inner, inner]))
+    ):
+        raise ValueError("Every node but the root must be one child of an earlier node.")
+    if np.any((tree.leaf_label < 0) == leaf) or np.any(tree.threshold[leaf]):
+        raise ValueError("Leaves must have a label of at least 0 and threshold 0, others -1.")
+    if tree.leaf_value is not None:
+        _check_histograms(tree.leaf_value, n)
+
+
+def _check_histograms(leaf_value, n_nodes):
+    if leaf_value.ndim != 2 or len(leaf_value) != n_nodes or leaf_value.shape[1] == 0:
+        raise ValueError("leaf_value must have one row a node and one column a cluster.")
+    if not np.all(np.isfinite(leaf_value)):
+        raise ValueError("leaf_value must be finite.")
+
+
+def check_splits(tree):
+    """ValueError if the splits are no CSR structure over the nodes, or have weights of 0."""
+    leaf = tree.children_left < 0
+    counts = np.diff(tree.split_indptr)
+    nnz = tree.split_indices.size
+    if (
+        tree.split_indices.shape != (nnz,)
+        or tree.split_indptr.shape != (len(leaf) + 1,)
+        or tree.split_indptr[0] != 0
+        or tree.split_indptr[-1] != nnz
+        or np.any(counts < 0)
+        or np.any(counts[leaf])
+        or tree.split_weights.shape != (nnz,)
+    ):
+        raise ValueError("The splits must be a CSR structure with empty rows at leaves.")
+    if not (np.all(np.isfinite(tree.split_weights)) and np.all(np.isfinite(tree.threshold))):
+        raise ValueError("Weights and thresholds must be finite.")
+    if not np.all(tree.split_weights):
+        raise ValueError("Weights that are stored must not be zero.")
+    if nnz == 0:
+        return
+    if tree.split_indices.min() < 0 or tree.split_indices.max() >= tree.n_features:
+        raise ValueError(f"Split features must lie in 0..{tree.n_features - 1}.")
+    within_node = np.ones(nnz, dtype=bool)
+    within_node[tree.split_indptr[:-1][counts > 0]] = False
+    if np.any(np.diff(tree.split_indices, prepend=-1)[within_node] <= 0):
+        raise ValueError("Features must increase within a split, without repeats.")
+
+
+def pruned(tree, counts=None):
+    """A tree without the tests that decide nothing; see :meth:`tao_cluster.Tree.prune`.
+
+    Parameters
+    ----------
+    tree : Tree
+    counts : array of shape (n_nodes,), optional
+        Rows, or their weight, that reach each node.
+
+    Returns
+    -------
+    Tree, its nodes numbered breadth-first
+    """
+    reached = None if counts is None else np.asarray(counts) > 0
+    left, right = tree.children_left, tree.children_right
+    stands_for = np.arange(tree.n_nodes)  # the node that takes this one's place
+    for i in tree.decision_nodes[::-1]:
+        on_left, on_right = stands_for[left[i]], stands_for[right[i]]
+        if tree.split_indptr[i] == tree.split_indptr[i + 1]:
+            stands_for[i] = on_left if tree.threshold[i] >= 0.0 else on_right
+        elif reached is not None and not reached[left[i]]:
+            stands_for[i] = on_right
+        elif (reached is not None and not reached[right[i]]) or _same_output(
+            tree, on_left, on_right
+        ):
+            stands_for[i] = on_left
+    order = [stands_for[0]]
+    for node in order:  # grows while it is read: breadth-first
+        if left[node] >= 0:
+            order += [stands_for[left[node]], stands_for[right[node]]]
+    return _selected(tree, np.array(order), stands_for)
+
+
+def _same_output(tree, a, b):
+    """Whether two nodes are leaves of the same output."""
+    if tree.children_left[a] >= 0 or tree.children_left[b] >= 0:
+        return False
+    value = tree.leaf_value
+    return tree.leaf_label[a] == tree.leaf_label[b] and (
+        value is None or np.array_equal(value[a], value[b])
+    )
+
+
+def _selected(tree, order, stands_for):
+    """The tree of the nodes `order`, where node i's place is taken by stands_for[i]."""
+    number = np.full(tree.n_nodes, -1)
+    number[order] = np.arange(len(order))
+
+    def renumber(children):
+        children = children[order]
+        return np.where(children < 0, -1, number[stands_for[children]])
+
+    return tree.from_splits(
+        renumber(tree.children_left),
+        renumber(tree.children_right),
+        [tree.split(i) for i in order],
+        tree.threshold[order],
+        tree.leaf_label[order],
+        tree.n_features,
+        None if tree.leaf_value is None else tree.leaf_value[order],
+    )

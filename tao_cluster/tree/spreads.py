@@ -51,8 +51,12 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     moments = value_moments(tree, view, leaf_of_row, share, origin, n_jobs)
     mass = tree.node_counts(leaf_of_row, share)
     spreads = spreads_of(tree, moments, mass)
-    if spreads is None:
-        spreads = _two_passes(tree, view, leaf_of_row, share, origin, moments, mass, n_jobs)
+    if spreads is None:  # a second pass, about the mean, with squares of numbers of about 1
+        exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
+        mass = _of_values(tree, mass)
+        about = (moments[0] / mass, np.ldexp(1.0, -exponent))
+        _, squares, *_ = value_moments(tree, view, leaf_of_row, share, origin, n_jobs, about)
+        spreads = np.ldexp(np.sqrt(squares / mass), exponent)
     spreads[np.isnan(origin)] = np.nan
     return rounded(spreads), gaps_of(tree, moments[3])
 
@@ -62,12 +66,32 @@ def first_values(tree, view, leaf_of_row, share):
 
     NaN at nodes without rows.
     """
-    origin, first = np.full(tree.n_nonzero, np.nan), _first_rows(tree, leaf_of_row, share)
-    _read_firsts(view, first, tree.split_indptr, tree.split_indices, origin)
+    first = np.full(tree.n_nodes, len(leaf_of_row))
+    present = np.flatnonzero(share > 0)[::-1]
+    first[leaf_of_row[present]] = present  # of a leaf's rows the first is written last
+    for node in tree.decision_nodes[::-1]:  # children come after their parent
+        first[node] = min(first[tree.children_left[node]], first[tree.children_right[node]])
+    rows = np.repeat(first, np.diff(tree.split_indptr))
+    origin, known = np.full(tree.n_nonzero, np.nan), rows < len(leaf_of_row)
+    origin[known] = _values(view, rows[known], tree.split_indices[known])
     return origin
 
 
-def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1):
+def _values(view, rows, features):
+    """Values of some features, each in a row of its own: float array of their length."""
+    if not isinstance(view, tuple):
+        return view[rows, features]
+    data, columns, indptr = view
+    values = np.zeros(len(rows))
+    for i, (row, feature) in enumerate(zip(rows, features, strict=True)):
+        stored = columns[indptr[row] : indptr[row + 1]]
+        at = np.searchsorted(stored, feature)
+        if at < len(stored) and stored[at] == feature:
+            values[i] = data[indptr[row] + at]
+    return values
+
+
+def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1, about=None):
     """What spreads and gaps are made of; of parts of the rows, they can be added.
 
     Parameters
@@ -76,6 +100,8 @@ def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1):
         As for :func:`spreads_and_gaps`.
     share : float64 array of shape (n,), weights
     origin : float64 array of shape (n_nonzero,)
+    about : two float64 arrays of shape (n_nonzero,), optional
+        What is subtracted from the values over their origins, and what the rest is multiplied by.
 
     Returns
     -------
@@ -87,23 +113,18 @@ def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1):
     parts = list(fixed_parts(len(leaf_of_row)))
     sums, squares, most = np.zeros((3, len(parts), tree.n_nonzero))
     above = np.full((len(parts), tree.n_nodes), np.inf)
-    given = (tree, view, leaf_of_row, share, parts, n_jobs)
-    _in_parts(_add_values, (tree.split_weights, origin), given, sums, squares, most, above)
-    return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), above.min(axis=0)
-
-
-def _in_parts(kernel, terms, given, *out):
-    """Run a kernel on each part of the rows, which has entries of its own in what comes out."""
-    tree, view, leaf_of_row, share, parts, n_jobs = given
-    paths = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
+    mean, inverse = (np.zeros(tree.n_nonzero), np.ones(tree.n_nonzero)) if about is None else about
+    nodes = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
+    terms = (tree.split_weights, origin, mean, inverse)
     n_columns = int(tree.split_indices.max(initial=-1)) + 1 if isinstance(view, tuple) else 0
 
-    def run(p):
-        some, own = parts[p], tuple(array[p] for array in out)
-        table = np.zeros(n_columns)
-        kernel(view, some.start, leaf_of_row[some], share[some], paths, terms, table, own)
+    def add(p):
+        rows, out = parts[p], (sums[p], squares[p], most[p], above[p])
+        given = leaf_of_row[rows], share[rows]
+        _add_values(view, rows.start, *given, nodes, terms, np.zeros(n_columns), out)
 
-    map_in_threads(run, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
+    map_in_threads(add, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
+    return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), above.min(axis=0)
 
 
 def spreads_of(tree, moments, mass, keeps_all=False):
@@ -118,32 +139,7 @@ def spreads_of(tree, moments, mass, keeps_all=False):
     """
     sums, squares, size, _ = moments
     mass = _of_values(tree, mass)
-    return _about_first(squares / mass, sums / mass, size, keeps_all)
-
-
-def _of_values(tree, mass):
-    """What reaches the node of each value, 1 for nothing."""
-    mass = np.repeat(mass, np.diff(tree.split_indptr))
-    return np.where(mass > 0, mass, 1.0)
-
-
-def _two_passes(tree, view, leaf_of_row, share, origin, moments, mass, n_jobs):
-    """Spreads about the mean, on a scale on which squares neither overflow nor vanish."""
-    mass, parts = _of_values(tree, mass), list(fixed_parts(len(leaf_of_row)))
-    exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
-    squares, given = np.zeros((len(parts), tree.n_nonzero)), (tree, view, leaf_of_row, share)
-    terms = (origin, moments[0] / mass, np.ldexp(1.0, -exponent))
-    _in_parts(_add_squares, terms, (*given, parts, n_jobs), squares)
-    return np.ldexp(np.sqrt(squares.sum(axis=0) / mass), exponent)
-
-
-def rounded(spreads):
-    """Spreads without their last digits."""
-    return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads])
-
-
-def _about_first(square, mean, size, keeps_all):
-    """Spreads of values over that of the first, from their moments; None if digits are lost."""
+    square, mean = squares / mass, sums / mass
     with np.errstate(over="ignore", invalid="ignore"):
         variance = square - mean**2
         is_good = (mean**2 <= _MOST_VARIANCES * variance) & (variance > _LEAST_SQUARE)
@@ -153,51 +149,23 @@ def _about_first(square, mean, size, keeps_all):
     return np.sqrt(np.where(size > 0, np.maximum(variance, 0.0), 0.0))
 
 
+def _of_values(tree, mass):
+    """What reaches the node of each value, 1 for nothing."""
+    mass = np.repeat(mass, np.diff(tree.split_indptr))
+    return np.where(mass > 0, mass, 1.0)
+
+
+def rounded(spreads):
+    """Spreads without their last digits."""
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads])
+
+
 def gaps_of(tree, least):
     """Gaps of the tests of one feature, from the least products above their thresholds."""
     gaps, first = np.full(tree.n_nodes, np.nan), tree.split_indptr[:-1]
     some = np.flatnonzero(np.isfinite(least))
     gaps[some] = (least[some] - tree.threshold[some]) / np.abs(tree.split_weights[first[some]])
     return gaps
-
-
-def _first_rows(tree, leaf_of_row, share):
-    """The first row of each node: int64 array of shape (n_nodes,), -1 at those without rows."""
-    first = np.full(tree.n_nodes, len(leaf_of_row))
-    _enter_first(leaf_of_row, share, first)
-    for node in tree.decision_nodes[::-1]:  # children come after their parent
-        first[node] = min(first[tree.children_left[node]], first[tree.children_right[node]])
-    return np.where(first < len(leaf_of_row), first, -1)
-
-
-@jit
-def _enter_first(leaf_of_row, share, first):
-    for r in range(leaf_of_row.shape[0] - 1, -1, -1):
-        if share[r] > 0:
-            first[leaf_of_row[r]] = r
-
-
-def _value_dense(X, row, feature):
-    return np.float64(X[row, feature])
-
-
-def _value_csr(X, row, feature):
-    data, columns, indptr = X
-    begin, end = indptr[row], indptr[row + 1]
-    at = begin + np.searchsorted(columns[begin:end], feature)
-    return np.float64(data[at]) if at < end and columns[at] == feature else 0.0
-
-
-# Value of a feature of a row.
-_value = by_layout(_value_dense, _value_csr)
-
-
-@jit
-def _read_firsts(X, first, indptr, indices, out):
-    for node in range(first.shape[0]):
-        if first[node] >= 0:
-            for s in range(indptr[node], indptr[node + 1]):
-                out[s] = _value(X, first[node], indices[s])
 
 
 def _row_dense(X, row, table):
@@ -232,10 +200,10 @@ _clear = by_layout(_clear_dense, _clear_csr)
 
 
 @jit
-def _add_values(X, start, leaf, share, paths, terms, table, out):
+def _add_values(X, start, leaf, share, nodes, terms, table, out):
     """Moments of the values of rows over that of the first, their sizes, least products above."""
-    parent, left, indptr, indices = paths
-    weights, origin = terms
+    parent, left, indptr, indices = nodes
+    weights, origin, mean, inverse = terms
     sums, squares, most, above = out
     for r in range(leaf.shape[0]):
         child = leaf[r]
@@ -245,28 +213,11 @@ def _add_values(X, start, leaf, share, paths, terms, table, out):
             first, stop = indptr[node], indptr[node + 1]
             for s in range(first, stop):
                 value = np.float64(row[indices[s]])
-                apart = value - origin[s]
+                apart = (value - origin[s] - mean[s]) * inverse[s]
                 sums[s] += share[r] * apart
                 squares[s] += share[r] * (apart * apart)
                 most[s] = max(most[s], abs(apart))
                 if stop == first + 1 and left[node] != child:
                     above[node] = min(above[node], weights[s] * value)
             child, node = node, parent[node]
-        _clear(X, start + r, table)
-
-
-@jit
-def _add_squares(X, start, leaf, share, paths, terms, table, out):
-    """Sums of the squares of the values of rows about their mean, which is one over the first."""
-    parent, _, indptr, indices = paths
-    origin, mean, inverse = terms
-    for r in range(leaf.shape[0]):
-        node = parent[leaf[r]] if share[r] > 0 else -1
-        row = _row(X, start + r, table)
-        while node >= 0:
-            for s in range(indptr[node], indptr[node + 1]):
-                value = np.float64(row[indices[s]])
-                apart = (value - origin[s] - mean[s]) * inverse[s]
-                out[0][s] += share[r] * (apart * apart)
-            node = parent[node]
         _clear(X, start + r, table)

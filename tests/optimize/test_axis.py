@@ -247,7 +247,7 @@ def test_degenerate_data():
 
 
 def test_exact_step_never_raises_the_loss(digits, digits_reference):
-    from tao_cluster.problem.criteria import CostCriterion
+    from tao_cluster.penalties import CostCriterion
     from tao_cluster.tree.routing import kernel_view
 
     distances = digits_reference.transform(digits) ** 2

@@ -13,7 +13,7 @@ from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.direct_form import DirectForm, best_start, descend, finish
 from tao_cluster.optimize.oblique_search import refit
 from tao_cluster.optimize.tree_step import Routed
-from tao_cluster.problem.criteria import CostCriterion
+from tao_cluster.penalties import CostCriterion
 from tao_cluster.problem.problem import Problem
 from tao_cluster.reference import cost_increase, free_clustering
 from tao_cluster.solvers import Newton, Refit

@@ -16,8 +16,7 @@ from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.fit import until_interrupted
 from tao_cluster.optimize.penalty_method import clustering_step, smallest_effective_mu
 from tao_cluster.optimize.tree_step import TreeStep, objective
-from tao_cluster.penalties import ZeroOne
-from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 from tao_cluster.problem.problem import mismatch_prices
 
 

@@ -13,12 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.optimize.tree_step import TreeStep, objective
-from tao_cluster.penalties import ZeroOne
-from tao_cluster.problem.criteria import LabelCriterion
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 from tao_cluster.solvers import Liblinear, Newton, Status
 from tao_cluster.tree import Split
-from tao_cluster.tree.reduced_sets import ReducedSets
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import ReducedSets, kernel_view
 
 
 def one_pass(step, tree, *terms, **options):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tao_cluster import Tree
 from tao_cluster.optimize.trimming import at_midpoints, at_values, trim
 from tao_cluster.tree.routing import kernel_view
-from tao_cluster.tree.split import halfway
+from tao_cluster.tree.tree import halfway
 
 
 def moved(change, tree, X, *terms):

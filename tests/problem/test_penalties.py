@@ -7,8 +7,7 @@ from sklearn.base import BaseEstimator
 
 from tao_cluster import Tree
 from tao_cluster.objectives import KMeans, KMedians
-from tao_cluster.penalties import SquaredError, ZeroOne
-from tao_cluster.problem.criteria import CostCriterion, LabelCriterion
+from tao_cluster.penalties import CostCriterion, LabelCriterion, SquaredError, ZeroOne
 from tao_cluster.problem.problem import Problem, mismatch_prices
 from tao_cluster.reference import cost_increase, free_clustering
 

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
-from tao_cluster.objectives import KMeans, Labels, SphericalKMeans
-from tao_cluster.problem.problem import Problem
-from tao_cluster.problem.smoothing import smoothed
+from tao_cluster import TAOClustering
+from tao_cluster.objectives import ByDistances, KMeans, KMedoids, Labels, SphericalKMeans
+from tao_cluster.problem.problem import Problem, _with_copies, smoothed
 
 BLOBS = make_blobs(120, 4, centers=3, random_state=0)[0]
 CENTERS = np.array([BLOBS[:40].mean(axis=0), BLOBS[40:80].mean(axis=0), BLOBS[80:].mean(axis=0)])
@@ -85,9 +85,9 @@ def test_neither_the_order_of_rows_nor_their_storage_changes_the_copies():
 def test_there_are_no_copies_of_many_rows_or_values(monkeypatch):
     problem = problem_of()
     assert smoothed(problem, 0) is problem
-    monkeypatch.setattr("tao_cluster.problem.smoothing._MOST_ROWS", 370)
+    monkeypatch.setattr("tao_cluster.problem.problem._MOST_ROWS", 370)
     assert smoothed(problem, 9).n_rows == 360
-    monkeypatch.setattr("tao_cluster.problem.smoothing._MOST_VALUES", 2 * BLOBS.size - 1)
+    monkeypatch.setattr("tao_cluster.problem.problem._MOST_VALUES", 2 * BLOBS.size - 1)
     assert smoothed(problem, 9) is problem
 
 
@@ -103,6 +103,61 @@ def test_copies_have_the_given_labels_of_their_rows():
     problem = problem_of(space=y, objective=Labels(), centers=[[0], [1], [2]])
     many = smoothed(problem, 2)
     np.testing.assert_array_equal(many.data, np.tile(problem.data, 3))
+
+
+class Codes(ByDistances):
+    """k-modes, which takes whole numbers only; it does not say whether rows can be perturbed."""
+
+    n_init = 1
+
+    def prepare(self, X):
+        if (np.floor(X) != X).any():
+            raise ValueError("codes must be whole numbers")
+        return X
+
+    def distances(self, data, centers):
+        return (data[:, None] != centers[None]).sum(axis=2) * 1.0
+
+    def update_centers(self, data, labels, weight, centers):
+        return np.array([np.round(data[labels == k].mean(axis=0)) for k in range(len(centers))])
+
+
+@pytest.mark.parametrize("objective", [KMedoids("precomputed"), KMedoids("hamming"), Codes()])
+def test_codes_and_dissimilarities_are_not_perturbed(objective):
+    X = np.random.RandomState(0).randint(0, 3, (40, 40)).astype(float)
+    X = np.where(np.eye(40, dtype=bool), 0.0, X)
+    problem = problem_of(X, objective=objective, centers=np.eye(40)[:3])
+    assert smoothed(problem, 2) is problem
+    with_features = problem_of(BLOBS[:40], space=X, objective=objective, centers=np.eye(40)[:3])
+    assert smoothed(with_features, 2) is with_features
+
+
+def test_precomputed_dissimilarities_of_few_values():
+    """A dissimilarity and a part of the difference of two others is none of a row to itself."""
+    rng = np.random.RandomState(0)
+    places = rng.randint(0, 2, (60, 2)).astype(float)
+    X = places + rng.normal(scale=0.3, size=(60, 2))
+    dissimilarities = np.abs(places[:, None] - places[None]).sum(axis=2)  # 0, 1 and 2
+    objective = KMedoids("precomputed", n_init=2)
+    model = TAOClustering(4, objective=objective, random_state=0).fit(X, embedding=dissimilarities)
+    assert model.cluster_centers_.sum(axis=1).tolist() == [1, 1, 1, 1]
+
+
+def test_an_error_of_the_objective_is_not_swallowed():
+    class Strict(Codes):
+        can_perturb_rows = True
+
+    problem = problem_of(np.eye(40), objective=Strict(), centers=np.eye(40)[:3])
+    with pytest.raises(ValueError, match="whole numbers"):
+        smoothed(problem, 2)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_a_copy_of_which_nothing_would_be_left_is_the_row(form):
+    X = np.array([[0.3, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    mates = np.array([[1, 0, 0], [2, 0, 0]])  # 0.3 + 0.3 * (1 - 2) would be 0
+    found = _with_copies(form(X), mates)
+    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, [*X, *X])
 
 
 @pytest.mark.filterwarnings("error")

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from tao_cluster.objectives import AlternatingClustering, KMedians, KMedoids
-from tao_cluster.objectives.swaps import shuffled_rows, swap_changes
+from tao_cluster.objectives.alternating import shuffled_rows, swap_changes
 
 METRICS = {KMedoids(): "euclidean", KMedians(): "cityblock"}
 

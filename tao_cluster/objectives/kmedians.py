@@ -28,6 +28,7 @@ class KMedians(ByDistances):
         Restarts of the free clustering; swaps of centres begin at the best.
     """
 
+    can_perturb_rows: ClassVar[bool] = True
     swaps: ClassVar[str | None] = "settled"
 
     n_init: int = 10

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
 from .._utils.matrices import row_blocks
 from .alternating import ByDistances
@@ -18,6 +19,9 @@ _BLOCK_VALUES = 1_000_000
 
 _BY_DIFFERENCES = {"euclidean": "euclidean", "l2": "euclidean", "sqeuclidean": "sqeuclidean"}
 _OF_THE_DATA = ("seuclidean", "mahalanobis", "nan_euclidean")
+
+# Metrics of codes or truth values, of which a row and a little noise is no row.
+_OF_CODES = {"precomputed", "hamming", "matching", *PAIRWISE_BOOLEAN_FUNCTIONS}
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ class KMedoids(ByDistances):
 
     metric: str | Callable = "euclidean"
     n_init: int = 10
+
+    @property
+    def can_perturb_rows(self):
+        """Whether the metric is one of numbers; of a function nobody knows."""
+        return isinstance(self.metric, str) and self.metric not in _OF_CODES
 
     def prepare(self, X):
         """X itself.
