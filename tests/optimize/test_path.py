@@ -172,19 +172,19 @@ def models_along(digits, digits_reference):
 
 @pytest.mark.slow
 def test_a_path_goes_from_free_to_small(models_along, digits):
-    costs = [model.cost_increase_ for model in path]
-    sizes = [model.tree_.n_parameters for model in path]
+    costs = [model.cost_increase_ for model in models_along]
+    sizes = [model.tree_.n_parameters for model in models_along]
     assert len(models_along) == 10
     assert costs[0] < 0.5
     assert sizes[-1] < 60
-    assert np.all(np.diff([model.lambda_ for model in path]) > 0)
+    assert np.all(np.diff([model.lambda_ for model in models_along]) > 0)
     assert np.corrcoef(np.log(sizes), np.arange(10))[0, 1] < -0.95
     for model in models_along[::4]:
         np.testing.assert_array_equal(model.predict(digits), model.labels_)
         assert model.best_lambda_ == model.lambda_
         assert model.free_inertia_ == models_along[0].free_inertia_
         assert len(model.history_) == model.n_iter_
-    lengths = [model.n_iter_ for model in path]
+    lengths = [model.n_iter_ for model in models_along]
     assert np.all(np.diff(lengths) > 0)
 
 
