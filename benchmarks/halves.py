@@ -18,8 +18,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
 from tao_cluster import TAOClustering
-from tao_cluster.optimize.descent.refits import refit
-from tao_cluster.optimize.descent.true_cost import price_of_parameters, tuned
+from tao_cluster.optimize.oblique_search import price_of_parameters, refit, tuned
 from tao_cluster.optimize.split_kinds import Oblique
 
 
@@ -36,16 +35,23 @@ class Refits(Copies):
 
     def finish(self, search, state, lambda_):
         """The refitted state."""
-        yield refit(search, state, lambda_)
+        return refit(search, state, lambda_)
+
+    def tune(self, search, state):
+        """The same state."""
+        return state
 
 
 class RowsAlone(Copies):
     """The true cost of the rows that are seen."""
 
     def finish(self, search, state, lambda_):
-        """The tuned state."""
-        state = refit(search, state, lambda_)
-        yield tuned(search, state, price_of_parameters(search.problem, state))
+        """The refitted state."""
+        return refit(search, state, lambda_)
+
+    def tune(self, search, state):
+        """The state after passes on the true cost of the rows."""
+        return tuned(search, state, price_of_parameters(search.problem, state))
 
 
 STEPS = {

@@ -20,9 +20,9 @@ from .comparison import compare
 from .comparison.stability import stability
 from .estimator import TAOClustering
 from .initial_trees.exact import bisector_tree, voronoi_tree
-from .optimize.descent.direct_form import DirectForm
-from .optimize.descent.penalty_method import PenaltyMethod
-from .optimize.goals import knee
+from .optimize.direct_form import DirectForm
+from .optimize.path import knee
+from .optimize.penalty_method import PenaltyMethod
 from .path import tao_path
 from .saving import load
 from .tree import Tree

@@ -15,9 +15,8 @@ from ._utils.matrices import numbers_that_fit
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import TreeClustering, of_one_fit
-from .initial_trees.named import NAMES
-from .optimize.fit import until_interrupted
-from .optimize.method import Method
+from .initial_trees.initial import NAMES
+from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, EFFORTS, NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from .optimize.split_kinds import SPLIT_KINDS
 from .tree import Tree
@@ -254,10 +253,10 @@ class TAOClustering(TreeClustering):
 
     Memory beside X: its rows in single precision (8 bytes a non-zero if less than half of the
     values are non-zero), again for the largest node, of sparse X a quarter of them a thread; a
-    sparse X by columns, and an eighth of it twice, the columns that are tested; (n, n_clusters)
-    values of 8 bytes; copies of at most 2e7 values; two bits a row and node; about 150 bytes a row;
-    of a sample, the first three are the sample's. For 200 000 x 50, and sparse X of 50 000 x
-    20 000, all that is less than 3 times X.
+    sparse X by columns, and an eighth of it, the columns that refits read; (n, n_clusters) values
+    of 8 bytes; copies of at most 2e7 values; about 150 bytes a row; of a sample, the first three
+    are the sample's. For 200 000 x 50, and sparse X of 50 000 x 20 000, all that is less than 3
+    times X.
 
     References
     ----------

@@ -283,14 +283,21 @@ def as_array(rows):
     return rows.toarray() if sp.issparse(rows) else rows
 
 
-def variances(X):
-    """Variance of each column: float array of shape (d,)."""
+def variances(X, weight=None):
+    """Variance of each column, by rows of some weights: float array of shape (d,)."""
+    weight = None if weight is None or np.ptp(weight) == 0 else weight
     if sp.issparse(X):
-        return mean_variance_axis(X, axis=0)[1]
-    mean, squares = X.mean(axis=0, dtype=np.float64), np.zeros(X.shape[1])
-    for start in range(0, len(X), _MOMENT_ROWS):  # X.var() would take a copy of X
-        squares += ((X[start : start + _MOMENT_ROWS] - mean) ** 2).sum(axis=0)
-    return squares / len(X)
+        weight = None if weight is None else weight.astype(X.dtype)
+        return mean_variance_axis(X, axis=0, weights=weight)[1]
+    mean = X.mean(axis=0, dtype=np.float64)
+    parts = [slice(start, start + _MOMENT_ROWS) for start in range(0, len(X), _MOMENT_ROWS)]
+    if weight is not None:
+        mean = sum(weight[part] @ X[part] for part in parts) / weight.sum()
+    squares = np.zeros(X.shape[1])
+    for part in parts:  # X.var() would take a copy of X
+        differences = (X[part] - mean) ** 2
+        squares += differences.sum(axis=0) if weight is None else weight[part] @ differences
+    return squares / (len(X) if weight is None else weight.sum())
 
 
 def ranges(X):

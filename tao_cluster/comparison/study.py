@@ -35,7 +35,7 @@ from .._utils.warnings import tell
 from ..base import TreeClustering
 from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
-from ..optimize.goals import knee
+from ..optimize.path import knee
 from ..optimize.settings import OBJECTIVES, default_depth
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeClassifier
 
 from ..tree import Tree
-from .initial import InitialTree
 
 __all__ = [
     "Cart",
@@ -112,7 +111,7 @@ def from_sklearn(classifier):
 
 
 @dataclass(frozen=True)
-class Cart(InitialTree):
+class Cart:
     """CART's tree for the labels, a good start where it is labels that are to be explained.
 
     Parameters
@@ -125,10 +124,12 @@ class Cart(InitialTree):
     max_leaves: int
     depth: int | None = None
     deterministic: ClassVar[bool] = True
+    n_different: ClassVar[int] = 1
+    uses_distances: ClassVar[bool] = False
+    in_raw_units: ClassVar[bool] = False
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
-        del centers, rng
         if self.max_leaves < 2 or self.depth == 0:
             return Tree.single_leaf(np.bincount(labels, sample_weight).argmax(), X.shape[1])
         return cart_tree(X, labels, self.max_leaves, sample_weight, max_depth=self.depth)

@@ -1,5 +1,7 @@
-"""Initial trees: the fixed structure and first parameters that the optimiser starts from."""
+"""Initial trees: the structure and first parameters of a fit, and what `init` stands for."""
 
+import copy
+import itertools
 import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -7,11 +9,18 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from greedy.center_cuts import IMM, ExGreedy
+from greedy.exkmc import ExKMC
+from greedy.exshallow import ExShallow
+from greedy.kauri import Kauri
 
 from .._utils.matrices import as_array
 from ..tree import Split, Tree
 from ..tree.growth import grow_by_levels
 from ..tree.routing import kernel_view, project
+from .cart import Cart
 
 
 @runtime_checkable
@@ -49,6 +58,11 @@ _N_DRAWS = 20
 # No tree has more leaves than 2 to this power; a larger depth would make numbers of many digits.
 _MOST_DOUBLINGS = 62
 
+_LARGE = 64  # leaves
+# Leaves times clusters up to which Kauri's tree is built: each of its leaves is held against every
+# cluster again for each further leaf.
+_MOST_KAURI = 2**15
+
 
 def leaves_at(depth):
     """Most leaves of a tree of so many levels of tests that are of use: 2 ** depth, or 2 ** 62."""
@@ -82,7 +96,7 @@ class Bisecting(InitialTree):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
         view = kernel_view(X)
 
-        def bisect(rows):
+        def bisect(rows, remaining):
             return self._bisect(X, view, rows, sample_weight, rng)
 
         return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
@@ -120,7 +134,7 @@ class Random(InitialTree):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
         view = kernel_view(X)
 
-        def bisect(rows):
+        def bisect(rows, remaining):
             share = sample_weight[rows] / sample_weight[rows].sum()
             for _ in range(_N_DRAWS if len(rows) > 1 else 0):
                 pair = X[rng.choice(rows, 2, p=share)]
@@ -175,7 +189,7 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
     Parameters
     ----------
     depth, n_features : int
-    bisect : callable(rows) -> (Split, mask of those on its left) or None
+    bisect : callable(rows, remaining levels) -> (Split, mask of those on its left) or None
     labels, sample_weight : arrays of shape (n,)
     n_clusters : int
 
@@ -187,11 +201,7 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
     def label(rows):
         return np.bincount(labels[rows], sample_weight[rows], n_clusters).argmax()
 
-    def at_any_level(rows, remaining):
-        del remaining
-        return bisect(rows)
-
-    return _grow(np.arange(len(labels)), depth, at_any_level, label, n_features)
+    return _grow(np.arange(len(labels)), depth, bisect, label, n_features)
 
 
 def _parted(view, rows, split):
@@ -320,3 +330,126 @@ class Given(InitialTree):
                 f"{len(centers)} clusters."
             )
         return self.tree
+
+
+def in_turn(depth, further=()):
+    """Trees of the centres and of the rows, and of further builders, in turn."""
+    return InTurn([Centroids(depth), Bisecting(depth), *further])
+
+
+def axis_aligned(max_leaves, n_clusters):
+    """Axis-aligned trees that fare differently from data to data, in turn; ExKMC's comes first.
+
+    The search makes them as large as they may be: ExShallow's has a leaf a cluster. Where trees
+    are so large that it does not get far from its starts, Kauri's takes part: 1500 random rows in
+    100 clusters cost 21 % with it, 26 to 28 % without. Of several hundred clusters it would take
+    longer than all the rest.
+    """
+    builders = [ExKMC(max_leaves=max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
+    if max_leaves >= _LARGE and max_leaves * n_clusters <= _MOST_KAURI:
+        builders.append(Kauri(max_leaves=max_leaves))
+    return InTurn(builders)
+
+
+def small_trees(problem, builders_of):
+    """Axis-aligned trees of about a leaf a cluster, which others are measured by.
+
+    Parameters
+    ----------
+    problem : Problem
+    builders_of : callable(problem) -> list of InitialTree
+        `cart_builders`, whose trees are built at once, `greedy_builders` or `exgreedy_builders`.
+
+    Returns
+    -------
+    list of Tree
+    """
+    return list(built(problem, builders_of(problem), np.random.RandomState(0)))
+
+
+def cart_builders(problem):
+    """CART's builders."""
+    k = problem.n_clusters
+    return [Cart(k), Cart(2 * k)]
+
+
+def greedy_builders(problem):
+    """Further builders; none where it is labels that trees explain."""
+    k = problem.n_clusters
+    if problem.objective.explains_labels:
+        return []
+    return [ExKMC(max_leaves=k), GREEDY["exshallow"], ExKMC(max_leaves=2 * k)]
+
+
+def exgreedy_builders(problem):
+    """ExGreedy's, of a leaf a cluster; none where it is labels that trees explain."""
+    return [] if problem.objective.explains_labels else [GREEDY["exgreedy"]]
+
+
+# Builders that a name stands for, called with the depth.
+WITH_DEPTH = {"bisecting": Bisecting, "centroids": Centroids, "random": Random}
+GREEDY = {
+    "imm": IMM(),
+    "exkmc": ExKMC(),
+    "exgreedy": ExGreedy(),
+    "exshallow": ExShallow(),
+}
+NAMES = ("auto", *WITH_DEPTH, *GREEDY)
+
+
+def builder_of(init, depth, max_leaves=None):
+    """The builder that an `init` parameter other than "auto" stands for.
+
+    Parameters
+    ----------
+    init : str, Tree or InitialTree
+    depth : int, of the names in `WITH_DEPTH`
+    max_leaves : int, optional, of ExKMC
+
+    Returns
+    -------
+    InitialTree
+    """
+    if isinstance(init, Tree):
+        return Given(init)
+    if isinstance(init, str):
+        greedy = {**GREEDY, "exkmc": ExKMC(max_leaves=max_leaves)}
+        return greedy[init] if init in greedy else WITH_DEPTH[init](depth)
+    return init
+
+
+def initial_trees(problem, settings, random_state):
+    """Yield the initial trees of a fit: `n_init`, or the different ones if these are fewer.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    random_state : int, RandomState instance or None
+    """
+    builder = copy.copy(settings.start)  # it may count the trees that it has built
+    most = builder.n_different if builder.deterministic else settings.n_init
+    builders = itertools.repeat(builder, min(most, settings.n_init))
+    is_raw = builder.in_raw_units and problem.scaling is not None
+    for tree in built(problem, builders, check_random_state(random_state)):
+        settings.split_kind.check_start(tree)
+        yield problem.scaling.scaled_tree(tree) if is_raw else tree
+
+
+def built(problem, builders, rng):
+    """Yield the tree of each builder for a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    builders : iterable of InitialTree
+    rng : RandomState
+    """
+    free, centers, distances = problem.free, problem.positions(), None
+    for builder in builders:
+        options = {}
+        if centers is not free.centers and builder.uses_distances:
+            if distances is None:
+                distances = problem.objective.distances(problem.data, free.centers)
+            options["distances"] = distances
+        yield builder.build(problem.X, free.labels, centers, problem.weight, rng, **options)

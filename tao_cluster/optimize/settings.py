@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._utils.options import name_of, resolve
-from ..initial_trees.initial import InitialTree, leaves_at
-from ..initial_trees.named import WITH_DEPTH, builder_of
+from ..initial_trees.initial import WITH_DEPTH, InitialTree, builder_of, leaves_at
 from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import Exact, Liblinear, Newton, NodeSolver, check_supported
-from .descent.direct_form import DirectForm
-from .descent.penalty_method import PenaltyMethod
-from .goals import Knee, MaxCostIncrease, MaxParameters, goal_of
+from .direct_form import DirectForm
+from .path import Knee, MaxCostIncrease, MaxParameters, goal_of
+from .penalty_method import PenaltyMethod
 from .split_kinds import SPLIT_KINDS, SplitKind
 
 
@@ -47,7 +46,7 @@ class Effort:
 
     def n_rounds_over(self, n_values):
         """Rounds of a search over so many values of X."""
-        return int(min(self.n_rounds, self.most_values // max(1, n_values)))
+        return int(min(self.n_rounds, self.most_values / max(1, n_values)))
 
 
 OBJECTIVES = {

@@ -6,15 +6,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..initial_trees.cart import Cart
-from ..initial_trees.initial import leaves_at
-from ..initial_trees.named import axis_aligned, in_turn
+from ..initial_trees.initial import axis_aligned, in_turn, leaves_at
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
-from .descent.refits import refit
-from .descent.regrowth import regrow
-from .descent.structure.local import better_start
-from .descent.structure.oblique import improvements, is_better
-from .descent.true_cost import price_of_parameters, tuned
-from .step.trimming import at_midpoints, at_values, trim
+from .local_search import better_start, regrow
+from .oblique_search import improvements, is_better, price_of_parameters, refit, tuned
+from .trimming import at_midpoints, at_values, trim
 
 __all__ = [
     "AxisAligned",
@@ -61,8 +57,8 @@ class SplitKind(Protocol):
     def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states, in as many rounds as the settings say."""
 
-    def tidy(self, tree, step, share):
-        """The tree as users get it; no row of the fit moves."""
+    def tidy(self, tree, leaf_of_row, step, share):
+        """The tree as users get it; no row of the fit moves to another leaf."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,6 @@ class Oblique:
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Trees of the centres and of the rows in turn, and of given labels."""
-        del n_clusters
         cart = [Cart(max_leaves or leaves_at(depth), depth)] if objective.explains_labels else []
         return in_turn(depth, cart)
 
@@ -106,25 +101,27 @@ class Oblique:
         """A search over structure goes on from the state."""
         there = search.smoothed
         start = there.take(state, search)
-        aim = goal.aim(search.problem, price_of_parameters(there.problem, start))
-        aim_there = aim.over(start.inertia / state.inertia if state.inertia > 0 else 1.0)
-        found = improvements(there, start, lambda_, aim_there, effort, rivals, random_state)
+        price = price_of_parameters(there.problem, start)
+        criterion = goal.criterion(search.problem, price)
+        share = start.inertia / state.inertia if state.inertia > 0 else 1.0
+        terms = (criterion.over(share), effort, rivals, random_state)
+        found = improvements(there, start, lambda_, *terms)
         for other in (search.take(other, there) for other in found):
-            if aim.value(other) < np.inf:
+            if criterion.value(other) < np.inf:
                 state = other
                 yield state
         # What holds for copies, too, is still not to lose to an axis-aligned tree on the rows.
         for other in [] if there is search else search.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]
-            if not is_larger and is_better(aim, other, state):
+            if not is_larger and is_better(criterion, other, state):
                 state = other
                 yield state
 
-    def tidy(self, tree, step, share):
+    def tidy(self, tree, leaf_of_row, step, share):
         """Small weights that decide no row are removed; one feature has weight 1 or -1."""
-        view = step.view_of(tree)
-        return at_midpoints(trim(tree, view, share, step.n_jobs), view, step.n_jobs)
+        tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
+        return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -194,11 +191,10 @@ class AxisAligned:
         """The search over structure has been, from the initial trees."""
         return iter(())
 
-    def tidy(self, tree, step, share):
+    def tidy(self, tree, leaf_of_row, step, share):
         """Every test is x_j <= a midpoint, or a value, of rows."""
-        del share
         place = at_midpoints if self.midpoints else at_values
-        return place(upright(tree), step.view_of(tree), step.n_jobs)
+        return place(upright(tree), leaf_of_row, step.view, step.n_jobs)
 
 
 SPLIT_KINDS = {kind.name: kind for kind in (Oblique(), AxisAligned())}

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..initial_trees.named import cart_builders, greedy_builders, small_trees
+from ..initial_trees.initial import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
 from ..tree import Tree
 from ..tree.routing import kernel_view
-from .step.tree_step import TreeStep
+from .tree_step import Routed, TreeStep
 
 # Trees of one feature are far from the cost of a state where they cost so many times as much beyond
 # the free clustering, or, where that is next to nothing, beyond this share of it.
@@ -39,6 +39,11 @@ class State:
     leaf_of_row: np.ndarray
     centers: np.ndarray
     inertia: float
+
+    @property
+    def routed(self):
+        """The tree and the leaf of each row."""
+        return Routed(self.tree, self.leaf_of_row)
 
     @property
     def labels(self):
@@ -192,9 +197,17 @@ class Search:
         sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
         return cls.of(sample, settings, history)
 
-    def evaluate(self, tree):
-        """State of a tree; clusters without rows keep their free centres."""
-        problem, leaf_of_row = self.problem, self.step.leaves_of(tree)
+    def evaluate(self, tree, leaf_of_row=None):
+        """State of a tree; clusters without rows keep their free centres.
+
+        Parameters
+        ----------
+        tree : Tree
+        leaf_of_row : int32 array of shape (n,), the leaf of each row, if that is known
+        """
+        problem = self.problem
+        if leaf_of_row is None:
+            leaf_of_row = self.step.leaves_of(tree)
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers

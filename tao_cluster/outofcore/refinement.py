@@ -7,8 +7,8 @@ import numpy as np
 from .._utils.matrices import as_array
 from ..objectives.base import cluster_sums
 from ..reference import nearest_center
-from ..solvers.exact.moves import Candidate
-from ..solvers.exact.moves import Rows as NodeRows
+from ..solvers.exact import Candidate
+from ..solvers.exact import Rows as NodeRows
 from ..tree import Split, Tree
 from ..tree.routing import kernel_view, project
 from ..tree.spreads import gaps_of, rounded, spreads_of, value_moments

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._utils.jit import jit
-from ..optimize.step.decisions import Decisions
+from ..optimize.tree_step import gains
 from ..penalties import CostCriterion
 from ..tree import Split
 from ..tree.routing import ReducedSets, project
@@ -67,11 +67,11 @@ def node_gains(rows, tree, centers, nodes=None):
     nodes : set of int, optional, those that are asked for
     """
     distances = rows.objective.distances(rows.data, centers)
-    loss, decisions = CostCriterion(distances, rows.weight).loss_at(tree), Decisions(rows.view)
-    sets = ReducedSets(tree, decisions.leaves_of(tree))
+    loss = CostCriterion(distances, rows.weight).loss_at(tree)
+    sets = ReducedSets(tree, tree.route(rows.view))
     for level in sets.levels():
         for node in level if nodes is None else [node for node in level if node in nodes]:
-            yield node, sets[node], decisions.gains(tree, node, sets[node], loss)
+            yield node, sets[node], gains(rows.view, tree, node, sets[node], loss)
 
 
 def _histograms(rows, tree, centers, brackets):

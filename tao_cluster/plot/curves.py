@@ -8,7 +8,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from ..columns.names import brief, printable
 from ..inspection.palette import cluster_color
 from ..measures import weighted_average_explanation_size
-from ..optimize.goals import knee
+from ..optimize.path import knee
 from ..tree import tree_of
 
 STYLE = {"font.size": 8, "font.family": "sans-serif", "axes.spines.top": False}

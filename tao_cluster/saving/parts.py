@@ -29,8 +29,8 @@ from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart
 from ..objectives import KCenter, KMeans, KMedians, KMedoids, Labels, SphericalKMeans
 from ..objectives.spanning import Spacing
-from ..optimize.descent.direct_form import DirectForm
-from ..optimize.descent.penalty_method import PenaltyMethod
+from ..optimize.direct_form import DirectForm
+from ..optimize.penalty_method import PenaltyMethod
 from ..optimize.split_kinds import AxisAligned, Oblique
 from ..penalties import SquaredError, ZeroOne
 from ..problem.scaling import Scaling, Space

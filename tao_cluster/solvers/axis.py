@@ -1,13 +1,25 @@
-"""The exact node solver of axis-aligned trees: enumeration of the cuts of every feature."""
+"""Tests of one feature: cuts between bins of values, and the solver of axis-aligned trees."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from greedy.cutting import Cutter
+from greedy.points import columns_of
 
+from .._utils.jit import jit
+from .._utils.matrices import row_size, spaced_rows
 from ..tree import Split
 from .base import NodeSolver, Status
+from .thresholds import NOISE
+
+_N_BINS = 256  # as many as a byte can tell
+_N_QUANTILES = _N_BINS - 2  # bins of many values; 0, and what follows it, start new ones
+_BLOCK_VALUES = 200_000  # that are put into bins at a time
+
+_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # values, and rows, of a sample
 
 
 @dataclass(frozen=True)
@@ -20,8 +32,11 @@ class Axis(NodeSolver):
 
     Notes
     -----
-    Memory: a byte for each value of X; a sparse X once more, by columns, and up to 17 bytes for
-    each stored value; about 100 bytes a row for each node in work.
+    Features of more than 256 values are cut between as many bins first, and then inside the bins
+    beside the best of these cuts.
+
+    Memory: a byte for each value of X; a sparse X once more, by columns, and a byte for each stored
+    value; about 100 bytes a row for each node in work.
     """
 
     supports_weights = True
@@ -33,18 +48,20 @@ class Axis(NodeSolver):
 
     def bind(self, X):
         """Columns of X; see :class:`BoundSolver`."""
-        return _BoundAxis(Cutter(X))
+        return _BoundAxis(BinnedColumns.of(X, X.shape[0]), Cutter(X))
 
 
 @dataclass(frozen=True)
 class _BoundAxis:
-    """Exact cuts of the rows of a fit.
+    """Cuts of the rows of a fit.
 
     Parameters
     ----------
+    columns : BinnedColumns
     cutter : Cutter
     """
 
+    columns: Any
     cutter: Cutter
 
     def solve(self, problem):
@@ -58,18 +75,242 @@ class _BoundAxis:
         if problem.features is not None:
             raise ValueError("Axis looks at all features and takes no choice of them.")
         weight, goes_right = problem.weight, problem.goes_right
-        cut = self.cutter.best(np.asarray(problem.rows), goes_right, weight, problem.strength)
+        steps = np.where(goes_right, weight, -weight)
+        rows = np.asarray(problem.rows)
+        cut = self.columns.best_cut(rows, steps, price=problem.strength, is_refined=True)
         if cut is None:
-            return Split.constant(weight @ ~goes_right >= weight @ goes_right), Status()
-        if not cut.is_flipped:
-            return Split.of_feature(cut.feature, cut.threshold), Status()
-        # x > t is x >= the next number, and so -x <= minus that.
-        threshold = -float(np.nextafter(cut.threshold, np.inf))
-        return Split(np.array([cut.feature], np.int32), np.array([-1.0]), threshold), Status()
+            cut = Split.constant(weight @ ~goes_right >= weight @ goes_right)
+        return cut, Status()
 
     def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
         """The tree with more leaves; see :meth:`greedy.cutting.Cutter.expand`."""
         return self.cutter.expand(tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs)
+
+
+# ---------------------------------------------------------------- cuts between bins
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedColumns:
+    """The values of some rows of a fit as numbers of bins, which are ranges of values.
+
+    A feature of at most 256 values has a bin for each. Bins of others hold about as many rows (of
+    sparse X, stored values) as one another, and 0 has its own.
+
+    Parameters
+    ----------
+    values : float array of shape (n, d), or of shape (stored values,) by columns if X is sparse;
+        None for a sample of the rows
+    indices : int32 array of shape (stored values,), their rows; None for an array
+    codes : uint8 array of shape (stored values,), by columns
+    indptr : int64 array of shape (d + 1,), where the codes of each column start
+    zero : uint8 array of shape (d,), the bin of 0 in sparse columns
+    first : int64 array of shape (d + 1,), where each feature's bins start
+    highest : float64 array of shape (bins,), the largest value in each bin
+    n_rows : int
+    place : int64 array, of each row of the fit among these rows, -1 if it is not there; or None
+    """
+
+    values: np.ndarray | None
+    indices: np.ndarray | None
+    codes: np.ndarray
+    indptr: np.ndarray
+    zero: np.ndarray
+    first: np.ndarray
+    highest: np.ndarray
+    n_rows: int
+    place: np.ndarray | None
+
+    @classmethod
+    def of(cls, X, n_rows=None):
+        """Some rows of X, evenly over their order; by default as many as are worth coding."""
+        n, place = X.shape[0], None
+        if n_rows is None:
+            n_rows = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size(X)))))
+        if n_rows < n:
+            rows = spaced_rows(n, n_rows)
+            place = np.full(n, -1)
+            place[rows] = np.arange(n_rows)
+            X = X[rows]
+        n_rows, n_columns = X.shape
+        values, indices, indptr = X, None, np.arange(n_columns + 1) * n_rows
+        if issparse(X):
+            values, indices, indptr = columns_of(X)
+            indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int64)
+        codes, zero, bins = np.empty(indptr[-1], np.uint8), np.zeros(n_columns, np.uint8), []
+        for block in _blocks(indptr):
+            part = slice(indptr[block.start], indptr[block.stop])
+            own = indptr[block.start : block.stop + 1] - part.start
+            if indices is None:
+                codes[part], *found = _bins(X[:, block].T.ravel(), own)
+            else:
+                codes[part], zero[block], *found = _stored_bins(values[part], own, n_rows)
+            bins.append(found)
+        sizes, highest = map(np.concatenate, zip(*bins, strict=True))
+        first = np.append(0, np.cumsum(sizes))
+        values = values if place is None else None
+        return cls(values, indices, codes, indptr, zero, first, highest, n_rows, place)
+
+    def best_cut(self, rows, steps, features=None, price=0.0, is_refined=False):
+        """The test of one feature with the least loss on the rows that are here.
+
+        Parameters
+        ----------
+        rows : int64 array of shape (m,), rows of the fit
+        steps : float64 array of shape (m,), what it costs to have a row on the left
+        features : int array, increasing; those that may be tested, None for all
+        price : float, that a test must save
+        is_refined : bool, whether the bins beside the best cut are looked into
+
+        Returns
+        -------
+        Split, or None if no test is better than sending all rows to one side. Ties go to the lowest
+        feature, then the lowest threshold, which is a value of a row.
+        """
+        if self.place is not None:
+            rows = self.place[rows]
+            is_here = rows >= 0
+            rows, steps = rows[is_here], steps[is_here]
+        by_row, indices = np.empty(0), self.indices
+        if indices is None:
+            indices = np.empty(0, np.int32)
+        else:
+            by_row = np.zeros(self.n_rows)
+            by_row[rows] = steps
+        if features is None:
+            features = np.arange(len(self.zero))
+        noise, total = NOISE * float(np.abs(steps).sum()), float(steps.sum())
+        least = min(0.0, total) - price
+        bins = (indices, self.codes, self.indptr, self.zero, self.first)
+        terms = (rows.astype(np.int64), steps, by_row, features.astype(np.int64))
+        feature, at, is_flipped = _best_bin(*bins, *terms, least, total, noise)
+        if feature < 0:
+            return None
+        threshold = self.highest[self.first[feature] + at]
+        if is_refined:
+            signed = -steps if is_flipped else steps
+            threshold = self._refined(feature, at, rows, signed, noise)
+        if not is_flipped:
+            return Split.of_feature(feature, threshold)
+        # x > t is x >= the next number, and so -x <= minus that.
+        threshold = -float(np.nextafter(threshold, np.inf))
+        return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
+
+    def _refined(self, feature, at, rows, steps, noise):
+        """The best threshold among the values in two bins: the cut is at the end of the first."""
+        own = slice(self.indptr[feature], self.indptr[feature + 1])
+        if self.indices is None:
+            codes, values = self.codes[own][rows], self.values[rows, feature]
+        else:
+            codes, values = np.full(self.n_rows, self.zero[feature]), np.zeros(self.n_rows)
+            stored = self.indices[own]
+            codes[stored], values[stored] = self.codes[own], self.values[own]
+            codes, values = codes[rows], values[rows]
+        near = np.flatnonzero((codes == at) | (codes == at + 1))
+        near = near[np.argsort(values[near], kind="stable")]
+        ascending = values[near].astype(np.float64)
+        loss = steps[codes < at].sum() + np.cumsum(steps[near])
+        is_last = np.append(ascending[1:] > ascending[:-1], True)
+        if (codes > at + 1).sum() == 0:
+            is_last[-1] = False  # no cut at all
+        loss = np.where(is_last, loss, np.inf)
+        return float(ascending[np.argmax(loss <= loss.min() + noise)])
+
+
+def _blocks(indptr):
+    """Slices of columns that hold about as many values as are worked on at a time."""
+    start, n = 0, len(indptr) - 1
+    while start < n:
+        stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_VALUES, side="right")) - 1
+        stop = min(max(stop, start + 1), start + _BLOCK_VALUES, n)
+        yield slice(start, stop)
+        start = stop
+
+
+def _stored_bins(values, indptr, n_rows):
+    """Bins of some sparse columns: codes of stored values, those of 0, and as :func:`_bins`."""
+    has_zeros = np.diff(indptr) < n_rows
+    with_zeros = np.insert(values, indptr[1:][has_zeros], 0.0)
+    n_before = np.append(0, np.cumsum(has_zeros))
+    codes, sizes, highest = _bins(with_zeros, indptr + n_before)
+    at, zero = indptr[1:][has_zeros] + n_before[:-1][has_zeros], np.zeros(len(has_zeros), np.uint8)
+    zero[has_zeros] = codes[at]
+    return np.delete(codes, at), zero, sizes, highest
+
+
+def _bins(values, indptr):
+    """Bins of some columns.
+
+    Parameters
+    ----------
+    values : float array, column by column
+    indptr : int array of shape (d + 1,), where the values of each column start; none is empty
+
+    Returns
+    -------
+    codes : uint8 array, the bin of each value among those of its column
+    sizes : int array of shape (d,), bins of each column
+    highest : float64 array, the largest value in each bin, column by column
+    """
+    numbers, starts, n_stored = np.arange(len(values)), indptr[:-1], np.diff(indptr)
+    column = np.repeat(np.arange(len(starts)), n_stored)
+    order = np.lexsort((values, column))
+    ascending = values[order].astype(np.float64)
+    is_new = np.append(True, ascending[1:] > ascending[:-1])
+    is_new[starts] = True
+    # Equal values share the place of the first of them.
+    place = np.maximum.accumulate(np.where(is_new, numbers, 0)) - starts[column]
+    quantile = place * _N_QUANTILES // n_stored[column]
+    opens = np.append(True, quantile[1:] != quantile[:-1]) | (ascending == 0)
+    opens[1:] |= ascending[:-1] == 0
+    is_exact = np.add.reduceat(is_new, starts, dtype=np.int64) <= _N_BINS
+    opens |= is_exact[column]
+    opens &= is_new
+    opens[starts] = True
+    bin_ = np.cumsum(opens) - 1
+    first = bin_[starts]
+    codes = np.empty(len(values), np.uint8)
+    codes[order] = bin_ - first[column]
+    ends = np.append(np.flatnonzero(opens)[1:], len(values)) - 1
+    return codes, np.diff(np.append(first, len(ends))), ascending[ends]
+
+
+@jit
+def _best_bin(
+    indices, codes, indptr, zero, first, rows, steps, by_row, features, least, total, noise
+):
+    """Feature and bin at whose end the best cut is, and whether its right is the left one.
+
+    `steps` are those of the rows, `by_row` those of all rows, where X is sparse; `least` is the
+    loss that a cut must be below. The feature is -1 if there is none.
+    """
+    feature, at, is_flipped = -1, -1, total < -np.inf
+    sums = np.empty(_N_BINS)
+    for f in features:
+        n_bins = first[f + 1] - first[f]
+        for b in range(n_bins):
+            sums[b] = 0.0
+        if by_row.shape[0]:
+            rest = total
+            for s in range(indptr[f], indptr[f + 1]):
+                step = by_row[indices[s]]
+                sums[codes[s]] += step
+                rest -= step
+            sums[zero[f]] += rest
+        else:
+            own = codes[indptr[f] : indptr[f + 1]]
+            for r in range(rows.shape[0]):
+                sums[own[rows[r]]] += steps[r]
+        below = 0.0
+        for b in range(n_bins - 1):
+            below += sums[b]
+            if min(below, total - below) < least - noise:
+                is_flipped = total - below < below - noise
+                feature, at, least = f, b, min(below, total - below)
+    return feature, at, is_flipped
+
+
+# ---------------------------------------------------------------- axis-aligned trees
 
 
 def upright(tree):

@@ -88,14 +88,6 @@ class BoundSolver(Protocol):
 
 
 @runtime_checkable
-class NarrowableSolver(BoundSolver, Protocol):
-    """A bound solver that can leave out columns of X that no problem asks for."""
-
-    def narrowed(self, features: np.ndarray) -> BoundSolver:
-        """The same solver for problems whose features are all among these (int array)."""
-
-
-@runtime_checkable
 class NodeSolver(Protocol):
     """Settings of a solver of the surrogate problem at a decision node (eq. 9).
 

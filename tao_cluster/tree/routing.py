@@ -24,8 +24,6 @@ _FEW = 1 / 32
 # Sparse rows, as a share of the columns, from which on a table of a split's weights pays.
 _TABLE_ROWS = 1 / 64
 
-_NOTHING_KNOWN = np.empty((0, 0), np.uint8)
-
 
 @jit
 def _search_dot(few, few_columns, many, many_columns):
@@ -112,37 +110,11 @@ def _project(X, rows, indices, weights, room, out):
 
 
 @jit
-def _known_sides(sides, rows, at, begin, end, node, side, asked, numbers):
-    """Sides that are known of a node's rows, and how many, and which, are not."""
-    byte, shift, n_asked = node >> 2, 2 * (node & 3), 0
-    is_kept = byte < sides.shape[1]
-    for p in range(begin, end):
-        row = rows[at[p]]
-        known = (sides[row, byte] >> shift) & 3 if is_kept else 0
-        side[p - begin] = known
-        asked[n_asked], numbers[n_asked] = p - begin, row
-        n_asked += known == 0
-    return n_asked
-
-
-@jit
-def _enter_sides(sides, numbers, node, values, threshold, asked, n_asked, out):
-    """Sides of the rows that were asked for, which are known from now on."""
-    byte, shift = node >> 2, 2 * (node & 3)
-    is_kept = byte < sides.shape[1]
-    for q in range(n_asked):
-        side = 1 if values[q] <= threshold else 2
-        out[asked[q]] = side
-        if is_kept:
-            sides[numbers[q], byte] |= side << shift
-
-
-@jit
-def _part(at, begin, end, side, other):
+def _part(at, begin, end, values, threshold, other):
     """Reorder the rows of a node: those on its left first. Where the others begin."""
     middle, n_right = begin, 0
     for p in range(begin, end):
-        row, goes_left = at[p], side[p - begin] == 1
+        row, goes_left = at[p], values[p - begin] <= threshold
         at[middle] = row
         other[n_right] = row
         middle += goes_left
@@ -153,11 +125,11 @@ def _part(at, begin, end, side, other):
 
 
 @jit
-def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, sides, room, out):
+def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, room, out):
     # The rows of a node are asked together, of parts of the rows that the cache holds.
     size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
-    at, other, asked = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    numbers, side, values = np.empty(size, np.int64), np.empty(size, np.uint8), np.empty(size)
+    at, other = np.empty(size, np.int32), np.empty(size, np.int32)
+    numbers, values = np.empty(size, np.int64), np.empty(size)
     waiting = np.empty((left.shape[0], 3), np.int64)  # nodes, where their rows begin and end
     for first in range(0, n_rows, _PART_ROWS):
         part = min(size, n_rows - first)
@@ -172,12 +144,12 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, si
                 for p in range(begin, end):
                     out[at[p]] = i
                 continue
-            n_asked = _known_sides(sides, rows, at, begin, end, i, side, asked, numbers)
+            for p in range(begin, end):
+                numbers[p - begin] = rows[at[p]]
             start, stop = indptr[i], indptr[i + 1]
             terms = indices[start:stop], weights[start:stop]
-            _project(X, numbers[:n_asked], *terms, room, values)
-            _enter_sides(sides, numbers, i, values, threshold[i], asked, n_asked, side)
-            middle = _part(at, begin, end, side, other)
+            _project(X, numbers[: end - begin], *terms, room, values)
+            middle = _part(at, begin, end, values, threshold[i], other)
             if middle < end:
                 entry = waiting[n_waiting]
                 entry[0], entry[1], entry[2] = right[i], middle, end
@@ -233,7 +205,7 @@ def _in_threads(kernel, rows, out, n_jobs):
     return out
 
 
-def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
+def find_leaves(view, rows, node, arrays, n_jobs=1):
     """Leaf that each row reaches from a given node.
 
     Parameters
@@ -244,21 +216,16 @@ def find_leaves(view, rows, node, arrays, n_jobs=1, sides=None):
     arrays : tuple (children_left, children_right, split_indptr, split_indices,
         split_weights, threshold) of a tree
     n_jobs : int, threads; the result is the same for any number
-    sides : uint8 ndarray of shape (n, m), optional
-        Sides that rows take at the first 4 m nodes: two bits of a row's bytes a node, from the
-        lowest on; 1 left, 2 right, 0 not yet known. Known ones are not worked out again, others
-        are entered. Threads do not disturb each other, as a byte belongs to one row.
 
     Returns
     -------
     int32 ndarray of shape (m,), node numbers of leaves
     """
     node = int(node)  # one compiled signature, whatever integer type comes in
-    known = _NOTHING_KNOWN if sides is None else sides
 
     def kernel(rows, out):
         room = _room(view, len(rows), arrays[3])
-        _descend(view, rows, node, *arrays, known, room, out)
+        _descend(view, rows, node, *arrays, room, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
 

@@ -181,7 +181,7 @@ class Tree(Shape, Readable):
 
     # ------------------------------------------------------------------ routing
 
-    def route(self, view, rows=None, node=0, n_jobs=1, sides=None):
+    def route(self, view, rows=None, node=0, n_jobs=1):
         """Leaf that rows reach from a node, for data already checked.
 
         Parameters
@@ -190,8 +190,6 @@ class Tree(Shape, Readable):
         rows : int64 array of shape (m,), default all
         node : int, where the rows start
         n_jobs : int, threads; the result is the same for any number
-        sides : uint8 array of shape (n, m), optional
-            Known decisions; see ``tao_cluster.tree.routing.find_leaves``.
 
         Returns
         -------
@@ -207,7 +205,7 @@ class Tree(Shape, Readable):
             self.split_weights,
             self.threshold,
         )
-        return routing.find_leaves(view, rows, node, arrays, n_jobs, sides)
+        return routing.find_leaves(view, rows, node, arrays, n_jobs)
 
     def apply(self, X):
         """Leaf that each row reaches.

@@ -5,8 +5,15 @@ import pytest
 from conftest import make_search
 
 from tao_cluster import Tree
-from tao_cluster.initial_trees.initial import Bisecting, Centroids, Given, InTurn, Random, bisector
-from tao_cluster.initial_trees.named import initial_trees
+from tao_cluster.initial_trees.initial import (
+    Bisecting,
+    Centroids,
+    Given,
+    InTurn,
+    Random,
+    bisector,
+    initial_trees,
+)
 
 PAIRS = np.array([[0.0], [1.0], [100.0], [101.0]])  # the halves are clear
 

@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC
 from tao_cluster import PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.optimize.descent.surplus import least_useful
 from tao_cluster.optimize.split_kinds import AxisAligned
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
 from tao_cluster.tree import Split
 
@@ -49,7 +48,15 @@ def best_loss(X, goes_right, weight, strength):
     return min(losses)
 
 
-@pytest.mark.parametrize("form", [np.asarray, np.float32, np.asfortranarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        sp.csr_matrix,
+        pytest.param(np.float32, marks=pytest.mark.slow),
+        pytest.param(np.asfortranarray, marks=pytest.mark.slow),
+    ],
+)
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
@@ -151,34 +158,6 @@ def test_thresholds_are_midpoints_or_values_of_rows(digits, digits_reference, mi
         np.testing.assert_array_equal(tree.predict(digits), model.labels_)
 
 
-def test_least_useful_tests_are_those_that_save_least(digits, digits_reference):
-    from tao_cluster.penalties import CostCriterion
-    from tao_cluster.tree.routing import kernel_view
-
-    tree = ExKMC(max_leaves=20).build(digits, None, digits_reference.cluster_centers_, None)
-    step = TreeStep(kernel_view(digits), Axis().bind(digits))
-    criterion = CostCriterion(digits_reference.transform(digits) ** 2, np.ones(len(digits)))
-    rows = np.arange(len(digits))
-
-    def cost(tree):
-        return criterion.loss_at(tree)(rows, tree.apply(digits)).sum()
-
-    constant = {
-        node: min(
-            cost(tree.with_splits({node: (((), ()), threshold)})) for threshold in (-1.0, 1.0)
-        )
-        for node in tree.decision_nodes
-    }
-    found = least_useful(step, tree, tree.apply(digits), criterion.loss_at(tree), 3)
-    assert 1 <= len(found) <= 3
-    first = min(constant, key=constant.get)
-    assert next(iter(found)) == first
-    assert cost(tree.with_splits({first: found[first]})) == pytest.approx(constant[first])
-    on_paths = (tree.path_matrix + tree.path_matrix.T).toarray() > 0
-    for node in found:
-        assert not any(on_paths[node, other] for other in found if other != node)
-
-
 @pytest.mark.slow
 def test_regrowth_beats_passes_alone(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
@@ -275,11 +254,12 @@ def test_exact_step_never_raises_the_loss(digits, digits_reference):
     criterion = CostCriterion(distances, np.ones(len(digits)))
     step = TreeStep(kernel_view(digits), Axis().bind(digits))
     tree = ExKMC(max_leaves=30).build(digits, None, digits_reference.cluster_centers_, None)
-    value = step.objective(tree, criterion, 5.0)
+    state = step.routed(tree)
+    value = objective(state, criterion, 5.0)
     for _ in range(4):
-        tree = step.run(tree, criterion, 5.0, 1)
-        assert step.objective(tree, criterion, 5.0) <= value + 1e-9
-        value = step.objective(tree, criterion, 5.0)
+        state = step.run(state, criterion, 5.0, 1)
+        assert objective(state, criterion, 5.0) <= value + 1e-9
+        value = objective(state, criterion, 5.0)
 
 
 def test_equal_centres_do_not_keep_it_busy(blobs):

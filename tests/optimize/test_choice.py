@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree, knee, tao_path
-from tao_cluster.optimize.goals import Knee, MaxParameters
+from tao_cluster.optimize.path import Knee, MaxParameters
 from tao_cluster.optimize.split_kinds import AxisAligned
 
 IRIS = load_iris().data
@@ -21,7 +21,10 @@ FEW = DIGITS[::3]
 # ---------------------------------------------------------------- lambda
 
 
-@pytest.mark.parametrize("objective", ["kmeans", "spherical", "kmedians"])
+@pytest.mark.parametrize(
+    "objective",
+    ["kmeans", *(pytest.param(name, marks=pytest.mark.slow) for name in ("spherical", "kmedians"))],
+)
 def test_auto_is_the_knee_of_a_path(objective):
     options = {"objective": objective, "random_state": 0, "depth": 3}
     model = TAOClustering(3, **options).fit(IRIS)

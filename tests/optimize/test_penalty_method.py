@@ -1,17 +1,22 @@
-"""The mu loop: its start, the clustering step, and cases with a known optimum."""
+"""The penalty method: clustering step, mu_0, direct fit, and the path along mu."""
+
+import itertools
 
 import numpy as np
 import pytest
 from conftest import make_search
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from greedy import ExKMC
 from tao_cluster import PenaltyMethod
-from tao_cluster.initial_trees.initial import Bisecting
+from tao_cluster.initial_trees.initial import Bisecting, Random
 from tao_cluster.objectives import KMeans
-from tao_cluster.optimize.descent.penalty_method import clustering_step, smallest_effective_mu
 from tao_cluster.optimize.fit import until_interrupted
-from tao_cluster.optimize.step.tree_step import TreeStep
+from tao_cluster.optimize.penalty_method import clustering_step, smallest_effective_mu
+from tao_cluster.optimize.tree_step import TreeStep, objective
+from tao_cluster.penalties import LabelCriterion, ZeroOne
 from tao_cluster.problem.problem import mismatch_prices
 
 
@@ -121,7 +126,9 @@ def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
     target = search.agreement(search.problem.free.labels)
     step = TreeStep(search.step.view, search.step.solver)
     strengths = np.geomspace(1, 64, 13)
-    rivals = [search.evaluate(step.run_freely(fitted, target, s, 20)) for s in strengths]
+    rivals = [
+        search.evaluate(*step.run_freely(step.routed(fitted), target, s, 20)) for s in strengths
+    ]
     smaller = [s for s in rivals if s.pruned.n_nonzero <= state.pruned.n_nonzero]
     assert smaller
     assert state.inertia < min(s.inertia for s in smaller)
@@ -163,6 +170,7 @@ def test_structure_stays_until_the_end(digits):
     assert state.pruned.n_nodes < tree.n_nodes
 
 
+@pytest.mark.slow
 def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     """Rows almost on a bisector make mu_0 tiny: the tree collapses, and stays so to the end."""
     centers = make_search(digits, 10).problem.free.centers
@@ -173,8 +181,8 @@ def test_the_best_tree_of_the_path_is_returned(digits, monkeypatch):
     search, tree = start_of(X, 10, 5, reference=centers)
     states, plain = [], search.evaluate
 
-    def record(tree):
-        states.append(plain(tree))
+    def record(*found):
+        states.append(plain(*found))
         return states[-1]
 
     monkeypatch.setattr(search, "evaluate", record)
@@ -198,13 +206,13 @@ def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
 
 
 def test_direct_fit_takes_all_its_passes(digits):
-    search, tree = start_of(digits, 10, 5)
-    problem, step = search.problem, search.step
+    search, tree = start_of(digits[:600], 10, 4)
+    problem = search.problem
     strength = 0.03 / problem.mismatch_prices().mean()
     criterion = search.agreement(problem.free.labels)
     methods = (PenaltyMethod(tao_iter=3, init_tao_iter=n) for n in (3, 20))
     values = [
-        step.objective(method.direct_fit(search, [tree], 0.03).tree, criterion, strength)
+        objective(method.direct_fit(search, [tree], 0.03).routed, criterion, strength)
         for method in methods
     ]
     assert values[1] < values[0]
@@ -247,3 +255,230 @@ def test_reference_is_scikit_learns_kmeans(digits, digits_reference):
     np.testing.assert_allclose(problem.free.centers, digits_reference.cluster_centers_, atol=1e-12)
     np.testing.assert_array_equal(problem.free.labels, digits_reference.labels_)
     assert problem.free.inertia == pytest.approx(digits_reference.inertia_)
+
+
+K = 4
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(150, 4))
+
+
+@pytest.fixture
+def weight(rng):
+    return rng.uniform(0.5, 2.0, 150)
+
+
+def search_of(X, weight=None, **options):
+    options = {"algorithm": "penalty", "refine": False, **options}
+    return make_search(X, K, weight=weight, **options)
+
+
+def initial_tree(search, builder, seed=0):
+    problem = search.problem
+    free, rng = problem.free, np.random.RandomState(seed)
+    return builder.build(problem.X, free.labels, free.centers, problem.weight, rng)
+
+
+def scaled(tree, factor):
+    """The same tests in other numbers."""
+    tests = {i: (tree.split(i), tree.threshold[i]) for i in tree.decision_nodes}
+    return tree.with_splits(
+        {i: ((used, factor * w), factor * t) for i, ((used, w), t) in tests.items()}
+    )
+
+
+def smallest_mu(distances, labels, penalty):
+    """Over rows and clusters: what a row pays for another cluster, over what it relieves.
+
+    Where the tree agrees already, the least that any row pays.
+    """
+    paid = [d[k] - d[z] for d, z in zip(distances, labels, strict=True) for k in range(len(d))]
+    ratios = [
+        (d[k] - d[z]) / (p[z] - p[k])
+        for d, z, p in zip(distances, labels, penalty, strict=True)
+        for k in range(len(d))
+        if p[z] > p[k] and d[k] > d[z]
+    ]
+    return min(ratios or [price for price in paid if price > 0])
+
+
+def by_alternation(X, weight, labels, centers, penalty, mu):
+    """Eq. 7 by alternation; clusters without rows keep their centroids."""
+    before = None
+    while not np.array_equal(labels, before):
+        before, centers = labels, centers.copy()
+        labels = (cdist(X, centers, "sqeuclidean") + mu * penalty).argmin(axis=1)
+        for k in np.unique(labels):
+            rows = labels == k
+            centers[k] = np.average(X[rows], axis=0, weights=weight[rows])
+    return labels, centers
+
+
+def by_the_book(search, tree, lambda_, method):
+    """Yield mu and the tree of each round, up to the one with Z = T(X) and nothing new."""
+    X, weight, free = search.problem.X, search.problem.weight, search.problem.free
+    step = TreeStep(search.step.view, search.step.solver)
+    labels, centers = free.labels, free.centers
+    everything = np.arange(K)
+    penalty = (tree.predict(X)[:, None] != everything).astype(float)
+    mu = smallest_mu(cdist(X, centers, "sqeuclidean"), labels, penalty)
+    for _ in range(method.n_mu_steps + 1):
+        penalty = (tree.predict(X)[:, None] != everything).astype(float)
+        labels, centers = by_alternation(X, weight, labels, centers, penalty, mu)
+        criterion, before = LabelCriterion(ZeroOne(), labels, weight, K), tree
+        tree = step.run(step.routed(tree), criterion, lambda_ / mu, method.tao_iter).tree
+        yield mu, tree
+        if tree is before and np.array_equal(tree.predict(X), labels):
+            return
+        mu *= method.mu_factor
+
+
+@pytest.mark.parametrize(("factor", "n_steps"), [(1.3, 60), (2.0, 6)])
+def test_path_is_that_of_the_equations(factor, n_steps):
+    rng = np.random.default_rng(2)
+    X, weight = rng.normal(size=(300, 4)), rng.uniform(0.5, 2.0, 300)
+    search = search_of(X, weight)
+    method = PenaltyMethod(factor, n_steps, tao_iter=2, init_tao_iter=3)
+    start = method.direct_fit(search, [initial_tree(search, Bisecting(3))], 0.1)
+    expected = list(by_the_book(search, start.tree, 0.1, method))
+    states = list(method.alternate(search, start, 0.1))
+    history = search.history.records
+    assert len(history) == len(expected)
+    assert len(expected) == 7 if n_steps == 6 else 7 < len(expected) < 60
+    np.testing.assert_allclose([r["mu"] for r in history], [mu for mu, _ in expected])
+    assert len({tree.to_json() for _, tree in expected}) > 1
+    found = [search.evaluate(tree) for _, tree in expected]
+    costs = [100 * (s.inertia / search.problem.free.inertia - 1) for s in found]
+    np.testing.assert_allclose([r["cost_increase"] for r in history], costs, atol=1e-9)
+    # Each state is the best so far, by objective (4).
+    so_far = np.minimum.accumulate([s.objective(0.1) for s in (start, *found)])[1:]
+    np.testing.assert_allclose([s.objective(0.1) for s in states], so_far, rtol=1e-12)
+
+
+def test_best_tree_of_the_path_and_not_the_last(X):
+    """Whatever is best: the start, one on the way or the end."""
+    n_before_the_end = 0
+    for seed, lambda_ in itertools.product(range(3), (0.3, 3.0, 10.0)):
+        search = search_of(X)
+        start = search.evaluate(initial_tree(search, Bisecting(3), seed))
+        seen, plain = [start], search.evaluate
+        search.evaluate = lambda *found, plain=plain, seen=seen: (
+            seen.append(plain(*found)) or seen[-1]
+        )
+        *_, last = PenaltyMethod(1.5, 12).alternate(search, start, lambda_)
+        values = [state.objective(lambda_) for state in seen]
+        assert last.objective(lambda_) == min(values)
+        n_before_the_end += values[-1] > min(values)
+    assert n_before_the_end
+
+
+def test_mu_0_of_histograms(X, weight):
+    """Their penalties differ by less than 1: mu_0 is the ratio, not the difference of costs."""
+    search = search_of(X, weight, penalty="squared")
+    method = PenaltyMethod(n_mu_steps=0, tao_iter=1, init_tao_iter=2)
+    start = method.direct_fit(search, [initial_tree(search, Bisecting(2))], 0.5)
+    free, theta = search.problem.free, start.tree.leaf_value[start.leaf_of_row]
+    penalty = ((np.eye(K)[None] - theta[:, None]) ** 2).sum(axis=2)
+    list(method.alternate(search, start, 0.5))
+    expected = smallest_mu(cdist(X, free.centers, "sqeuclidean"), free.labels, penalty)
+    assert search.history.records[0]["mu"] == pytest.approx(expected)
+
+
+def test_of_the_initial_trees_the_one_of_least_objective_is_kept(X):
+    search, method = search_of(X), PenaltyMethod(tao_iter=1, init_tao_iter=1)
+    trees = [initial_tree(search, Random(3), seed) for seed in range(8)]
+    differs = 0
+    for lambda_ in (1.0, 5.0, 20.0):
+        alone = [method.direct_fit(search, [tree], lambda_) for tree in trees]
+        values = [state.objective(lambda_) for state in alone]
+        assert values[0] > min(values) < values[-1]
+        for order in (trees, trees[::-1]):
+            kept = method.direct_fit(search, order, lambda_)
+            assert kept.objective(lambda_) == min(values)
+        differs += np.argmin(values) != np.argmin([state.inertia for state in alone])
+    assert differs  # the cost alone would keep another
+
+
+def test_of_axis_aligned_trees_the_best_as_it_is_starts_the_path(X):
+    search = search_of(X, split="axis", init="exkmc")
+    centers = search.problem.free.centers
+    trees = [ExKMC(max_leaves=n).build(X, None, centers, None) for n in (4, 6, 10)]
+    for lambda_, best in ((0.0, 2), (1e3, 0)):
+        for order in itertools.permutations(trees):
+            states = PenaltyMethod(n_mu_steps=0).run(search, iter(order), lambda_)
+            _, start = next(states), next(states)
+            assert start.tree == trees[best]
+
+
+def test_direct_fit_has_the_strength_and_the_passes_that_it_says(X, weight, monkeypatch):
+    search = search_of(X, weight)
+    first, second = np.sort(cdist(X, search.problem.free.centers, "sqeuclidean"), axis=1)[:, :2].T
+    price = np.average(second - first, weights=weight)
+    seen, plain = [], search.step.one_pass
+
+    def one_pass(start, criterion, strength, is_judged):
+        np.testing.assert_array_equal(criterion.labels, search.problem.free.labels)
+        seen.append((strength, is_judged))
+        return plain(start, criterion, strength, is_judged)
+
+    monkeypatch.setattr(search.step, "one_pass", one_pass)
+    method = PenaltyMethod(tao_iter=2, init_tao_iter=3)
+    method.direct_fit(search, [initial_tree(search, Random(3))], 0.3)
+    strengths, judged = zip(*seen, strict=True)
+    np.testing.assert_allclose(strengths, 0.3 / price)
+    assert judged == (False, False, True)
+
+
+def test_direct_fit_does_not_see_the_scale_of_an_initial_tree(X):
+    search = search_of(X, node_solver="liblinear")  # has no warm start
+    method = PenaltyMethod(tao_iter=2, init_tao_iter=2)
+    tree = initial_tree(search, Random(3))
+    for factor in (2.0**-30, 2.0**30):
+        other = method.direct_fit(search, [scaled(tree, factor)], 1.0)
+        assert other.tree == method.direct_fit(search, [tree], 1.0).tree
+
+
+def test_clustering_step_ends_early_if_tol_says_so(monkeypatch):
+    """With tol=1 after the second assignment; the centroids then follow once more."""
+    counts, plain = {0.0: 0, 1.0: 0}, KMeans.update_centers
+    X, n_rounds = np.random.default_rng(1).normal(size=(300, 4)), 0
+    for tol, factor in itertools.product(counts, (3.0, 30.0)):
+        search = search_of(X)
+        start = search.evaluate(initial_tree(search, Random(2)))
+
+        def update_centers(*args, tol=tol):
+            counts[tol] += 1
+            return plain(*args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(KMeans, "update_centers", update_centers)
+            list(PenaltyMethod(factor, 8, tol=tol).alternate(search, start, 0.1))
+        n_rounds += len(search.history.records) if tol else 0
+    assert counts[1.0] < counts[0.0]
+    assert counts[1.0] <= 3 * n_rounds  # two of the clustering step, one of the tree
+
+
+def test_a_tree_that_agrees_may_still_become_sparser(blobs):
+    """mu_0 is the cheapest mismatch; the path ends when nothing changes, not when Z = T(X)."""
+    search, method = search_of(blobs), PenaltyMethod(2.0, 9)
+    start = search.evaluate(scaled(initial_tree(search, Bisecting(2)), 1e3))
+    np.testing.assert_array_equal(start.labels, search.problem.free.labels)
+    expected = list(by_the_book(search, start.tree, 100.0, method))
+    *_, last = method.alternate(search, start, 100.0)
+    history = search.history.records
+    np.testing.assert_allclose([r["mu"] for r in history], [mu for mu, _ in expected])
+    assert last.pruned.n_nonzero < start.pruned.n_nonzero
+    assert [r["mismatch"] for r in history] == [0.0] * len(history)
+    assert len(history) > 1
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_refine_ends_the_path_by_the_direct_form(X, refine):
+    search = search_of(X, refine=refine, relax=False)
+    method, tree = PenaltyMethod(2.0, 2), initial_tree(search, Bisecting(3))
+    *_, last = method.run(search, iter([tree]), 3.0)
+    stages = {record["stage"] for record in search.history.records}
+    assert stages == ({"penalty", "direct"} if refine else {"penalty"})
+    assert last.inertia > 0

@@ -182,10 +182,9 @@ def test_spherical_refuses_rows_without_direction(X):
     assert model.tree_ == without.tree_
 
 
-@pytest.mark.parametrize("value", [1e12, 1e200])
-def test_rows_of_weight_0_change_nothing(X, value):
+def test_rows_of_weight_0_change_nothing(X):
     data, weight = X.copy(), np.ones(120)
-    data[5], weight[5] = value, 0
+    data[5], weight[5] = 1e200, 0
     model = TAOClustering(3, random_state=0).fit(data, sample_weight=weight)
     without = TAOClustering(3, random_state=0).fit(np.delete(X, 5, axis=0))
     assert model.tree_ == without.tree_

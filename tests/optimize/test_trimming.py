@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.optimize.step.trimming import at_midpoints, at_values, trim
+from tao_cluster.optimize.trimming import at_midpoints, at_values, trim
 from tao_cluster.tree.routing import kernel_view
 from tao_cluster.tree.tree import halfway
+
+
+def moved(change, tree, X, *terms):
+    """The changed tree: trim, at_midpoints or at_values over the rows of X."""
+    return change(tree, tree.apply(X), kernel_view(X), *terms)
 
 
 def stump(weights, threshold):
@@ -29,7 +34,7 @@ def X(rng):
 
 
 def test_small_weights_that_decide_no_row_go(X):
-    tree = trim(stump([1.0, 1e-3, 1e-4], 0.0), kernel_view(X), 0.1)
+    tree = moved(trim, stump([1.0, 1e-3, 1e-4], 0.0), X, 0.1)
     np.testing.assert_array_equal(tree.split(0)[0], [0])
 
 
@@ -37,7 +42,7 @@ def test_what_decides_a_row_stays(X):
     X[0] = 0.0, 0.5, 0.0  # only the second weight sends it right
     X[1] = 0.0, -0.5, 0.0
     before = stump([1.0, 1e-3, 1e-4], 0.0)
-    tree = trim(before, kernel_view(X), 1.0)
+    tree = moved(trim, before, X, 1.0)
     np.testing.assert_array_equal(tree.split(0)[0], [0, 1])
     np.testing.assert_array_equal(tree.predict(X), before.predict(X))
 
@@ -45,7 +50,7 @@ def test_what_decides_a_row_stays(X):
 @pytest.mark.parametrize(("share", "kept"), [(0.0, [0, 1, 2]), (0.02, [0, 1]), (0.5, [0])])
 def test_share_is_that_of_the_largest_spread(X, share, kept):
     """The spread of w_j x_j over the rows: about 2.5, 0.1 and 0.001 here."""
-    tree = trim(stump([1.0, 0.2, 0.002], 0.0), kernel_view(X), share)
+    tree = moved(trim, stump([1.0, 0.2, 0.002], 0.0), X, share)
     np.testing.assert_array_equal(tree.split(0)[0], kept)
 
 
@@ -55,9 +60,9 @@ def test_thresholds_are_the_largest_values_that_go_left(threshold):
     tree = Tree.from_splits(
         [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [threshold, 0, 0], [-1, 0, 1], 1
     )
-    moved = at_values(tree, kernel_view(X))
-    assert moved.threshold[0] == 4.0
-    np.testing.assert_array_equal(moved.predict(X), tree.predict(X))
+    found = moved(at_values, tree, X)
+    assert found.threshold[0] == 4.0
+    np.testing.assert_array_equal(found.predict(X), tree.predict(X))
 
 
 @pytest.mark.slow
@@ -77,7 +82,7 @@ def test_one_feature_has_weight_1_and_a_threshold_between_the_rows(
     X = X.astype(dtype)
     rows = sp.csr_matrix(X) if is_sparse else X
     before = stump([weight], threshold)
-    tree = at_midpoints(before, kernel_view(rows))
+    tree = moved(at_midpoints, before, rows)
     np.testing.assert_array_equal(tree.split(0)[1], [np.sign(weight)])
     np.testing.assert_array_equal(tree.predict(rows), before.predict(rows))
     x = np.sort(np.sign(weight) * X[:, 0].astype(float))
@@ -92,7 +97,7 @@ def test_one_feature_has_weight_1_and_a_threshold_between_the_rows(
 
 def test_sums_keep_their_weights_and_thresholds(X):
     before = stump([1.0, -0.5], 0.25)
-    assert at_midpoints(before, kernel_view(X)) == before
+    assert moved(at_midpoints, before, X) == before
 
 
 def test_halfway():

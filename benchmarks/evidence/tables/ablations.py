@@ -9,9 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.evidence.measures import compiled, figures, timed
 from benchmarks.evidence.runs import Run
 from tao_cluster import PenaltyMethod, TAOClustering
-from tao_cluster.optimize import split_kinds
-from tao_cluster.optimize.descent import direct_form, passes, refits
-from tao_cluster.optimize.descent.structure import oblique
+from tao_cluster.optimize import direct_form, oblique_search, split_kinds
 from tao_cluster.optimize.settings import EFFORTS
 
 NAME = "ablations"
@@ -53,16 +51,16 @@ CHANGES = {
     "no noisy copies": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_copies=0))],
     "no tuning to the true cost": [
         lambda: patch.object(split_kinds, "tuned", untuned),
-        lambda: patch.object(oblique, "tuned", untuned),
+        lambda: patch.object(oblique_search, "tuned", untuned),
     ],
     "at lambda at once": [lambda: patch.object(direct_form, "_APPROACH", (1.0,))],
-    "1 pass for starts": [lambda: patch.object(passes, "_START_PASSES", 1)],
+    "1 pass for starts": [lambda: patch.object(direct_form, "_START_PASSES", 1)],
     "1 pass at a lambda": [lambda: patch.object(split_kinds.Oblique, "n_passes", 1)],
     "10 passes at a lambda": [lambda: patch.object(split_kinds.Oblique, "n_passes", 10)],
-    "no reweighting": [lambda: patch.object(refits, "_N_REWEIGHTINGS", 0)],
-    "refits with all of lambda": [lambda: patch.object(refits, "_RELAXED_SHARE", 1.0)],
-    "refits with 0.3 of lambda": [lambda: patch.object(refits, "_RELAXED_SHARE", 0.3)],
-    "refits with 0.003 of lambda": [lambda: patch.object(refits, "_RELAXED_SHARE", 0.003)],
+    "no reweighting": [lambda: patch.object(oblique_search, "_N_REWEIGHTINGS", 0)],
+    "refits with all of lambda": [lambda: patch.object(oblique_search, "_RELAXED_SHARE", 1.0)],
+    "refits with 0.3 of lambda": [lambda: patch.object(oblique_search, "_RELAXED_SHARE", 0.3)],
+    "refits with 0.003 of lambda": [lambda: patch.object(oblique_search, "_RELAXED_SHARE", 0.003)],
 }
 # Of the published algorithm, on our solver.
 PENALTIES = {

@@ -1,4 +1,4 @@
-"""Passes on the true cost, aims, and the search over the structure of oblique trees."""
+"""Passes on the true cost, selection criteria, and the search over oblique trees."""
 
 import itertools
 from dataclasses import replace
@@ -11,11 +11,15 @@ from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExShallow
 from tao_cluster import TAOClustering, tao_path
-from tao_cluster.initial_trees.initial import Bisecting
-from tao_cluster.initial_trees.named import cart_builders, small_trees
-from tao_cluster.optimize.descent.aims import AtMost, Priced, Within
-from tao_cluster.optimize.descent.structure.oblique import grown, improvements
-from tao_cluster.optimize.descent.true_cost import price_of_parameters, taken_back, tuned
+from tao_cluster.initial_trees.initial import Bisecting, cart_builders, small_trees
+from tao_cluster.optimize.oblique_search import (
+    grown,
+    improvements,
+    price_of_parameters,
+    taken_back,
+    tuned,
+)
+from tao_cluster.optimize.path import Criterion
 from tao_cluster.optimize.settings import EFFORTS, Effort
 
 DIGITS = load_digits().data[:600] / 16
@@ -26,8 +30,9 @@ def start_of(X=DIGITS, k=10, depth=4, **parameters):
     problem = search.problem
     free, rng = problem.free, np.random.RandomState(0)
     tree = Bisecting(depth).build(problem.X, free.labels, free.centers, problem.weight, rng)
+    state = search.evaluate(tree)
     return search, search.evaluate(
-        search.step.one_pass(tree, search.criterion(search.evaluate(tree)), 0.5, False)
+        *search.step.one_pass(state.routed, search.criterion(state), 0.5, False)
     )
 
 
@@ -86,42 +91,42 @@ def test_taking_back_goes_down_to_one_leaf():
     assert np.diff(sizes[: len(sizes) // 2]).min() > -0.4 * sizes[0]
 
 
-def test_aims_are_reached_or_worth_nothing():
+def test_limits_are_reached_or_worth_nothing():
     search, state = start_of()
     price = price_of_parameters(search.problem, state)
     size, cost = state.pruned.n_parameters, state.inertia
-    found = AtMost(size // 2, price).reached(search, state)
+    found = Criterion(price, most_parameters=size // 2).reached(search, state)
     assert found.pruned.n_parameters <= size // 2
-    assert AtMost(size // 2, price).value(state) == np.inf
-    assert AtMost(size, price).reached(search, state) is state
-    within = Within(1.02 * cost, price)
+    assert Criterion(price, most_parameters=size // 2).value(state) == np.inf
+    assert Criterion(price, most_parameters=size).reached(search, state) is state
+    within = Criterion(price, most_cost=1.02 * cost)
     found = within.reached(search, state)
     assert found.inertia <= 1.02 * cost
     assert within.value(found) < within.value(state)
-    assert Within(0.5 * cost, price).value(state) == np.inf
-    assert Priced(price).reached(search, state) is state
-    assert Priced(price).value(state) == state.score(price)
+    assert Criterion(price, most_cost=0.5 * cost).value(state) == np.inf
+    assert Criterion(price).reached(search, state) is state
+    assert Criterion(price).value(state) == state.score(price)
 
 
-def test_aims_over_a_sample():
-    assert Priced(2.0).over(0.5) == Priced(1.0)
-    assert AtMost(30, 2.0).over(0.5) == AtMost(30, 1.0)
-    assert Within(10.0, 2.0).over(0.5) == Within(5.0, 1.0)
+def test_criteria_over_a_sample():
+    assert Criterion(2.0).over(0.5) == Criterion(1.0)
+    assert Criterion(2.0, 30).over(0.5) == Criterion(1.0, 30)
+    assert Criterion(2.0, most_cost=10.0).over(0.5) == Criterion(1.0, most_cost=5.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pilot_rows", [10_000, 290])
 def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monkeypatch):
-    monkeypatch.setattr("tao_cluster.optimize.descent.structure.oblique._PILOT_ROWS", pilot_rows)
+    monkeypatch.setattr("tao_cluster.optimize.oblique_search._PILOT_ROWS", pilot_rows)
     search, state = start_of()
-    aim = Priced(price_of_parameters(search.problem, state))
+    criterion = Criterion(price_of_parameters(search.problem, state))
     effort = Effort(8, 8, np.inf, 1, 0)
-    found = list(improvements(search, state, 1.0, aim, effort, (), 0))
-    scores = [aim.value(other) for other in (state, *found)]
+    found = list(improvements(search, state, 1.0, criterion, effort, (), 0))
+    scores = [criterion.value(other) for other in (state, *found)]
     assert len(scores) > 1
     assert np.all(np.diff(scores) < 0)
     search, state = start_of()
-    again = list(improvements(search, state, 1.0, aim, effort, (), 0))
+    again = list(improvements(search, state, 1.0, criterion, effort, (), 0))
     assert [other.tree for other in found] == [other.tree for other in again]
 
 
@@ -139,6 +144,8 @@ def test_rounds_are_bounded_by_values():
     assert fast.n_rounds_over(1000) == fast.n_rounds > 0
     assert fast.n_rounds_over(fast.most_values + 1) == 0
     assert fast.n_rounds_over(0) == fast.n_rounds
+    thorough = EFFORTS["thorough"]  # without a bound
+    assert thorough.n_rounds_over(10**12) == thorough.n_rounds
     assert EFFORTS["thorough"].n_rounds_over(1e12) == EFFORTS["thorough"].n_rounds
 
 

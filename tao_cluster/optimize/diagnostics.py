@@ -4,8 +4,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.warnings import tell
-from .goals import Knee
-from .path import lambda_grid
+from .path import Knee, lambda_grid
 
 # Lambda is out of its range so many times beyond the ends of the grid.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0

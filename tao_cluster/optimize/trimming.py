@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 
-from ...tree.conditions import Bound
-from ...tree.routing import ReducedSets, project
-from ...tree.spreads import split_spreads
-from ...tree.tree import halfway
+from ..tree.conditions import Bound
+from ..tree.routing import ReducedSets, project
+from ..tree.spreads import split_spreads
+from ..tree.tree import halfway
 
 
-def trim(tree, view, share, n_jobs=1):
+def trim(tree, leaf_of_row, view, share, n_jobs=1):
     """The tree without weights too small to decide any row.
 
     A weight is small if the spread of its term w_j x_j over the rows of its node is below
@@ -21,6 +21,7 @@ def trim(tree, view, share, n_jobs=1):
     Parameters
     ----------
     tree : Tree
+    leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_view`, the rows of the fit
     share : float in [0, 1]; 0 removes nothing
     n_jobs : int, threads; the result is the same for any number
@@ -31,7 +32,6 @@ def trim(tree, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    leaf_of_row = tree.route(view, n_jobs=n_jobs)
     spreads = split_spreads(tree, view, leaf_of_row, n_jobs=n_jobs)
     effects, rows_of = np.abs(tree.split_weights) * spreads, ReducedSets(tree, leaf_of_row)
     updates = {}
@@ -69,7 +69,7 @@ def _needed(view, rows, split, threshold, spread, share, n_jobs):
     return kept
 
 
-def at_midpoints(tree, view, n_jobs=1):
+def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
     """The tree whose tests of one feature have weight 1 or -1 and thresholds between the rows.
 
     Such a threshold lies halfway between the values on the two sides of the test. Where all rows
@@ -78,6 +78,7 @@ def at_midpoints(tree, view, n_jobs=1):
     Parameters
     ----------
     tree : Tree
+    leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_view`, the rows of the fit
     n_jobs : int, threads; the result is the same for any number
 
@@ -93,16 +94,16 @@ def at_midpoints(tree, view, n_jobs=1):
             updates[node] = ((indices, np.sign(weights)), np.sign(weights[0]) * value + 0.0)
     # The products of the new weights are exact, so that rows go where they went.
     tree = tree.with_splits(updates)
-    for node, values, goes_left in _sides(tree, view, n_jobs):
+    for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs):
         if goes_left.any() and not goes_left.all():
             middle = halfway(values[goes_left].max(), values[~goes_left].min())
             updates[node] = (tree.split(node), middle)
     return tree.with_splits(updates)
 
 
-def _sides(tree, view, n_jobs):
+def _sides(tree, leaf_of_row, view, n_jobs):
     """Yield of each test of one feature the node, its rows' products, and which go left."""
-    rows_of = ReducedSets(tree, tree.route(view, n_jobs=n_jobs))
+    rows_of = ReducedSets(tree, leaf_of_row)
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split = tree.split(node)
         if len(split[0]) == 1:
@@ -110,7 +111,7 @@ def _sides(tree, view, n_jobs):
             yield node, values, values <= tree.threshold[node]
 
 
-def at_values(tree, view, n_jobs=1):
+def at_values(tree, leaf_of_row, view, n_jobs=1):
     """The axis-aligned tree with thresholds at values of rows: the largest that goes left.
 
     A builder may have put them between two values, or at a centre's.
@@ -118,6 +119,7 @@ def at_values(tree, view, n_jobs=1):
     Parameters
     ----------
     tree : Tree, each test of weight 1
+    leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_view`, the rows of the fit
     n_jobs : int, threads; the result is the same for any number
 
@@ -127,7 +129,7 @@ def at_values(tree, view, n_jobs=1):
     """
     updates = {
         node: (tree.split(node), values[goes_left].max())
-        for node, values, goes_left in _sides(tree, view, n_jobs)
+        for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs)
         if goes_left.any()
     }
     return tree.with_splits(updates)

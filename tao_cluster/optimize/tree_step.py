@@ -8,16 +8,22 @@ both children give the same loss are "don't care" and are dropped.
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.threads import map_in_threads, n_threads
-from ...penalties import leaf_histograms
-from ...solvers import BoundSolver, NodeProblem, Status
-from ...tree import Split, same_array
-from ...tree.routing import ReducedSets, project
-from .decisions import Decisions
+from .._utils.threads import map_in_threads, n_threads
+from ..penalties import leaf_histograms
+from ..solvers import BoundSolver, NodeProblem, Status
+from ..tree import Split, Tree, same_array
+from ..tree.routing import ReducedSets, project
+
+
+class Routed(NamedTuple):
+    """A tree and the leaf that each row reaches in it: int32 array of shape (n,)."""
+
+    tree: Tree
+    leaf_of_row: np.ndarray
 
 
 @dataclass
@@ -33,8 +39,6 @@ class TreeStep:
     solver : BoundSolver
     n_jobs : int
         Threads that route rows and update the nodes of one depth, which share no rows.
-    decisions : Decisions, default new ones
-        Shared by steps over the same rows.
     prices_parameters : bool, default=False
         Whether the strength is the price of a parameter; else of a unit of ||w||_1.
     """
@@ -42,7 +46,6 @@ class TreeStep:
     view: Any
     solver: BoundSolver
     n_jobs: int = 1
-    decisions: Decisions | None = None
     prices_parameters: bool = False
     # By node: how the solver ended where it did not converge in the last pass that asked it.
     unsolved: dict[int, Status] = field(default_factory=dict)
@@ -50,29 +53,23 @@ class TreeStep:
     # of the same. The problems themselves would take 17 bytes a row and level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
 
-    def __post_init__(self):
-        if self.decisions is None:
-            self.decisions = Decisions(self.view)
-
     def with_solver(self, solver, prices_parameters=False):
         """A step over the same rows with another solver, which knows of no settled problem.
 
         What it solves for another price says nothing of the nodes that are unsolved.
         """
         unsolved = {} if prices_parameters else self.unsolved
-        terms = (self.decisions, prices_parameters, unsolved)
-        return TreeStep(self.view, solver, self.n_jobs, *terms)
+        return TreeStep(self.view, solver, self.n_jobs, prices_parameters, unsolved)
 
-    def view_of(self, tree):
-        """The rows, for many passes over the columns of a tree: as ``kernel_view`` gives them."""
-        self.decisions.columns.expect(tree)
-        return self.decisions.columns.of(tree.split_indices)
+    def routed(self, tree):
+        """The tree and the leaf of each row."""
+        return Routed(tree, self.leaves_of(tree))
 
     def leaves_of(self, tree, rows=None, node=0):
         """Leaf that rows (default all) reach from a node: int32 array."""
-        return self.decisions.leaves_of(tree, rows, node, self.n_jobs)
+        return tree.route(self.view, rows, node, self.n_jobs)
 
-    def run(self, tree, criterion, strength, n_passes):
+    def run(self, start, criterion, strength, n_passes):
         """Repeat passes until one changes nothing, at most `n_passes`.
 
         An update of a node is accepted only if it lowers the node's loss plus
@@ -80,7 +77,7 @@ class TreeStep:
 
         Parameters
         ----------
-        tree : Tree
+        start : Routed
         criterion : Criterion
         strength : float > 0
             Multiplies sum_i ||w_i||_1 (lambda / mu in eq. 8).
@@ -88,16 +85,16 @@ class TreeStep:
 
         Returns
         -------
-        Tree, the same object if nothing changed
+        Routed, of the same tree if nothing changed
         """
         for _ in range(n_passes):
-            updated = self.one_pass(tree, criterion, strength, is_judged=True)
-            if updated is tree:
+            updated = self.one_pass(start, criterion, strength, is_judged=True)
+            if updated.tree is start.tree:
                 break
-            tree = updated
-        return tree
+            start = updated
+        return start
 
-    def run_freely(self, tree, criterion, strength, n_passes):
+    def run_freely(self, start, criterion, strength, n_passes):
         """Accept every update, and return the tree with the least `objective` after a pass.
 
         For a tree whose weights did not come from a solver: the loss does not see the scale of
@@ -107,52 +104,56 @@ class TreeStep:
 
         Returns
         -------
-        Tree; the given one only if `n_passes` is 0
+        Routed; the given one only if `n_passes` is 0
         """
         self._settled.clear()  # what is known of other trees does not count for this one
-        best, least = tree, np.inf
+        best, least = start, np.inf
         for _ in range(n_passes):
-            updated = self.one_pass(tree, criterion, strength, is_judged=False)
-            value = self.objective(updated, criterion, strength)
+            updated = self.one_pass(start, criterion, strength, is_judged=False)
+            value = objective(updated, criterion, strength)
             if value < least:
                 best, least = updated, value
-            if updated is tree:
+            if updated.tree is start.tree:
                 break
-            tree = updated
+            start = updated
         return best
 
-    def objective(self, tree, criterion, strength):
-        """Loss of the whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
-        leaves = self.leaves_of(tree)
-        loss = criterion.loss_at(tree)(np.arange(len(leaves)), leaves)
-        return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
-
-    def one_pass(self, tree, criterion, strength, is_judged):
-        """One pass over the tree; the same object if nothing changed.
+    def one_pass(self, start, criterion, strength, is_judged):
+        """One pass over a tree.
 
         Parameters
         ----------
-        tree, criterion, strength
+        start, criterion, strength
             As for :meth:`run`.
         is_judged : bool
             Whether an update of a node is accepted only if it lowers the node's loss plus
             strength * ||w||_1; else all are.
+
+        Returns
+        -------
+        Routed, of the same tree if nothing changed
         """
-        rows_of = ReducedSets(tree, self.leaves_of(tree))
-        tree = _fit_leaves(tree, criterion, rows_of)
+        rows_of = ReducedSets(*start)
+        tree = _fit_leaves(start.tree, criterion, rows_of)
+        leaf_of_row = start.leaf_of_row.copy()  # below the nodes of the last level
         for nodes in rows_of.levels():
             # The subtrees below this depth are final for this pass, so is each row's loss there.
             loss = criterion.loss_at(tree)
-            self.decisions.follow(tree)  # before threads ask
 
             def update(node, tree=tree, loss=loss):
-                return self._update(tree, node, rows_of[node], loss, strength, is_judged)
+                rows = rows_of[node]
+                goes_left = rows_of.goes_left(node, start.leaf_of_row[rows])
+                below = self._below(tree, node, rows, goes_left, leaf_of_row)
+                split = self._update(tree, node, below, loss, strength, is_judged)
+                if split is not None:
+                    leaf_of_row[rows] = below.leaves(self._goes_left(node, rows, split))
+                return split
 
             splits = self._map(update, nodes, rows_of)
             tree = tree.with_splits(
                 {i: ((s.indices, s.weights), s.threshold) for i, s in splits.items() if s}
             )
-        return tree
+        return Routed(tree, leaf_of_row)
 
     def _map(self, update, nodes, rows_of):
         """Result of `update` for each of some nodes, by threads where that pays."""
@@ -161,10 +162,20 @@ class TreeStep:
         found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
         return dict(zip(largest_first, found, strict=True))
 
-    def _update(self, tree, node, rows, loss, strength, is_judged):
+    def _below(self, tree, node, rows, goes_left, leaf_of_row):
+        """The leaves that the rows of a node reach below it, on either side."""
+        left, right = leaf_of_row[rows], leaf_of_row[rows]
+        children = tree.children_left[node], tree.children_right[node]
+        for leaves, child, others in zip(
+            (left, right), children, (~goes_left, goes_left), strict=True
+        ):
+            leaves[others] = tree.route(self.view, rows[others], child, self._helpers(node))
+        return _Below(rows, goes_left, left, right)
+
+    def _update(self, tree, node, below, loss, strength, is_judged):
         """New split of a node, or None to keep the old one."""
         old = Split.at(tree, node)
-        problem = self._reduce(tree, node, rows, loss, strength)
+        problem, care = self._reduce(tree, node, below, loss, strength)
         if len(problem.rows) == 0:
             return _indifferent(old, strength)
         asked = _digest(problem)
@@ -174,25 +185,30 @@ class TreeStep:
         self._settled[node] = (asked, new)
         if new.same_as(old):
             return None
-        if is_judged and self._cost(node, problem, new) >= self._cost(node, problem, old):
-            self._settled[node] = (asked, old)
-            return None
+        if is_judged:
+            goes_left = self._goes_left(node, problem.rows, new)
+            before = problem.loss(below.goes_left[care]) + problem.price(old)
+            if problem.loss(goes_left) + problem.price(new) >= before:
+                self._settled[node] = (asked, old)
+                return None
         return new
 
-    def _reduce(self, tree, node, rows, loss, strength):
-        """The binary problem at a node, without the rows that do not care.
+    def _reduce(self, tree, node, below, loss, strength):
+        """The binary problem at a node, without the rows that do not care, and a mask of others.
 
         Their weight is the loss of the wrong child minus that of the right one.
         """
-        gain = self.decisions.gains(tree, node, rows, loss, self._helpers(node))
+        gain = loss(below.rows, below.left)
+        gain -= loss(below.rows, below.right)
         care = gain != 0
-        rows, gain = rows[care], gain[care]
+        rows, gain = below.rows[care], gain[care]
         freed = None
         if self.prices_parameters:
-            below = tree.subtree_parameters
+            parameters = tree.subtree_parameters
             children = tree.children_left[node], tree.children_right[node]
-            freed = tuple(int(below[child]) for child in children)
-        return NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
+            freed = tuple(int(parameters[child]) for child in children)
+        problem = NodeProblem(rows, gain > 0, np.abs(gain, out=gain), strength, freed=freed)
+        return problem, care
 
     def _helpers(self, node):
         """Threads for the rows of a node: those of other nodes are busy, but for the root's."""
@@ -212,11 +228,47 @@ class TreeStep:
             self.unsolved[node] = status
         return split
 
-    def _cost(self, node, problem, split):
+    def _goes_left(self, node, rows, split):
+        """Which rows of a node a split sends left: bool array."""
         terms = (split.indices, split.weights, self._helpers(node))
-        values = project(self.decisions.columns.of(split.indices), problem.rows, *terms)
-        loss = problem.loss(values <= split.threshold)
-        return loss + problem.price(split)
+        return project(self.view, rows, *terms) <= split.threshold
+
+
+class _Below(NamedTuple):
+    """The rows of a node, which of them go left, and their leaves on its left and right."""
+
+    rows: np.ndarray
+    goes_left: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    def leaves(self, goes_left):
+        """The leaf of each row, if a test sends these to the left."""
+        return np.where(goes_left, self.left, self.right)
+
+
+def objective(routed, criterion, strength):
+    """Loss of a whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
+    tree, leaf_of_row = routed
+    loss = criterion.loss_at(tree)(np.arange(len(leaf_of_row)), leaf_of_row)
+    return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
+
+
+def gains(view, tree, node, rows, loss, n_jobs=1):
+    """Return how much more it costs rows of a node to go left than to go right: float64 array.
+
+    Parameters
+    ----------
+    view : result of :func:`tao_cluster.tree.routing.kernel_view`
+    tree : Tree
+    node : int
+    rows : int64 array of shape (m,)
+    loss : LeafLoss of that tree
+    n_jobs : int, threads
+    """
+    gain = loss(rows, tree.route(view, rows, tree.children_left[node], n_jobs))
+    gain -= loss(rows, tree.route(view, rows, tree.children_right[node], n_jobs))
+    return gain
 
 
 def _indifferent(split, strength):

@@ -1,4 +1,6 @@
-"""The search over structures of axis-aligned trees: its moves, and what it promises."""
+"""Regrowth and search over structures of axis-aligned trees: moves, and what they promise."""
+
+import operator
 
 import numpy as np
 import pytest
@@ -12,10 +14,18 @@ from sklearn.preprocessing import StandardScaler
 
 from greedy import ExGreedy, ExKMC, ExShallow
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.optimize.descent.structure import kernels, local
-from tao_cluster.optimize.descent.structure.kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
-from tao_cluster.optimize.descent.structure.local import better_start, search_structure
-from tao_cluster.optimize.descent.structure.sketch import Sketch
+from tao_cluster.optimize import local_search
+from tao_cluster.optimize import sketch_kernels as kernels
+from tao_cluster.optimize.local_search import (
+    Sketch,
+    Sketched,
+    better_start,
+    regrow,
+    rounds,
+    search_structure,
+)
+from tao_cluster.optimize.pruning import weakest_splits, without_surplus
+from tao_cluster.optimize.sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 pytestmark = pytest.mark.filterwarnings("ignore:The tree has lost")
 
@@ -30,7 +40,19 @@ def small_case(seed, n=30, d=3, k=3):
 
 
 def cost_of(nodes, codes, cost):
-    return cost[np.arange(len(codes)), kernels.labels_of(nodes, codes)].sum()
+    return cost[np.arange(len(codes)), labels_of(nodes, codes)].sum()
+
+
+def labels_of(nodes, codes):
+    """Label of each row, row by row."""
+    labels = []
+    for code in codes:
+        node = 0
+        while nodes[node, LEFT] >= 0:
+            goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
+            node = nodes[node, LEFT] if goes_left else nodes[node, RIGHT]
+        labels.append(nodes[node, LABEL])
+    return np.array(labels)
 
 
 @settings(deadline=None, max_examples=60)
@@ -49,7 +71,7 @@ def test_a_pass_gives_a_stump_its_best_test(seed):
     assert cost_of(leaves, codes, cost) == best
     priced, changed = kernels.one_pass(STUMP, codes, first, cost, 1e9)
     assert changed
-    assert len(priced) == 1  # no test saves as much as that
+    assert len(kernels.compact(priced)) == 1  # no test saves as much as that
     assert cost_of(priced, codes, cost) == min(cost[:, one].sum(), cost[:, two].sum())
 
 
@@ -67,11 +89,12 @@ def test_passes_and_growth_never_cost_more_and_removal_costs_least(seed):
     ]
     assert cost_of(stump, codes, cost) == min(cost.sum(axis=0).min(), *cuts)
     assert len(big) <= 11
-    passed, _ = kernels.one_pass(big, codes, first, cost, 0.0)
+    passed = kernels.compact(kernels.one_pass(big, codes, first, cost, 0.0)[0])
     assert cost_of(passed, codes, cost) <= cost_of(big, codes, cost)
     without = [cost_of(side, codes, cost) for side in hoisted(passed)]
     # A price below 0: tests that save nothing go too only where they have to.
-    fewer = kernels.shrink(passed, codes, cost, max(1, len(passed) // 2), -1.0)
+    sketch = Sketch(None, codes, first, None, None, -1.0, max(1, len(passed) // 2))
+    fewer = sketch.shrink(Sketched(passed, cost, 0.0))
     assert len(fewer) <= max(1, len(passed) - 2)
     if len(fewer) == len(passed) - 2:
         assert cost_of(fewer, codes, cost) == min(without)
@@ -91,9 +114,7 @@ def test_trees_go_into_a_sketch_and_out_of_it(digits):
     tree = ExKMC(max_leaves=15).build(digits, None, search.problem.free.centers, None)
     sketch = Sketch.of(search.problem, [tree], 0.0, 15, 0)
     state = sketch.from_tree(tree)
-    np.testing.assert_array_equal(
-        kernels.labels_of(state.nodes, sketch.codes), tree.predict(digits)
-    )
+    np.testing.assert_array_equal(labels_of(state.nodes, sketch.codes), tree.predict(digits))
     assert state.value == pytest.approx(search.evaluate(tree).inertia)
     np.testing.assert_array_equal(sketch.to_tree(state).predict(digits), tree.predict(digits))
     nodes = sketch.expand(state, 20)
@@ -116,8 +137,7 @@ def test_a_sketch_of_many_rows_and_columns_keeps_those_of_the_trees(rng):
     assert sketch.to_tree(sketch.from_tree(tree)).n_leaves == tree.n_leaves
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("lambda_", [0.0, 4.0])
+@pytest.mark.parametrize(("seed", "lambda_"), [(0, 0.0), (1, 4.0)])
 def test_never_above_the_starts_nor_larger(seed, lambda_):
     X = np.random.default_rng(seed).standard_cauchy(size=(200, 4))
     search = make_search(X, 5, split="axis", max_leaves=9)
@@ -188,6 +208,7 @@ def test_no_search_without_relax_and_from_a_given_start_alone(digits, digits_ref
     assert plain.cost_increase_ <= one.cost_increase_
 
 
+@pytest.mark.slow
 def test_a_small_start_grows_to_what_is_allowed(digits, digits_reference):
     options = {"split": "axis", "reference": digits_reference, "random_state": 0}
     start = ExShallow(10, reference=digits_reference).fit(digits[:400])
@@ -207,6 +228,7 @@ def test_other_objectives(objective, rng):
     assert model.tree_.n_leaves <= 6
 
 
+@pytest.mark.slow
 def test_an_embedding_is_where_costs_are_counted(digits):
     scores = PCA(4, random_state=0).fit_transform(digits[:500])
     options = {"split": "axis", "max_leaves": 9, "random_state": 0}
@@ -263,8 +285,8 @@ def test_a_poor_find_does_not_replace_the_start(monkeypatch, rng):
     tree = ExKMC(max_leaves=6).build(X, None, search.problem.free.centers, None)
     state = search.evaluate(tree)
     poor = tree.with_leaves(np.where(tree.leaf_label < 0, -1, 0)).prune()
-    monkeypatch.setattr(local, "search_structure", lambda *args: poor)
-    monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
+    monkeypatch.setattr(local_search, "search_structure", lambda *args: poor)
+    monkeypatch.setattr(local_search, "descend", lambda search, state, lambda_, stage: state)
     assert better_start(search, state, [tree], 0.0, 0) is state
 
 
@@ -273,8 +295,110 @@ def test_exgreedy_is_held_against_what_is_found(monkeypatch, rng, max_leaves, is
     X = rng.normal(size=(80, 3))
     search = make_search(X, 4, split="axis", max_leaves=max_leaves)
     poor = Tree.single_leaf(0, 3)
-    monkeypatch.setattr(local, "search_structure", lambda *args: poor)
-    monkeypatch.setattr(local, "descend", lambda search, state, lambda_, stage: state)
+    monkeypatch.setattr(local_search, "search_structure", lambda *args: poor)
+    monkeypatch.setattr(local_search, "descend", lambda search, state, lambda_, stage: state)
     found = better_start(search, search.evaluate(poor), [poor], 0.0, 0)
     expected = ExGreedy().build(X, None, search.problem.free.centers, None) if is_there else poor
     assert found.tree == expected
+
+
+def start_of(seed, max_leaves=14):
+    """A search for an axis-aligned tree of noise, and the state of ExKMC's tree."""
+    X = np.random.default_rng(seed).normal(size=(150, 4))
+    search = make_search(X, 5, split="axis")
+    tree = ExKMC(max_leaves=max_leaves).build(X, None, search.problem.free.centers, None)
+    return search, search.evaluate(tree)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_regrowth_never_ends_above_its_start(seed):
+    """Also where it starts from what it has found before, and a tenth of lambda leads astray."""
+    for lambda_ in (5.0, 8.0):
+        search, state = start_of(seed)
+        for _ in range(3):
+            found = regrow(search, state, lambda_)
+            assert found.objective(lambda_) <= state.objective(lambda_)
+            state = found
+
+
+def test_a_round_counts_if_it_helps_else_it_is_tried_with_fewer_leaves():
+    values, asked = iter([8.0, 9.0, 7.0, 7.0, 8.0, 8.0]), []
+
+    def regrown(state, n_more):
+        asked.append(n_more)
+        return next(values)
+
+    assert rounds(10.0, regrown, operator.lt, 8) == 7.0
+    assert asked == [8, 8, 4, 4, 2, 1]
+
+
+@pytest.mark.parametrize("lambda_", [0.0, 0.5])
+def test_no_more_leaves_than_the_initial_tree_had(lambda_):
+    for seed in range(3):
+        search, state = start_of(seed, 9)
+        assert regrow(search, state, lambda_).pruned.n_leaves <= 9
+
+
+def test_dead_leaves_of_the_initial_tree_are_room_to_grow():
+    search, state = start_of(0)
+    tree = state.tree
+    child = tree.children_left[0]
+    assert tree.children_left[child] >= 0
+    dead = search.evaluate(tree.with_splits({child: (((), ()), 1.0)}))  # all rows go left
+    assert dead.pruned.n_leaves < 14
+    found = regrow(search, dead, 0.0)
+    assert found.pruned.n_leaves == 14
+    assert found.inertia < dead.inertia
+
+
+def test_a_smaller_price_comes_first():
+    seen = set()
+    for seed in range(4):
+        search, state = start_of(seed)
+        regrow(search, state, 4.0)
+        strengths = [r["lambda"] for r in search.history.records if r["stage"] == "regrow"]
+        assert strengths == sorted(strengths)
+        seen |= set(strengths)
+    assert sorted(seen) == pytest.approx([0.4, 4.0])
+
+
+def test_the_weakest_tests_go_first_and_are_not_related():
+    search, state = start_of(2)
+    tree, criterion = state.pruned, search.criterion(state)
+    everything = np.arange(search.problem.n_rows)
+
+    def cost(tree):
+        return criterion.loss_at(tree)(everything, tree.apply(search.problem.X)).sum()
+
+    def without(node):
+        return [tree.with_splits({node: (((), ()), side)}).prune() for side in (1.0, -1.0)]
+
+    saved = np.full(tree.n_nodes, np.inf)
+    for node in tree.decision_nodes:
+        saved[node] = round(min(map(cost, without(node))) - cost(tree), 9)
+    found = weakest_splits(saved, tree.children_left, tree.children_right, 9)
+    related = (tree.path_matrix + tree.path_matrix.T).toarray() > 0
+    expected = []
+    for node in np.argsort(saved, kind="stable")[: len(tree.decision_nodes)]:
+        if len(expected) < 9 and not related[node, expected].any():
+            expected.append(node)
+    assert found == expected
+    assert len(found) > 1
+    least = min(map(cost, without(found[0])))
+    fewer = without_surplus(search, state, tree.n_leaves - 1)
+    assert fewer.n_leaves < tree.n_leaves
+    assert cost(fewer) == pytest.approx(least)
+
+
+def test_rounds_end_where_they_are_over():
+    asked = []
+
+    def regrown(state, n_more):
+        asked.append(n_more)
+        return state + 1
+
+    assert rounds(0, regrown, lambda state, other: False, 8) == 0
+    assert asked == [8, 4, 2, 1]
+    asked.clear()
+    assert rounds(0, regrown, lambda state, other: True, 8, lambda: len(asked) == 3) == 3
+    assert asked == [8, 8, 8]

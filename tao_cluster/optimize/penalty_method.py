@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from ..._utils.matrices import row_blocks
-from ...problem.problem import mismatch_prices
-from .passes import descend, finish
+from .._utils.matrices import row_blocks
+from ..problem.problem import mismatch_prices
+from .direct_form import descend, finish
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,6 @@ class PenaltyMethod:
         ------
         State, the best so far
         """
-        del random_state
         first = next(trees)
         state = search.evaluate(first)
         yield state
@@ -143,11 +142,12 @@ class PenaltyMethod:
         criterion = search.agreement(problem.free.labels)
         n_free = min(self.tao_iter, self.init_tao_iter)
         starts = (
-            search.evaluate(step.run_freely(tree, criterion, strength, n_free)) for tree in trees
+            search.evaluate(*step.run_freely(step.routed(tree), criterion, strength, n_free))
+            for tree in trees
         )
         best = min(starts, key=lambda state: state.objective(lambda_))
-        tree = step.run(best.tree, criterion, strength, self.init_tao_iter - n_free)
-        return best if tree is best.tree else search.evaluate(tree)
+        found = step.run(best.routed, criterion, strength, self.init_tao_iter - n_free)
+        return best if found.tree is best.tree else search.evaluate(*found)
 
     def alternate(self, search, state, lambda_):
         """Follow the path of eq. (6) along mu from a direct fit until Z = T(X).
@@ -182,10 +182,10 @@ class PenaltyMethod:
                 self.max_iter,
                 self.tol,
             )
-            tree = step.run(state.tree, search.agreement(labels), lambda_ / mu, self.tao_iter)
-            unchanged = tree is state.tree
+            found = step.run(state.routed, search.agreement(labels), lambda_ / mu, self.tao_iter)
+            unchanged = found.tree is state.tree
             if not unchanged:
-                state = search.evaluate(tree)
+                state = search.evaluate(*found)
                 best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the later one
             mismatch = float(problem.weight[labels != state.labels].sum())
             search.record("penalty", state, lambda_, mu, mismatch, kept=best is state)
@@ -273,19 +273,20 @@ def smallest_effective_mu(distances, labels, table, leaf_of_row):
     return float(found) if np.isfinite(found) else None
 
 
-def with_histograms(search, tree):
+def with_histograms(search, tree, leaf_of_row):
     """The tree with a histogram of the free clustering in every leaf; labels stay.
 
     Parameters
     ----------
     search : Search, whose penalty has histograms
     tree : Tree, each leaf with rows
+    leaf_of_row : int array of shape (n,), the leaf of each row
 
     Returns
     -------
     Tree
     """
-    problem, leaf_of_row = search.problem, search.step.leaves_of(tree)
+    problem = search.problem
     agreement = search.agreement(problem.free.labels)
     value = np.zeros((tree.n_nodes, problem.n_clusters))
     for leaf in tree.leaves:

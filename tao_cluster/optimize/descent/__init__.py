@@ -1,1 +1,0 @@
-"""Ways down: passes at one lambda, refits, regrowth; the direct form and the penalty method."""

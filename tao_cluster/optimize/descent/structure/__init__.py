@@ -1,1 +1,0 @@
-"""The search over structures of axis-aligned trees: a sketch of the rows, kernels, moves."""

@@ -1,0 +1,268 @@
+"""How a descent of oblique trees ends: refits, passes on the true cost, iterated local search.
+
+A refit fits every node on the features it has, with less shrinkage. Passes on the true cost solve
+nodes for what a tree minimises, with a price per parameter. The search disturbs a tree: it grows
+some leaves where rows overpay most and fits all nodes once to rows whose weights are noisy. Refits
+and passes follow, and the better tree is kept. The search is ours; Lourenco, Martin & Stutzle
+(2003) describe its kind.
+"""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._utils.matrices import row_size
+from ..penalties import CostCriterion
+from ..solvers import NodeProblem, Refit
+from ..tree.growth import Growth
+from ..tree.routing import ReducedSets
+from .direct_form import descend
+
+# Refits.
+_REWEIGHTED_PASSES = 1
+_RELAXED_PASSES = 4
+_N_REWEIGHTINGS = 2
+_RELAXED_SHARE = 0.03  # of lambda, in the last refit
+
+# Passes on the true cost.
+_MOST_PASSES = 4
+_LEAST_SAVING = 1e-3  # of what the tree costs beyond the free clustering
+# The price is so many times the excess cost a parameter: that of a front on which the excess
+# falls with about this power of the number of parameters. It is at most so large a share of what
+# a parameter saves on average, without which trees that save little would vanish.
+_SLOPE, _MOST_SHARE = 2.0, 0.5
+_FLOOR = 1e-6  # of what mismatches cost: the excess cost of a tree that has none
+_CHEAPER = 0.25  # the price after a pass that would have lost clusters
+_COSTLIER, _MOST_STEPS = 1.15, 60  # by which the price grows as a tree is taken back
+
+# The search.
+_NOISE = 0.3  # standard deviation of the logarithm of a row's weight
+_MOST_GROWN = 3  # leaves
+_SHARES = (0.1, 0.3, 1.0)  # of lambda
+# A sample of so many rows finds trees where there are twice as many; all rows accept them.
+_PILOT_ROWS = 10_000
+_FEW_ROWS = 2000  # where there are no rounds, only trees that are there already
+_LEAST_PROGRESS = 1e-9  # of the score
+
+
+def refit(search, state, lambda_):
+    """Refit every node on the features it has, with less shrinkage.
+
+    Two rounds with strengths relative to the weights (adaptive lasso) drop features that
+    matter little; then a small part of the strength is left (relaxed lasso), and
+    thresholds are exact. The cost falls with the shrinkage, the size with the features.
+
+    Parameters
+    ----------
+    search : Search
+    state : State
+    lambda_ : float
+
+    Returns
+    -------
+    State
+    """
+    step = search.step
+
+    def passes(state, strength, n_passes, reweights):
+        refitting = step.with_solver(Refit(step.solver, step.view, reweights))
+        # Compared by cost: shrinkage is what a refit takes back.
+        options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
+        return descend(search, state, strength, keeps_start=not reweights, **options)
+
+    for _ in range(_N_REWEIGHTINGS):
+        state = passes(state, lambda_, _REWEIGHTED_PASSES, reweights=True)
+    return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
+
+
+def price_of_parameters(problem, state):
+    """Price of a parameter at which the size of a tree is about right: float, positive.
+
+    Parameters
+    ----------
+    problem : Problem
+    state : State
+    """
+    cost, least = state.inertia, _FLOOR * problem.mismatch_cost
+    price = _SLOPE * max(cost - problem.free.inertia, least)
+    if state.pruned.n_leaves > 1:  # else nothing can vanish
+        price = min(price, _MOST_SHARE * max(problem.undivided_cost - cost, least))
+    return price / state.pruned.n_parameters
+
+
+def tuned(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):
+    """Passes in which no update raises the cost plus the price of the parameters.
+
+    Parameters
+    ----------
+    search : Search
+    state : State
+    price : float, of a parameter
+    n_passes : int, the most
+    keeps_clusters : bool, default=True
+        Whether a pass that loses clusters does not count; the next one has a lower price.
+
+    Returns
+    -------
+    State, of a tree without dead nodes
+    """
+    enough = _LEAST_SAVING * max(0.0, state.inertia - search.problem.free.inertia)
+    for _ in range(n_passes):
+        start, step = search.step.routed(state.pruned), search.exact_step
+        found = step.one_pass(start, search.criterion(state), price, is_judged=True)
+        if found.tree is start.tree:
+            break
+        other = search.evaluate(*found)
+        is_poorer = keeps_clusters and other.pruned.n_clusters < state.pruned.n_clusters
+        saving = state.score(price) - other.score(price)
+        is_better = saving > 0 and not is_poorer
+        search.record("exact", other, price, kept=is_better)
+        state = other if is_better else state
+        price *= _CHEAPER if is_poorer else 1.0
+        if saving <= enough and not is_poorer:
+            break
+    return state
+
+
+def taken_back(search, state, price):
+    """Yield smaller and smaller trees: tuned at a growing price a parameter.
+
+    Parameters
+    ----------
+    search : Search
+    state : State
+    price : float, where to start
+
+    Yields
+    ------
+    State
+    """
+    for _ in range(_MOST_STEPS):
+        state = tuned(search, state, price, n_passes=1, keeps_clusters=False)
+        yield state
+        if state.pruned.n_leaves == 1:
+            break
+        price *= _COSTLIER
+
+
+def improvements(search, state, lambda_, criterion, effort, rivals, random_state):
+    """Yield better and better trees.
+
+    Parameters
+    ----------
+    search : Search
+    state : State
+    lambda_ : float
+    criterion : Criterion, which says which trees are better
+    effort : Effort
+    rivals : sequence of Tree, which may be better when they are brought to its limit
+    random_state : int, RandomState instance or None
+
+    Yields
+    ------
+    State
+    """
+    rng, X = check_random_state(random_state), search.problem.X
+    n_rounds = effort.n_rounds_over(row_size(X) * min(X.shape[0], _PILOT_ROWS))
+    pilot = search.pilot(_PILOT_ROWS if n_rounds or rivals else _FEW_ROWS, rng)
+    here, limits = pilot.take(state, search), search.limits()
+
+    def candidates():
+        yield from map(pilot.evaluate, rivals)
+        for other in pilot.single_features(here):
+            if criterion.value(other) < criterion.value(here):
+                yield other
+        for _ in range(n_rounds):
+            other = disturbed(pilot, here, lambda_, limits, rng)
+            yield refit(pilot, other, lambda_)
+
+    for candidate in candidates():
+        other = criterion.reached(pilot, tuned(pilot, candidate, criterion.price))
+        whole = other
+        wins = other.pruned.n_leaves <= limits[0] and is_better(criterion, other, here)
+        if wins and pilot is not search:
+            whole = criterion.reached(search, search.evaluate(other.pruned))
+            wins = is_better(criterion, whole, state)
+        pilot.record("search", other, lambda_, kept=wins)
+        if wins:
+            here, state = other, whole
+            yield state
+
+
+def disturbed(search, state, lambda_, limits, rng):
+    """State after some leaves are grown and all nodes fitted to rows of noisy weights.
+
+    Parameters
+    ----------
+    search : Search
+    state : State, without dead nodes
+    lambda_ : float
+    limits : tuple of numbers, most leaves and depth
+    rng : RandomState
+
+    Returns
+    -------
+    State
+    """
+    strength = lambda_ * _SHARES[rng.randint(len(_SHARES))]
+    room = min(limits[0] - state.pruned.n_leaves, rng.randint(_MOST_GROWN + 1))
+    state = search.evaluate(grown(search, state, int(room), limits[1], strength, rng))
+    noisy = search.problem.weight * np.exp(_NOISE * rng.standard_normal(search.problem.n_rows))
+    criterion = CostCriterion(search.distances(state.centers), noisy)
+    return search.evaluate(
+        *search.step.one_pass(state.routed, criterion, strength, is_judged=False)
+    )
+
+
+def grown(search, state, n_leaves, most_depth, strength, rng):
+    """The tree of a state with some leaves split, drawn by what another label would save there.
+
+    Parameters
+    ----------
+    search : Search
+    state : State, without dead nodes
+    n_leaves : int, the most
+    most_depth : int, of the leaves
+    strength : float
+    rng : RandomState
+
+    Returns
+    -------
+    Tree
+    """
+    tree, weight = state.pruned, search.problem.weight
+    distances = search.distances(state.centers)
+    rows_of = ReducedSets(tree, search.step.leaves_of(tree))
+    savings, second = _savings(tree, rows_of, distances, weight)
+    found = np.flatnonzero((savings > 0) & (tree.depth < most_depth))
+    if n_leaves <= 0 or len(found) == 0:
+        return tree
+    chances = savings[found] / savings[found].sum()
+    growth = Growth.of(tree)
+    for leaf in rng.choice(found, min(n_leaves, len(found)), replace=False, p=chances):
+        rows, labels = rows_of[leaf], (tree.leaf_label[leaf], second[leaf])
+        gain = weight[rows] * (distances[rows, labels[0]] - distances[rows, labels[1]])
+        care = gain != 0
+        problem = NodeProblem(rows[care], gain[care] > 0, np.abs(gain[care]), strength)
+        if not problem.goes_right.all():
+            split, _ = search.step.solver.solve(problem)
+            growth.split(leaf, split, labels)
+    return growth.to_tree(tree.n_features)
+
+
+def _savings(tree, rows_of, distances, weight):
+    """What the best second label would save the rows of each leaf, and that label."""
+    savings, second = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.intp)
+    for leaf in tree.leaves:
+        rows = rows_of[leaf]
+        own = distances[rows, tree.leaf_label[leaf]]
+        by_label = weight[rows] @ np.maximum(own[:, None] - distances[rows], 0.0)
+        second[leaf] = by_label.argmax()
+        savings[leaf] = by_label[second[leaf]]
+    return savings, second
+
+
+def is_better(criterion, state, other):
+    """Whether a state is worth more and has no fewer clusters."""
+    limit = criterion.value(other)
+    limit -= _LEAST_PROGRESS * abs(limit) if limit < np.inf else 0.0
+    return criterion.value(state) < limit and state.pruned.n_clusters >= other.pruned.n_clusters

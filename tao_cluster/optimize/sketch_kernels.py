@@ -1,0 +1,246 @@
+"""Kernels of the search over axis-aligned trees: rows as bytes, costs at fixed centres.
+
+A tree is an int64 array with a row per node, parents before children; its columns are LEFT, RIGHT
+(-1 for a leaf), FEATURE, BIN and LABEL. A row goes left iff its code of the feature is at most the
+bin. `codes` (n, d) are bytes, `first` (d + 1,) says where each feature's bins start, and
+`cost` (n, k) is what a row pays in each cluster, its weight included.
+
+No kernel draws random numbers, and each runs in one thread over the rows in their order, so that
+its sums are always the same. Ties go to the lowest feature, then to the lowest bin. Arrays are
+filled by loops: numba compiles a second function for most of numpy's.
+"""
+
+import numpy as np
+
+from .._utils.jit import jit
+
+LEFT, RIGHT, FEATURE, BIN, LABEL = range(5)
+
+
+def compact(nodes):
+    """Return the tree without the nodes that the root does not reach, parents before children."""
+    rows, source, out = nodes.tolist(), [0], []
+    for node in source:  # grows while it is read
+        row = rows[node]
+        if row[LEFT] >= 0:
+            children = row[LEFT], row[RIGHT]
+            row = [len(source), len(source) + 1, *row[FEATURE:]]
+            source.extend(children)
+        out.append(row)
+    return np.array(out)
+
+
+@jit
+def _leaf_of(nodes, code, node):
+    """Leaf that a row of some codes reaches from a node."""
+    while nodes[node, LEFT] >= 0:
+        goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
+        node = nodes[node, LEFT] if goes_left else nodes[node, RIGHT]
+    return node
+
+
+@jit
+def spans(nodes, codes, n_nodes):
+    """Rows in the order of the leaves, and where those of each of `n_nodes` begin and stop."""
+    n = codes.shape[0]
+    order, spare, span = np.arange(n), np.empty(n, np.int64), np.zeros((n_nodes, 2), np.int64)
+    span[0, 1] = n
+    for node in range(nodes.shape[0]):
+        if nodes[node, LEFT] >= 0:
+            _divide(nodes[node], codes, order, span[node], span, spare)
+    return order, span
+
+
+@jit
+def _divide(test, codes, order, here, span, spare):
+    """Sort the rows of a node by their side of its test, else in their order; fill the spans."""
+    middle, n_right = here[0], 0
+    for r in range(here[0], here[1]):
+        row = order[r]
+        if codes[row, test[FEATURE]] <= test[BIN]:
+            order[middle] = row
+            middle += 1
+        else:
+            spare[n_right] = row
+            n_right += 1
+    for r in range(n_right):
+        order[middle + r] = spare[r]
+    span[test[LEFT], 0], span[test[LEFT], 1] = here[0], middle
+    span[test[RIGHT], 0], span[test[RIGHT], 1] = middle, here[1]
+
+
+@jit
+def _sum_costs(rows, cost, total):
+    """Fill what the rows pay in each cluster; returns the cluster where they pay least."""
+    total[:] = 0.0
+    for r in range(rows.shape[0]):
+        paid = cost[rows[r]]
+        for c in range(total.shape[0]):
+            total[c] += paid[c]
+    return np.argmin(total)
+
+
+@jit
+def _sum_gains(nodes, node, rows, codes, cost, first, sums):
+    """Fill what the rows in each bin of every feature pay on the left beyond the right.
+
+    Returns the sum over all rows.
+    """
+    left, right, total = nodes[node, LEFT], nodes[node, RIGHT], 0.0
+    sums[:] = 0.0
+    for r in range(rows.shape[0]):
+        code, paid = codes[rows[r]], cost[rows[r]]
+        at_left = nodes[_leaf_of(nodes, code, left), LABEL]
+        at_right = nodes[_leaf_of(nodes, code, right), LABEL]
+        gain = paid[at_left] - paid[at_right]
+        if gain != 0.0:
+            total += gain
+            for f in range(code.shape[0]):
+                sums[first[f] + np.uint64(code[f])] += gain
+    return total
+
+
+@jit
+def _best_test(total, first, sums):
+    """Least sum over the rows that a test sends left: (sum, feature, bin, is_flipped).
+
+    Feature -1 if no test does better than to send all rows one way.
+    """
+    best = (min(0.0, total), np.int64(-1), np.int64(0), False)
+    for f in range(first.shape[0] - 1):
+        below, low, high = 0.0, best[0], total - best[0]
+        for b in range(first[f], first[f + 1] - 1):
+            below += sums[b]
+            if below < low:
+                low, high = below, total - below
+                best = (below, np.int64(f), np.int64(b - first[f]), False)
+            elif below > high:
+                low, high = total - below, below
+                best = (total - below, np.int64(f), np.int64(b - first[f]), True)
+    return best
+
+
+@jit
+def one_pass(nodes, codes, first, cost, price):
+    """One pass of Tree Alternating Optimization, from below: every test is the best for its rows.
+
+    Leaves get the label of least cost. A test that saves no more than its price makes way for
+    one of its subtrees.
+
+    Returns
+    -------
+    nodes : the new tree, with the nodes that the root no longer reaches
+    changed : bool
+    """
+    nodes, starts = nodes.copy(), first.astype(np.uint64)  # signed ones may count from the end
+    order, span = spans(nodes, codes, nodes.shape[0])
+    sums, total, changed = np.empty(first[-1]), np.empty(cost.shape[1]), False
+    for node in range(nodes.shape[0] - 1, -1, -1):
+        here, rows = nodes[node], order[span[node, 0] : span[node, 1]]
+        if here[LEFT] < 0:
+            label = _sum_costs(rows, cost, total) if rows.shape[0] else here[LABEL]
+            changed |= label != here[LABEL]
+            here[LABEL] = label
+            continue
+        all_left = _sum_gains(nodes, node, rows, codes, cost, starts, sums)
+        value, feature, bin_, is_flipped = _best_test(all_left, first, sums)
+        if feature < 0 or min(0.0, all_left) - value <= price:
+            here[:] = nodes[here[LEFT] if all_left <= 0.0 else here[RIGHT]]
+            changed = True
+            continue
+        changed |= is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
+        here[FEATURE], here[BIN] = feature, bin_
+        if is_flipped:
+            here[LEFT], here[RIGHT] = here[RIGHT], here[LEFT]
+    return nodes, changed
+
+
+@jit
+def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
+    """Fill what the rows in each bin of a feature pay, where there are some: few bins."""
+    has_rows[:] = False
+    for r in range(rows.shape[0]):
+        bin_, paid = codes[rows[r], feature], cost[rows[r]]
+        at = sums[bin_]
+        if not has_rows[bin_]:
+            has_rows[bin_] = True
+            at[:] = 0.0
+        for c in range(at.shape[0]):
+            at[c] += paid[c]
+
+
+@jit
+def _best_cut(rows, codes, first, cost, sums):
+    """Cut of a leaf that saves most if each side has its best label.
+
+    Returns (gain, feature, bin, label to the left, label to the right).
+    """
+    n_clusters = cost.shape[1]
+    total, below, has_rows = np.empty(n_clusters), np.empty(n_clusters), np.empty(256, np.bool_)
+    own = _sum_costs(rows, cost, total)
+    best = (0.0, np.int64(-1), np.int64(0), own, own)
+    for f in range(first.shape[0] - 1):
+        _sum_bin_costs(rows, codes, f, cost, sums, has_rows)
+        below[:] = 0.0
+        for b in range(first[f + 1] - first[f] - 1):
+            if not has_rows[b]:  # the same cut as at the bin before
+                continue
+            left, right = 0, 0
+            for c in range(n_clusters):
+                below[c] += sums[b, c]
+                if below[c] < below[left]:
+                    left = c
+                if total[c] - below[c] < total[right] - below[right]:
+                    right = c
+            gain = total[own] - below[left] - (total[right] - below[right])
+            if gain > best[0]:
+                best = (gain, np.int64(f), np.int64(b), left, right)
+    return best
+
+
+@jit
+def expand(nodes, codes, first, cost, most_leaves, price):
+    """The tree with leaves cut where that saves most, while it saves more than its price."""
+    n, n_nodes = nodes.shape[0], max(2 * most_leaves - 1, nodes.shape[0])
+    out, gain = np.full((n_nodes, 5), -1), np.full(n_nodes, -1.0)
+    out[:n] = nodes
+    cut, sums = np.zeros((n_nodes, 4), np.int64), np.empty((256, cost.shape[1]))
+    order, span = spans(nodes, codes, n_nodes)
+    spare, fresh = np.empty(codes.shape[0], np.int64), 0
+    while True:
+        for leaf in range(fresh, n):
+            if out[leaf, LEFT] < 0:
+                rows = order[span[leaf, 0] : span[leaf, 1]]
+                best = _best_cut(rows, codes, first, cost, sums)
+                gain[leaf] = best[0]
+                cut[leaf, 0], cut[leaf, 1], cut[leaf, 2], cut[leaf, 3] = best[1:]
+        node = np.argmax(gain)
+        if n + 2 > n_nodes or not gain[node] > price:
+            return out[:n].copy()
+        gain[node] = -1.0
+        out[node, LEFT], out[node, RIGHT] = n, n + 1
+        out[node, FEATURE], out[node, BIN] = cut[node, 0], cut[node, 1]
+        out[n, LABEL], out[n + 1, LABEL] = cut[node, 2], cut[node, 3]
+        _divide(out[node], codes, order, span[node], span, spare)
+        fresh, n = n, n + 2
+
+
+@jit
+def savings(nodes, codes, cost):
+    """What each test saves over the better of its sides, and that side; leaves save infinity."""
+    order, span = spans(nodes, codes, nodes.shape[0])
+    saved, side = np.full(nodes.shape[0], np.inf), np.zeros(nodes.shape[0], np.int64)
+    for node in range(nodes.shape[0]):
+        test, at_left, at_right = nodes[node], 0.0, 0.0
+        if test[LEFT] < 0:
+            continue
+        for row in order[span[node, 0] : span[node, 1]]:
+            code, paid = codes[row], cost[row]
+            left, right = _leaf_of(nodes, code, test[LEFT]), _leaf_of(nodes, code, test[RIGHT])
+            more = paid[nodes[right, LABEL]] - paid[nodes[left, LABEL]]
+            if code[test[FEATURE]] <= test[BIN]:
+                at_right += more
+            else:
+                at_left -= more
+        saved[node], side[node] = min(at_left, at_right), LEFT if at_left <= at_right else RIGHT
+    return saved, side

@@ -1,0 +1,454 @@
+"""The node solver on the true cost: 0/1 loss plus a price a parameter, by coordinate descent."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+
+from .._utils.jit import jit
+from .._utils.matrices import row_size, spaced_rows
+from ..tree import Split
+from ..tree.routing import kernel_view, project
+from ..tree.tree import halfway
+from .axis import BinnedColumns
+from .base import NodeSolver, Status
+from .thresholds import NOISE, best_threshold, least_sum
+
+# Rows of a node of which a sample proposes a test, improves its weights; all of them give the
+# threshold and judge.
+_FEW_ROWS, _MANY_ROWS = 4000, 16_000
+
+_SWEEPS = 2
+_MOST_ADDED = 4  # weights at a time
+_SLOPE_ROWS = 1000  # of which slopes are taken
+_MEDIAN_ROWS = 256  # of which a median is taken
+_BLOCK_VALUES = 200_000  # stored values of sparse rows that are copied at a time
+
+
+@dataclass(frozen=True)
+class Exact(NodeSolver):
+    """Descent on the 0/1 loss plus a price a parameter, from the test that is there.
+
+    Logistic loss only stands for what a tree minimises. As a function of one weight, the others
+    fixed, the true loss is piecewise constant with a breakpoint a row, so its least value is found
+    by sorting them. At a node compete: the test that is there, with weights changed, removed,
+    added and exchanged one at a time; a good cut of one feature, with the same; and the constant
+    tests, which free the parameters of a subtree. The method is ours.
+
+    Parameters
+    ----------
+    n_candidates : int, default=16
+        Features looked at when one is added: those along which a smoothed loss falls fastest.
+
+    Notes
+    -----
+    The cut of one feature is the best one between 256 bins of its values. Where a node has many
+    rows, a sample of them proposes a test, and all of them improve and judge it. Memory: a byte
+    for each of at most 5e6 values of X, 3 bytes where X is sparse; 8 bytes for each row of a node
+    and weight of its test.
+    """
+
+    n_candidates: int = 16
+    supports_weights = True
+    supports_sparse = True
+    deterministic = True
+    is_exact = True
+
+    def bind(self, X):
+        """See :class:`BoundSolver`."""
+        return BoundExact(self.n_candidates, X, kernel_view(X), BinnedColumns.of(X))
+
+
+@dataclass(frozen=True)
+class BoundExact:
+    """The rows of a fit.
+
+    Parameters
+    ----------
+    n_candidates : int
+    X : array or CSR matrix
+    view : result of ``tao_cluster.tree.routing.kernel_view``
+    columns : BinnedColumns
+    """
+
+    n_candidates: int
+    X: Any
+    view: Any
+    columns: BinnedColumns
+
+    def solve(self, problem):
+        """See :class:`BoundSolver`; `strength` is the price of a parameter.
+
+        Ties go to the constant tests, then to the test that is there.
+        """
+        rows = Rows.of(self.X, problem)
+        found = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
+        old = _on_features(problem.warm_start, problem.features)
+        if len(old.indices):
+            found.append(self._descended(rows, problem, old))
+        least = min(score for score, _ in found)
+        cut = self.columns.best_cut(rows.numbers, rows.steps, problem.features)
+        if cut is not None and self._loss(rows, cut) + problem.price(cut) < least - rows.noise:
+            found.append(self._descended(rows, problem, cut))
+        scores, tests = zip(*found, strict=True)
+        return tests[rows.least(np.array(scores))], Status()
+
+    def _loss(self, rows, split):
+        values = project(self.view, rows.numbers, split.indices, split.weights)
+        return rows.steps[values <= split.threshold].sum()
+
+    def _descended(self, rows, problem, split):
+        """Score and test that descent from a test ends with."""
+        found, price, n_rows = split, problem.strength, len(rows.numbers)
+        if n_rows > 2 * _FEW_ROWS:
+            some, share = rows.sample(_FEW_ROWS)
+            found = Candidate.of(some, found).descended(price * share, self.n_candidates).split
+            many, share = rows.sample(min(n_rows, _MANY_ROWS))
+            found = Candidate.of(many, found).improved(price * share, n_sweeps=1).split
+        else:
+            found = Candidate.of(rows, found).descended(price, self.n_candidates).split
+        if n_rows > _MANY_ROWS:
+            values = project(self.view, rows.numbers, found.indices, found.weights)
+            threshold, _ = best_threshold(values, rows.steps, found.threshold)
+            found = replace(found, threshold=threshold)
+        return self._loss(rows, found) + problem.price(found), found  # as routing sees it
+
+
+_SIDES = (Split.constant(goes_left=False), Split.constant(goes_left=True))
+
+
+def _on_features(split, features):
+    """A split without its weights on other features than these; None stands for all."""
+    if features is None:
+        return split
+    kept = np.isin(split.indices, features)
+    return replace(split, indices=split.indices[kept], weights=split.weights[kept])
+
+
+# ---------------------------------------------------------------- a test in the making
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a node that care where they go.
+
+    Parameters
+    ----------
+    X : array or CSR matrix, all rows of the fit
+    numbers : int64 array of shape (m,), rows of X
+    steps : float64 array of shape (m,), what it costs to have a row on the left, not on the right
+    features : int array, optional; those that may get a weight, None for all
+    """
+
+    X: Any
+    numbers: np.ndarray
+    steps: np.ndarray
+    features: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, X, problem):
+        """Those of a NodeProblem."""
+        steps = np.where(problem.goes_right, problem.weight, -problem.weight)
+        return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, problem.features)
+
+    def sample(self, n_rows):
+        """Some of the rows, evenly over their order, and their share of the weight."""
+        at = spaced_rows(len(self.numbers), n_rows)
+        some = replace(self, numbers=self.numbers[at], steps=self.steps[at])
+        return some, some.size / self.size
+
+    @cached_property
+    def size(self):
+        """Summed weight of the rows."""
+        return float(np.abs(self.steps).sum())
+
+    @property
+    def noise(self):
+        """What losses may differ by through the rounding of sums."""
+        return NOISE * self.size
+
+    def least(self, losses):
+        """Position of the least loss, the first of those that are the same."""
+        return int(np.argmax(losses <= losses.min() + self.noise))
+
+    def constant_loss(self, split):
+        """Loss of a test without features."""
+        return float(self.steps.sum()) if split.threshold >= 0 else 0.0
+
+    @cached_property
+    def slopes(self):
+        """Those of the features over some of the rows."""
+        return Slopes.of(self)
+
+    def columns(self, features):
+        """Values of some features beyond about their medians (k, m), and these (k,).
+
+        A weight is changed while the threshold stays: far from 0 that would move all rows at once.
+        """
+        some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
+        columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
+        is_sparse = sp.issparse(self.X)
+        if is_sparse:
+            self._fill(columns, features)
+        for j, feature in enumerate(features):
+            values = columns[j] if is_sparse else self.X[self.numbers, feature]
+            origin[j] = np.partition(values[some], len(some) // 2)[len(some) // 2]
+            np.subtract(values, origin[j], out=columns[j])
+        return columns, origin
+
+    def _fill(self, columns, features):
+        """Some features of sparse rows, by blocks: a copy of rows has all their other features."""
+        numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
+        for start in range(0, len(numbers), step):
+            part = slice(start, start + step)
+            columns[:, part] = self.X[numbers[part]][:, features].toarray().T
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A test and its loss.
+
+    Parameters
+    ----------
+    rows : Rows
+    features : int64 array of shape (k,), in any order
+    weights : float64 array of shape (k,)
+    threshold : float, of columns beyond their origin
+    columns : float64 array of shape (k, m)
+    origin : float64 array of shape (k,)
+    loss : float, summed steps of the rows on the left; infinite if it is not known
+    """
+
+    rows: Rows
+    features: np.ndarray
+    weights: np.ndarray
+    threshold: float
+    columns: np.ndarray
+    origin: np.ndarray
+    loss: float = np.inf
+
+    @classmethod
+    def of(cls, rows, split):
+        """That of a split with features."""
+        features = split.indices.astype(np.int64)
+        columns, origin = rows.columns(features)
+        threshold = split.threshold - split.weights @ origin
+        return cls(rows, features, split.weights, threshold, columns, origin)
+
+    @property
+    def split(self):
+        """The test as others read it."""
+        order = np.argsort(self.features)
+        indices, weights = self.features[order].astype(np.int32), self.weights[order]
+        return Split(indices, weights, float(self.threshold + self.weights @ self.origin))
+
+    def descended(self, price, n_candidates):
+        """Weights changed, removed, added and exchanged while that pays."""
+        found = self.improved(price)
+        for _ in range(_MOST_ADDED):
+            other = found._added(found.loss - price, n_candidates) or found._exchanged(n_candidates)
+            if other is None:
+                break
+            found = other.improved(price)
+        return found
+
+    def improved(self, price, n_sweeps=_SWEEPS):
+        """Weights changed one at a time while loss + price * (number of weights) falls.
+
+        Each weight is removed, with the then best threshold, or given its best value. After each
+        change the threshold is the best one. Exact along each coordinate (a step of coordinate
+        descent), so that the score never rises. The last weight stays.
+        """
+        weights, values = self.weights.copy(), self.weights @ self.columns
+        threshold, loss = best_threshold(values, self.rows.steps, self.threshold)
+        # From the weight whose term varies least on.
+        order = np.argsort(np.abs(weights) * self.columns.std(axis=1), kind="stable")
+        for _ in range(n_sweeps):
+            before, n_before = loss, np.count_nonzero(weights)
+            for j in order[weights[order] != 0]:
+                to_pay = price if np.count_nonzero(weights) > 1 else -np.inf
+                terms = (values, weights[j], self.columns[j], threshold, loss)
+                weights[j], values, threshold, loss = self._improved_weight(*terms, to_pay)
+            if loss == before and np.count_nonzero(weights) == n_before:
+                break
+        kept, columns = np.flatnonzero(weights), self.columns
+        if len(kept) < len(weights):  # else there is no need of a copy
+            columns = columns[kept]
+        parts = (self.features[kept], weights[kept], threshold, columns, self.origin[kept], loss)
+        return type(self)(self.rows, *parts)
+
+    def _improved_weight(self, values, weight, column, threshold, loss, price):
+        """A weight after it was removed or changed, if that pays.
+
+        Returns
+        -------
+        weight, values, threshold, loss : as they are then; the values are w.x
+        """
+        steps, noise = self.rows.steps, self.rows.noise
+        rest = values - weight * column
+        least, low, high = least_sum(rest, steps)
+        if least < loss + price - noise:
+            return 0.0, rest, halfway(low, high), least
+        least, new = best_weight(rest, column, threshold, steps)
+        if new == 0 or not least < loss - noise:
+            return weight, values, threshold, loss
+        values = rest + new * column
+        return new, values, *best_threshold(values, steps, threshold)
+
+    def _added(self, below, n_candidates):
+        """The test with the feature added that helps most, or None if its loss is not `below`."""
+        rows, noise = self.rows, self.rows.noise
+        if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # the least loss there can be
+            return None
+        values = self.weights @ self.columns
+        most = n_candidates + len(self.features)
+        features = rows.slopes.features(values, self.threshold, rows.steps, most)
+        features = features[~np.isin(features, self.features)][:n_candidates]
+        if len(features) == 0:
+            return None
+        columns, origin = rows.columns(features)
+        found = [best_weight(values, column, self.threshold, rows.steps) for column in columns]
+        losses, weights = np.array(found).T
+        best = rows.least(losses)
+        if not losses[best] < below - noise or weights[best] == 0:
+            return None
+        return replace(
+            self,
+            features=np.append(self.features, features[best]),
+            weights=np.append(self.weights, weights[best]),
+            columns=np.vstack([self.columns, columns[best]]),
+            origin=np.append(self.origin, origin[best]),
+            loss=losses[best],
+        )
+
+    def _exchanged(self, n_candidates):
+        """The test with another feature in the place of the one that is missed least, or None."""
+        if len(self.weights) < 2:
+            return None
+        kept = np.arange(len(self.weights)) != self.rows.least(self.losses_without())
+        by_feature = ("features", "weights", "columns", "origin")
+        parts = {name: getattr(self, name)[kept] for name in by_feature}
+        return replace(self, **parts)._added(self.loss, n_candidates)
+
+    def losses_without(self):
+        """Loss without each of the weights, at the then best threshold: float array (k,)."""
+        values, terms = self.weights @ self.columns, zip(self.weights, self.columns, strict=True)
+        return np.array([least_sum(values - w * column, self.rows.steps)[0] for w, column in terms])
+
+
+def best_weight(rest, column, threshold, steps):
+    """The weight u of a column that makes the loss of rest + u column <= threshold least.
+
+    Parameters
+    ----------
+    rest, column, steps : float64 arrays of shape (m,)
+    threshold : float
+
+    Returns
+    -------
+    loss : float; infinite if there is no choice
+    weight : float
+    """
+    points, changes = np.empty((2, len(rest)))
+    n, loss = _turning_points(rest, column, threshold, steps, points, changes)
+    if n < 2:
+        return np.inf, 0.0
+    least, low, high = least_sum(points[:n], changes[:n])
+    return loss + least, halfway(low, high)
+
+
+@jit
+def _turning_points(rest, column, threshold, steps, points, changes):
+    """Weights at which rows change sides, and what each costs; their number, the loss below all."""
+    n, loss = 0, 0.0
+    for i in range(rest.shape[0]):
+        x, room = column[i], threshold - rest[i]
+        point = room / x if x != 0.0 else np.inf
+        if not abs(point) < 1e300:  # no weight moves the row
+            loss += steps[i] if room >= 0.0 else 0.0
+            continue
+        # As the weight grows, rows of positive values leave the left side, the others join it.
+        points[n] = point
+        changes[n] = -steps[i] if x > 0.0 else steps[i]
+        loss += steps[i] if x > 0.0 else 0.0
+        n += 1
+    return n, loss
+
+
+# ---------------------------------------------------------------- features worth adding
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Some rows of a node, with all columns: which features a test may want.
+
+    Parameters
+    ----------
+    X : array of shape (m, d), of columns of mean 0, or CSR matrix
+    squares : X * X
+    at : int array of shape (m,), places of the rows in their node
+    allowed : int array of features, or None for all
+    """
+
+    X: Any
+    squares: Any
+    at: np.ndarray
+    allowed: np.ndarray | None
+
+    @classmethod
+    def of(cls, rows):
+        """A sample of Rows, evenly over their order."""
+        at = spaced_rows(len(rows.numbers), _SLOPE_ROWS)
+        some = rows.X[rows.numbers[at]]
+        if not sp.issparse(some):
+            some -= some.mean(axis=0)  # the threshold is free
+        with np.errstate(over="ignore"):  # such a column is not told apart: it has no slope
+            squares = some.multiply(some) if sp.issparse(some) else some * some
+        return cls(some, squares, at, rows.features)
+
+    def features(self, values, threshold, steps, most):
+        """Features by how fast a small weight would lower a smoothed loss, the first `most`.
+
+        The logistic loss with the scale of the rows on the wrong side: its slope along a feature
+        over the root of its curvature, with the threshold free (a score test).
+
+        Parameters
+        ----------
+        values : float64 array, w.x of all rows of the node
+        threshold : float
+        steps : float64 array, what it costs to have a row on the left
+        most : int
+
+        Returns
+        -------
+        int array of features; none if no row is on the wrong side
+        """
+        steps, room = steps[self.at], values[self.at] - threshold
+        weight, margin = np.abs(steps), np.where(steps > 0, room, -room)
+        is_wrong = (margin < 0) | ((margin == 0) & (steps > 0))
+        if not is_wrong.any():
+            return np.empty(0, np.intp)
+        scale = weight[is_wrong] @ np.abs(margin[is_wrong]) / weight[is_wrong].sum()
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            share = expit(-margin / scale) if scale > 0 else np.full(len(steps), 0.5)
+            curvature = weight * share * (1.0 - share)
+            slope = np.sign(steps) * weight * share
+            slope -= curvature * (slope.sum() / curvature.sum())
+            gain = self._score(slope / weight.sum(), curvature / curvature.sum())
+        found = np.flatnonzero(gain > 0)
+        if self.allowed is not None:
+            found = found[np.isin(found, self.allowed)]
+        if len(found) > most:  # wide data have many, of which few are asked for
+            found = found[gain[found] >= np.partition(gain[found], -most)[-most]]
+        return found[np.argsort(-gain[found], kind="stable")][:most]
+
+    def _score(self, slope, curvature):
+        """Squared slopes over curvatures, in the precision of X: they only make an order."""
+        terms = np.column_stack([slope, curvature]).astype(self.X.dtype)
+        slopes, means = (self.X.T @ terms).T
+        spread = self.squares.T @ terms[:, 1] - means * means
+        gain = slopes * slopes
+        return np.divide(gain, spread, out=np.zeros_like(gain), where=spread > 0)

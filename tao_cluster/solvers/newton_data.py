@@ -1,0 +1,478 @@
+"""X as the Newton solver keeps it (by rows, in single precision, near the origin), and passes.
+
+The passes over rows take X as a float32 or float64 array of shape (n, d), or as the tuple (data,
+indices, indptr) of a CSR matrix; its indices are unsigned, as a signed one might count from the
+end, and numba would ask.
+"""
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._utils.jit import jit
+from .._utils.matrices import as_array, canonical_csr, ranges, variances
+from ..tree.routing import kernel_view
+
+# Data with a smaller share of non-zeros are worked on as sparse.
+_DENSE_SHARE = 0.5
+_DENSE_PART = 0.1  # the same of some columns, whose rows are short
+NEVER_DENSE = np.inf  # nor these
+# From this share of all rows on, sparse ones lie close enough to be read where they are.
+_MOST_GATHERED = 0.25
+_BLOCK_ROWS = 512
+_BLOCK_VALUES = 10**6
+_LONG_ROW = 8  # values a wanted feature, from which on it is cheaper to search than to read all
+_UNIT_BITS = 960  # units of at most 2 ** this, so that prices over them are finite
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Rows of X minus an origin, each column over its unit.
+
+    Parameters
+    ----------
+    values : float array of shape (n, d), or (data, indices, indptr) of a CSR matrix
+    origin : float64 array of shape (d,)
+    reach : float64 array of shape (d,), largest absolute value of each column of `values`
+    unit : float64 array of shape (d,), powers of two, by which one divides without rounding:
+        columns of any scale fit into single precision, and none is small beside another
+    row_size : float, values stored for a row, on average
+    source : array or CSR matrix of shape (n, d), X itself
+    """
+
+    values: np.ndarray | tuple
+    origin: np.ndarray
+    reach: np.ndarray
+    unit: np.ndarray
+    row_size: float
+    source: Any
+    _room: threading.local
+
+    @property
+    def density(self):
+        """Share of the values that are stored."""
+        return self.row_size / len(self.origin)
+
+    @property
+    def dtype(self):
+        """Of the values."""
+        return values_of(self.values).dtype
+
+    @property
+    def is_single(self):
+        """Whether the values are rounded to single precision."""
+        return self.dtype == np.float32
+
+    @classmethod
+    def of(cls, X):
+        """Storage of an array or a sparse matrix, in single precision."""
+        source = X = canonical_csr(X) if sp.issparse(X) else X
+        n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
+        if n_filled >= _DENSE_SHARE * X.shape[0] * X.shape[1]:
+            form = _dense_form  # of sparse rows, too: they take no more so
+        else:
+            form = _sparse_form
+            X = X if sp.issparse(X) else sp.csr_matrix(compress(X), shape=X.shape)
+        return cls(*form(X), source, threading.local())
+
+    def block(self, rows, features):
+        """Storage of some features of some rows, as sparse where these are, too."""
+        values = part_of(self.values, rows, features, len(self.origin), _DENSE_PART)
+        size = values_of(values).size / max(len(rows), 1)
+        return self._part(features, values, self.reach[features], size)
+
+    def precise(self, rows, features=None):
+        """Storage of some rows, and of some features if given, in double precision."""
+        part = self._of_source(rows, features)
+        features = slice(None) if features is None else features
+        origin, unit = self.origin[features], self.unit[features]
+        if not is_sparse(self.values):
+            part = as_array(part)
+        if not sp.issparse(part):
+            values = np.subtract(part, origin, dtype=np.float64)
+            values /= unit
+            reach = np.maximum(values.max(axis=0), -values.min(axis=0))
+            return self._part(features, values, reach, values.shape[1])
+        part = part.tocsr()
+        data = (part.data.astype(np.float64) - origin[part.indices]) / unit[part.indices]
+        values = (data, part.indices.astype(np.uint32), part.indptr.astype(np.int64))
+        reach = column_reach(data, part.indices, part.shape[1])
+        return self._part(features, values, reach, len(data) / max(len(rows), 1))
+
+    def _of_source(self, rows, features):
+        if features is None:
+            return self.source[rows]
+        if not sp.issparse(self.source):
+            return self.source[rows][:, features]
+        # Not by way of all columns of the rows, which may be as large as X.
+        terms = kernel_view(self.source), rows, features, len(self.origin)
+        return sp.csr_matrix(part_of(*terms, NEVER_DENSE), shape=(len(rows), len(features)))
+
+    def _part(self, features, values, reach, row_size):
+        return replace(
+            self,
+            values=values,
+            origin=self.origin[features],
+            reach=reach,
+            unit=self.unit[features],
+            row_size=row_size,
+        )
+
+    def gather(self, rows):
+        """Values and row numbers in them, for many passes over some rows.
+
+        Short rows that lie apart take several times longer to read than their neighbours would,
+        so sparse rows are copied: into arrays that a thread uses again and again, as the pages
+        of new ones cost more than the copy. Until its next call, that is.
+        """
+        if not is_sparse(self.values) or len(rows) > _MOST_GATHERED * (len(self.values[2]) - 1):
+            return self.values, rows
+        lengths = np.diff(self.values[2])[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        data, indices = self._arrays(indptr[-1])
+        copy_rows(self.values, rows, indptr, data, indices)
+        return (data, indices, indptr), np.arange(len(rows))
+
+    def _arrays(self, size):
+        arrays = getattr(self._room, "arrays", None)
+        if arrays is None or len(arrays[0]) < size:
+            arrays = tuple(np.empty(size + size // 4, part.dtype) for part in self.values[:2])
+            self._room.arrays = arrays
+        return arrays
+
+
+def _whole_spreads(mean, spread):
+    """Mean of each column in whole units of its spread.
+
+    Data that are near the origin stay where they are, so that they keep all their digits and a
+    copy of some rows has the values of the whole.
+    """
+    least = 1e-15 * np.abs(mean) + 1e-300  # the spread of a constant column is rounding error
+    unit = np.exp2(np.ceil(np.log2(np.maximum(spread, least))))
+    return np.round(mean / unit) * unit
+
+
+def _powers_of_two(reach):
+    """Power of two near the reach of each column; 1 for a column without."""
+    bits = np.log2(reach, out=np.zeros_like(reach), where=reach > 0)
+    return np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
+
+
+def _dense_form(X):
+    """Values in single precision, origin, reach of each column, its unit, size of a row."""
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    origin = _whole_spreads(mean, np.sqrt(variances(X)))
+    low, high = ranges(X)
+    reach = np.maximum(high - origin, origin - low)
+    values, unit = np.empty(X.shape, np.float32), _powers_of_two(reach)
+    for start in range(0, X.shape[0], _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        values[part] = (as_array(X[part]) - origin) / unit
+    return values, origin, reach / unit, unit, X.shape[1]
+
+
+def _sparse_form(X):
+    """The same of sparse data; a column without zeros can be shifted."""
+    filled = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    origin, data = np.zeros(X.shape[1]), X.data
+    if filled.any():
+        part = X[:, filled].toarray()
+        origin[filled] = _whole_spreads(part.mean(axis=0, dtype=np.float64), part.std(axis=0))
+        data = data - origin[X.indices]
+    reach = column_reach(data, X.indices, X.shape[1])
+    unit = _powers_of_two(reach)
+    single = np.empty(len(data), np.float32)
+    for start in range(0, len(data), _BLOCK_VALUES):  # the units of all would be as large as data
+        part = slice(start, start + _BLOCK_VALUES)
+        np.divide(data[part], unit[X.indices[part]], out=single[part], casting="same_kind")
+    # Numba asks of every signed index whether it counts from the end.
+    index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
+    values = (single, X.indices.astype(index), X.indptr.astype(np.int64))
+    return values, origin, reach / unit, unit, X.nnz / X.shape[0]
+
+
+# ---------------------------------------------------------------- passes over rows
+
+
+def is_sparse(X):
+    """Whether X is a CSR matrix."""
+    return isinstance(X, tuple)
+
+
+def values_of(X):
+    """Array of the stored values of X, dense or CSR."""
+    return X[0] if is_sparse(X) else X
+
+
+@jit
+def _products_dense(X, rows, used, some, out):
+    k = used.shape[0]
+    for r in range(rows.shape[0]):
+        row = X[rows[r]]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for f in range(0, k - 3, 4):
+            a += some[f] * row[used[f]]
+            b += some[f + 1] * row[used[f + 1]]
+            c += some[f + 2] * row[used[f + 2]]
+            d += some[f + 3] * row[used[f + 3]]
+        for f in range(k - k % 4, k):
+            a += some[f] * row[used[f]]
+        out[r] = (a + b) + (c + d)
+
+
+@jit
+def _products_csr(data, indices, indptr, rows, w, out):
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[start:stop], indices[start:stop]
+        pairs = (stop - start) // 2
+        a, b = 0.0, 0.0
+        for s in range(pairs):
+            a += values[2 * s] * w[features[2 * s]]
+            b += values[2 * s + 1] * w[features[2 * s + 1]]
+        if stop - start > 2 * pairs:
+            a += values[2 * pairs] * w[features[2 * pairs]]
+        out[r] = a + b
+
+
+def products(X, rows, w):
+    """w.x of some rows.
+
+    Parameters
+    ----------
+    X : float32 or float64 array of shape (n, d), or (data, indices, indptr) of a CSR matrix
+    rows : int64 array of shape (m,)
+    w : float64 array of shape (d,)
+
+    Returns
+    -------
+    float64 array of shape (m,)
+    """
+    out = np.empty(len(rows))
+    if is_sparse(X):
+        _products_csr(*X, rows, w, out)
+    else:
+        used = np.flatnonzero(w)
+        _products_dense(X, rows, used.astype(np.uint32), w[used], out)
+    return out
+
+
+@jit
+def _add_rows_dense(X, rows, factor, out):
+    whole = rows.shape[0] - rows.shape[0] % 4
+    for r in range(0, whole, 4):
+        a, b, c, d = factor[r], factor[r + 1], factor[r + 2], factor[r + 3]
+        x, y, z, u = X[rows[r]], X[rows[r + 1]], X[rows[r + 2]], X[rows[r + 3]]
+        for f in range(out.shape[0]):
+            out[f] += (a * x[f] + b * y[f]) + (c * z[f] + d * u[f])
+    for r in range(whole, rows.shape[0]):
+        x = X[rows[r]]
+        for f in range(out.shape[0]):
+            out[f] += factor[r] * x[f]
+
+
+@jit
+def _add_rows_csr(data, indices, indptr, rows, factor, out):
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        values, features = data[start:stop], indices[start:stop]
+        times = factor[r]
+        for s in range(stop - start):
+            out[features[s]] += times * values[s]
+
+
+def add_rows(X, rows, factor, n_features):
+    """Sum of factor[r] times row rows[r], float64 array of shape (n_features,)."""
+    out = np.zeros(n_features)
+    if is_sparse(X):
+        _add_rows_csr(*X, rows, factor, out)
+    else:
+        _add_rows_dense(X, rows, factor, out)
+    return out
+
+
+@jit
+def _deviations_dense(X, rows, weight, center, out):
+    for r in range(rows.shape[0]):
+        row = X[rows[r]]
+        for f in range(out.shape[0]):
+            out[f] += weight[r] * abs(row[f] - center[f])
+
+
+@jit
+def _deviations_csr(data, indices, indptr, rows, weight, center, out):
+    for r in range(rows.shape[0]):
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            f = indices[s]
+            out[f] += weight[r] * (abs(data[s] - center[f]) - abs(center[f]))
+
+
+def deviations(X, rows, weight, n_features):
+    """Sum of weight[r] times the distance of row rows[r] from the mean, of each feature."""
+    total = weight.sum()
+    center = add_rows(X, rows, weight / total, n_features)
+    if is_sparse(X):
+        out = total * np.abs(center)  # as if all were zeros
+        _deviations_csr(*X, rows, weight, center, out)
+    else:
+        out = np.zeros(n_features)
+        _deviations_dense(X, rows, weight, center, out)
+    return out
+
+
+def column_reach(data, indices, n_columns):
+    """Largest absolute value of each column of a CSR matrix, float64."""
+    reach = np.zeros(n_columns)
+    _reach(data, indices, reach)
+    return reach
+
+
+@jit
+def _reach(data, indices, reach):
+    for s in range(data.shape[0]):
+        reach[indices[s]] = max(reach[indices[s]], abs(data[s]))
+
+
+@jit
+def compress(X):
+    """CSR arrays (data, indices, indptr) of a dense X, without copies on the way."""
+    indptr = np.zeros(X.shape[0] + 1, np.int64)
+    for r in range(X.shape[0]):
+        n_filled = 0
+        for j in range(X.shape[1]):
+            n_filled += X[r, j] != 0
+        indptr[r + 1] = indptr[r] + n_filled
+    data, indices = np.empty(indptr[-1], X.dtype), np.empty(indptr[-1], np.int32)
+    for r in range(X.shape[0]):
+        s = indptr[r]
+        for j in range(X.shape[1]):
+            if X[r, j] != 0:
+                data[s], indices[s] = X[r, j], j
+                s += 1
+    return data, indices, indptr
+
+
+@jit
+def _extract_dense(X, rows, features, out):
+    k, at = features.shape[0], 0
+    for r in range(rows.shape[0]):
+        row = X[rows[r]]
+        to = out[at : at + k]
+        for f in range(k):
+            to[f] = row[features[f]]
+        at += k
+
+
+@jit
+def _extract_csr(data, indices, indptr, rows, features, slot, out):
+    k, at = features.shape[0], 0
+    for r in range(rows.shape[0]):
+        start, stop = indptr[rows[r]], indptr[rows[r] + 1]
+        # What is not wanted is written behind the row, where the next one starts with zeros:
+        # cheaper than to ask.
+        to = out[at : at + k + 1]
+        to[:] = 0
+        at += k
+        if stop - start > _LONG_ROW * k:
+            for f in range(k):
+                start += np.searchsorted(indices[start:stop], features[f])
+                if start < stop and indices[start] == features[f]:
+                    to[f] = data[start]
+        else:
+            values, columns = data[start:stop], indices[start:stop]
+            for s in range(stop - start):
+                to[slot[columns[s]]] = values[s]
+
+
+def extract(X, rows, features, slot, room=None):
+    """Values of some features of some rows.
+
+    Parameters
+    ----------
+    X, rows : see :func:`products`
+    features : integer array of shape (k,), increasing
+    slot : result of :func:`slots`
+    room : array of at least m * k + 1 values, where the result is to be; default a new one
+
+    Returns
+    -------
+    array of shape (m, k) of the precision of X
+    """
+    size = len(rows) * len(features)
+    if room is None:
+        room = np.empty(size + 1, values_of(X).dtype)
+    wanted = features.astype(np.uint32)
+    if is_sparse(X):
+        _extract_csr(*X, rows, wanted, slot, room)
+    else:
+        _extract_dense(X, rows, wanted, room)
+    return room[:size].reshape(len(rows), len(features))
+
+
+def slots(X, features, n_columns):
+    """Position of each column in `features`, their number for others; None if X is dense."""
+    if not is_sparse(X):
+        return None
+    slot = np.full(n_columns, len(features), np.uint32)
+    slot[features] = np.arange(len(features))
+    return slot
+
+
+@jit
+def _select(X, rows, slot, n_wanted, most):
+    """Some features of some rows of a CSR matrix; no values if there were `most` of them."""
+    data, indices, indptr = X
+    ends = np.zeros(rows.shape[0] + 1, np.int64)
+    for r in range(rows.shape[0]):
+        n = ends[r]
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            n += slot[indices[s]] < n_wanted
+        ends[r + 1] = n
+    n = ends[-1] if ends[-1] < most else 0
+    values, features = np.empty(n, data.dtype), np.empty(n, indices.dtype)
+    at = 0
+    for r in range(rows.shape[0] if n else 0):
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            f = slot[indices[s]]
+            if f < n_wanted:
+                values[at], features[at] = data[s], f
+                at += 1
+    return values, features, ends
+
+
+def part_of(X, rows, features, n_columns, dense_share):
+    """Some features of some rows: as CSR where X is, unless they are filled enough.
+
+    Parameters
+    ----------
+    X, rows : see :func:`products`
+    features : integer array of shape (k,), increasing
+    n_columns : int, d
+    dense_share : float, share of non-zeros from which on the result is an array
+
+    Returns
+    -------
+    array of shape (m, k), or (data, indices, indptr), of the precision of X
+    """
+    slot, most = slots(X, features, n_columns), dense_share * len(rows) * len(features)
+    if not is_sparse(X):
+        return extract(X, rows, features, slot)
+    part = _select(X, rows, slot, len(features), most)
+    return part if part[2][-1] < most else extract(X, rows, features, slot)
+
+
+@jit
+def copy_rows(X, rows, indptr, data, indices):
+    """Copy rows of a CSR matrix to where `indptr` says."""
+    for r in range(rows.shape[0]):
+        start, stop = X[2][rows[r]], X[2][rows[r] + 1]
+        values, features = X[0][start:stop], X[1][start:stop]
+        to_values = data[indptr[r] : indptr[r + 1]]
+        to_features = indices[indptr[r] : indptr[r + 1]]
+        for s in range(stop - start):  # assigned as slices, they take twice as long
+            to_values[s] = values[s]
+        for s in range(stop - start):
+            to_features[s] = features[s]

@@ -1,0 +1,663 @@
+"""The loss of weighted rows and its second-order model, which a Newton step minimises.
+
+The logistic loss (derivatives, best bias, line search, duality gap); its second derivatives over a
+sample of the rows, as a Gram matrix or as columns of X; a quadratic function plus an l1 norm.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import xlog1py, xlogy
+
+from .._utils.jit import jit
+from .newton_data import NEVER_DENSE, extract, is_sparse, part_of, slots, values_of
+
+# Rows of a state: the margins w.x + b, then of each row's loss the value and the derivatives.
+MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
+
+_ARMIJO = 0.01
+_ROUNDING = 1e-14  # of the objective: steps that promise less still improve the slopes
+_MAX_SHIFTS = 51  # of the margins, to the best bias
+_FLAT = 1e-10  # slope by the bias, as a share of the residuals' sizes
+_TINY_SHIFT = 1e-5  # of the margins: what a series of two terms leaves out is 1e-10 of that
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+
+# Rows of the Gram matrix at a time: so many values stay in the cache, and single precision
+# does for the sum of so many rows.
+_BLOCK_VALUES, _LEAST_BLOCK, _MOST_BLOCK = 2**16, 512, 4096
+_NEAR = 16  # rows whose mean is near enough to that of all
+# Where all curvature is on one row there is none along a feature, but for other rows.
+_TRACE = 1e-18
+
+# The end is a sweep that adds less than a share to the decrease: over all features, and over
+# those with a weight between two such sweeps. Without a Gram matrix sweeps are dear, and the
+# steps of which they are part are many.
+_MAX_SWEEPS = 50
+_ENOUGH, _SETTLED = 1e-3, 1e-4
+_ENOUGH_BY_COLUMNS = 1e-2
+
+
+# ---------------------------------------------------------------- logistic loss
+
+
+@jit(inline="always")
+def _fill(state, sign, weight, bits):
+    """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
+
+    Loops without branches or calls, which compile to vector instructions: exp(-a) and
+    log(1 + e) by their series, to full relative precision. `bits` is room for an int64 a row.
+    """
+    margin, loss = state[MARGIN], state[LOSS]
+    residual, curvature = state[RESIDUAL], state[CURVATURE]
+    n, power = bits.shape[0], bits.view(np.float64)
+    for r in range(n):
+        bits[r] = np.int64(min(abs(margin[r]), 700.0) * _LOG2_E + 0.5)
+    for r in range(n):
+        whole = np.float64(bits[r])
+        x = whole * _LN2_HIGH - min(abs(margin[r]), 700.0) + whole * _LN2_LOW
+        series = 1 / 6227020800
+        series = (series * x + 1 / 479001600) * x + 1 / 39916800
+        series = (series * x + 1 / 3628800) * x + 1 / 362880
+        series = (series * x + 1 / 40320) * x + 1 / 5040
+        series = (series * x + 1 / 720) * x + 1 / 120
+        series = (series * x + 1 / 24) * x + 1 / 6
+        series = (series * x + 0.5) * x + 1.0
+        loss[r] = series * x + 1.0
+        bits[r] = (1023 - bits[r]) << 52  # those of 2 ** -whole
+    for r in range(n):
+        e = loss[r] * power[r]
+        inverse = 1.0 / (1.0 + e)
+        signed = sign[r] * margin[r]
+        residual[r] = -sign[r] * weight[r] * (e if signed > 0 else 1.0) * inverse
+        curvature[r] = weight[r] * e * inverse * inverse
+        s = e / (2.0 + e)
+        q = s * s
+        series = 1 / 33
+        series = (series * q + 1 / 31) * q + 1 / 29
+        series = (series * q + 1 / 27) * q + 1 / 25
+        series = (series * q + 1 / 23) * q + 1 / 21
+        series = (series * q + 1 / 19) * q + 1 / 17
+        series = (series * q + 1 / 15) * q + 1 / 13
+        series = (series * q + 1 / 11) * q + 1 / 9
+        series = (series * q + 1 / 7) * q + 1 / 5
+        series = (series * q + 1 / 3) * q + 1.0
+        loss[r] = weight[r] * (max(-signed, 0.0) + 2.0 * s * series)
+
+
+@jit(inline="always")
+def _add_up(state, sums):
+    """Sums of the losses, the residuals, their absolute values and the curvature: sums[:, 0].
+
+    In eight strands, which do not wait for each other.
+    """
+    loss, residual, curvature = state[LOSS], state[RESIDUAL], state[CURVATURE]
+    losses, slopes, sizes, totals = sums[0], sums[1], sums[2], sums[3]
+    n, in_eights = loss.shape[0], loss.shape[0] - loss.shape[0] % 8
+    for j in range(4):
+        for i in range(8):
+            sums[j, i] = 0.0
+    for r in range(0, in_eights, 8):
+        for i in range(8):
+            losses[i] += loss[r + i]
+            slopes[i] += residual[r + i]
+            sizes[i] += abs(residual[r + i])
+            totals[i] += curvature[r + i]
+    for r in range(in_eights, n):
+        losses[0] += loss[r]
+        slopes[0] += residual[r]
+        sizes[0] += abs(residual[r])
+        totals[0] += curvature[r]
+    for i in range(1, 8):
+        for j in range(4):
+            sums[j, 0] += sums[j, i]
+
+
+@jit(inline="always")
+def _nudge(state, step):
+    """Shift the margins by so little that a series does for what follows from them."""
+    for r in range(state.shape[1]):
+        change = step * state[CURVATURE, r]
+        state[LOSS, r] += step * (state[RESIDUAL, r] + 0.5 * change)
+        state[MARGIN, r] += step
+        state[RESIDUAL, r] += change
+
+
+@jit(error_model="numpy")
+def _evaluate(state, sign, weight, enough):
+    """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
+
+    If the loss is at most `enough`, the margins are shifted to the best bias as well:
+    safeguarded Newton in one dimension.
+
+    Returns
+    -------
+    float, loss of the margins given
+    """
+    bits, sums = np.empty(state.shape[1], np.int64), np.empty((4, 8))
+    low, high, at, given = -np.inf, np.inf, 0.0, 0.0
+    for shift in range(_MAX_SHIFTS):
+        _fill(state, sign, weight, bits)
+        _add_up(state, sums)
+        loss, slope, size, total = sums[0, 0], sums[1, 0], sums[2, 0], sums[3, 0]
+        given = loss if shift == 0 else given
+        # Relative to the residuals, not to the weights: separable rows have small ones.
+        if given > enough or abs(slope) <= _FLAT * size:
+            break
+        if slope < 0:
+            low, step = at, 1.0
+        else:
+            high, step = at, -1.0
+        if total > 0:
+            step = min(max(-slope / total, -5.0), 5.0)
+        if abs(step) < _TINY_SHIFT:
+            _nudge(state, step)
+            break
+        if not low < at + step < high:
+            step = (low + high) / 2 - at
+        at += step
+        for r in range(state.shape[1]):
+            state[MARGIN, r] += step
+    return given
+
+
+def start(margin, sign, weight):
+    """State of some margins, shifted to the best bias.
+
+    Parameters
+    ----------
+    margin, sign, weight : float64 arrays of shape (m,); signs are +-1, both are present
+
+    Returns
+    -------
+    state : float64 array of shape (4, m)
+    excess : float, loss of the margins given minus that of the state
+    """
+    state = np.empty((4, len(margin)))
+    state[MARGIN] = margin
+    loss = _evaluate(state, sign, weight, np.inf)
+    return state, loss - loss_of(state)
+
+
+def loss_of(state):
+    """Loss of a state."""
+    return float(state[LOSS].sum())
+
+
+def secant(state, weight):
+    """Curvature that tells rows on the wrong side how the loss goes on to their border.
+
+    Far on the wrong side a row's loss has hardly any curvature, and a step that trusts that goes
+    much too far. Here, such a row has that of the parabola that touches its loss at +-margin
+    and lies above it everywhere (Jaakkola & Jordan 2000).
+    """
+    out, wrong = state[CURVATURE].copy(), np.abs(state[RESIDUAL]) > 0.5 * weight
+    size = np.maximum(np.abs(state[MARGIN, wrong]), 1e-3)
+    out[wrong] = weight[wrong] * np.tanh(0.5 * size) / (2.0 * size)
+    return out
+
+
+def along(state, sign, weight, direction):
+    """Curvature of the parabola that touches each row's loss and meets it again after a step.
+
+    Parameters
+    ----------
+    state, sign, weight : see :func:`start`
+    direction : float64 array of shape (m,), change of the margins
+
+    Returns
+    -------
+    float64 array of shape (m,)
+    """
+    trial, out = np.empty_like(state), state[CURVATURE].copy()
+    trial[MARGIN] = state[MARGIN] + direction
+    _evaluate(trial, sign, weight, -np.inf)
+    far = np.abs(direction) > 1e-2
+    step = direction[far]
+    rise = trial[LOSS, far] - state[LOSS, far] - step * state[RESIDUAL, far]
+    out[far] = np.maximum(out[far], 2.0 * (rise / step) / step)  # its square may overflow
+    return out
+
+
+def centred(direction, curvature):
+    """Change of the margins, the bias included, if their curvature is given."""
+    return direction - (curvature @ direction) / curvature.sum()
+
+
+def search(state, sign, weight, direction, promised, weights, change, price):
+    """Go along a direction as far as the objective decreases about as promised.
+
+    Parameters
+    ----------
+    state, sign, weight : see :func:`start`
+    direction : float64 array of shape (m,), change of the margins
+    promised : float, decrease of the objective to first order
+    weights, change : float64 arrays of shape (k,), what the direction comes from
+    price : float64 array of shape (k,), of the weights' absolute values
+
+    Returns
+    -------
+    size : float, length of the step; 0 if there is none
+    state : float64 array of shape (4, m), the state there
+    """
+    trial = np.empty_like(state)
+    loss, penalty = loss_of(state), price @ np.abs(weights)
+    limit = loss + penalty + _ROUNDING * (loss + penalty)
+    size = 1.0
+    for _ in range(30):
+        np.multiply(direction, size, out=trial[MARGIN])
+        trial[MARGIN] += state[MARGIN]
+        enough = limit - _ARMIJO * size * promised - price @ np.abs(weights + size * change)
+        if _evaluate(trial, sign, weight, enough) <= enough:
+            return size, trial
+        size /= 2
+    return 0.0, state
+
+
+def gap(state, weight, penalty, scale, enough):
+    """Duality gap of a state with the best bias, or a bound that is as good.
+
+    Parameters
+    ----------
+    state, weight : see :func:`start`
+    penalty : float, of the weights behind the state
+    scale : float, at most 1: makes the residuals a dual point, no gradient of which exceeds the
+        price
+    enough : float
+
+    Returns
+    -------
+    float, a bound of the gap where that tells whether it exceeds `enough`: a lower one if it
+    does, an upper one if not. Exact values take two logarithms a row.
+    """
+    product, first, second = _expansion(state)
+    least, less = penalty + product, 1.0 - scale  # `least`: if the residuals were a dual point
+    low = least - less * product + first * (less + scale * np.log(scale))
+    high = least - less * product + 0.5 * second * less * less / scale
+    if low > enough or high <= enough:
+        return low if low > enough else high
+    return exact_gap(state, weight, penalty, scale)
+
+
+def exact_gap(state, weight, penalty, scale):
+    """Duality gap of a state with the best bias; see :func:`gap`."""
+    share = np.minimum(np.abs(state[RESIDUAL]) / weight, 1.0)
+    entropies = _entropy(share) - _entropy(scale * share)
+    return penalty + state[RESIDUAL] @ state[MARGIN] + weight @ entropies
+
+
+@jit(error_model="numpy")
+def _expansion(state):
+    """What bounds the change of the entropy when the residuals are scaled.
+
+    With shares a = |residual| / weight: its derivative at scale 1 is the first; its second
+    derivative at scale s is between -second / s, for s < 1, and -first / s.
+    """
+    product, first, second = 0.0, 0.0, 0.0
+    for r in range(state.shape[1]):
+        residual = state[RESIDUAL, r]
+        product += residual * state[MARGIN, r]
+        first += abs(residual)
+        second += residual * residual / max(state[CURVATURE, r], 1e-300)
+    return product, first, second
+
+
+def _entropy(share):
+    return -xlogy(share, share) - xlog1py(1.0 - share, -share)
+
+
+# ---------------------------------------------------------------- curvature
+
+
+def _sample(curvature, n_sample):
+    """Rows at equal steps of the summed curvature and the share of it that each stands for."""
+    if not curvature.any():  # every row is so far beyond the threshold that none counts more
+        curvature = np.ones_like(curvature)
+    seen = np.cumsum(curvature)
+    if n_sample >= len(curvature):
+        return np.arange(len(curvature)), curvature / seen[-1]
+    hits = np.minimum((seen * (n_sample / seen[-1]) + 0.5).astype(np.int64), n_sample)
+    hits[1:] -= hits[:-1].copy()
+    picked = np.flatnonzero(hits)
+    return picked, hits[picked] / n_sample
+
+
+@jit
+def _centre(part, center, root, mean):
+    """Values of some rows: centred, and times the root of each row's share; adds to the mean."""
+    for r in range(part.shape[0]):
+        row = part[r]
+        for f in range(row.shape[0]):
+            row[f] = (row[f] - center[f]) * root[r]
+            mean[f] += row[f] * root[r]
+
+
+def _ridge(X):
+    """Share of the second derivatives that is added to them, by the precision of X.
+
+    A rounded Gram matrix need not be positive definite.
+    """
+    return 1e-5 if values_of(X).dtype == np.float32 else 1e-12
+
+
+def gram(X, rows, curvature, features, reach, n_sample):
+    """Second derivatives of a loss over some features, with the bias eliminated.
+
+    Parameters
+    ----------
+    X, rows : see :func:`.newton_data.products`
+    curvature : float64 array of shape (m,), second derivatives by the margins
+    features : int64 array of shape (k,), increasing
+    reach : float64 array of shape (d,), largest absolute value of each feature
+    n_sample : int, about how many rows stand for all
+
+    Returns
+    -------
+    float64 array of shape (k, k), positive definite
+    """
+    k, slot = len(features), slots(X, features, len(reach))
+    picked, share = _sample(curvature, n_sample)
+    some, out, mean = rows[picked], np.zeros((k, k)), np.zeros(k)
+    dtype = values_of(X).dtype
+    n_block = min(max(_LEAST_BLOCK, min(_BLOCK_VALUES // k, _MOST_BLOCK)), len(some))
+    room, roots = np.empty(max(n_block, _NEAR) * k + 1, dtype), np.sqrt(share).astype(dtype)
+    # Any value of a column serves as its centre here: it only keeps rounding errors small.
+    center = extract(X, some[:_NEAR], features, slot, room).mean(axis=0)
+    for start in range(0, len(some), n_block):
+        block = slice(start, start + n_block)
+        part, root = extract(X, some[block], features, slot, room), roots[block]
+        _centre(part, center, root, mean)
+        # By numpy, which knows that the product is symmetric and halves the work.
+        out += part.T @ part
+    total = curvature.sum()
+    out -= mean[:, None] * mean
+    out *= total
+    # What a sample may have missed, and for rounding.
+    unseen, diagonal = total / n_sample if n_sample < len(rows) else 0.0, out.reshape(-1)[:: k + 1]
+    np.maximum(diagonal, 0.0, out=diagonal)
+    diagonal *= 1.0 + _ridge(X)
+    diagonal += (unseen + _TRACE * total) * reach[features] ** 2
+    return out
+
+
+def _transposed(X, rows, features, n_columns):
+    """Some features of some rows as a CSC matrix: data, index, indptr."""
+    part = part_of(X, rows, features, n_columns, NEVER_DENSE)
+    if not is_sparse(X):
+        index = np.tile(np.arange(len(rows), dtype=np.uint32), len(features))
+        return part.T.ravel(), index, np.arange(len(features) + 1) * len(rows)
+    part = sp.csr_matrix(part, shape=(len(rows), len(features))).tocsc()
+    return part.data, part.indices.astype(np.uint32), part.indptr.astype(np.int64)
+
+
+def columns(X, rows, curvature, features, reach, n_sample):
+    """What :func:`gram` sums, as columns of a sample of the rows.
+
+    Returns
+    -------
+    data, index, indptr : CSC matrix, one column a feature
+    share : float64 array, what each row of it counts; sums to the curvature's sum
+    extra : float64 array of shape (k,), to be added to the second derivatives
+    """
+    picked, share = _sample(curvature, n_sample)
+    total = curvature.sum()
+    unseen = 1.0 / n_sample if n_sample < len(rows) else 0.0
+    extra = reach[features] ** 2 * (total * (unseen + _TRACE))
+    return *_transposed(X, rows[picked], features, len(reach)), share * total, extra
+
+
+# ---------------------------------------------------------------- quadratic
+
+
+@jit(inline="always")
+def _sweep(gram, slope, weights, price, change, product, is_full):
+    """Coordinate descent over all features, or those with a weight, once.
+
+    Returns
+    -------
+    float, by how much the objective decreased at least
+    """
+    decrease = 0.0
+    for j in range(weights.shape[0]):
+        a, at = gram[j, j], weights[j] + change[j]
+        if not a > 0.0 or (at == 0.0 and not is_full):  # corrections can do the former
+            continue
+        center = at - (slope[j] + product[j]) / a
+        size = abs(center) - price[j] / a
+        new = 0.0
+        if size > 0.0:
+            new = size if center > 0.0 else -size
+        step = new - at
+        if step != 0.0:
+            change[j] = new - weights[j]
+            row = gram[j]
+            for i in range(row.shape[0]):
+                product[i] += step * row[i]
+            decrease += 0.5 * a * step * step
+    return decrease
+
+
+@jit(inline="always")
+def _solve(system, right, step):
+    """Solve a positive definite system, given by its upper half, which is lost (LDL').
+
+    Whole rows are taken from whole rows, four at a time, which compiles to vector instructions:
+    about as fast as LAPACK for some hundred unknowns, and a call of that takes long to compile.
+
+    Returns
+    -------
+    bool, whether all pivots are positive; else `step` means nothing
+    """
+    n = right.shape[0]
+    for i in range(n):
+        target, whole = system[i, i:], i - i % 4
+        step[i] = right[i]
+        for k in range(0, whole, 4):
+            a, b = system[k, i] / system[k, k], system[k + 1, i] / system[k + 1, k + 1]
+            c, d = system[k + 2, i] / system[k + 2, k + 2], system[k + 3, i] / system[k + 3, k + 3]
+            x, y, z, u = system[k, i:], system[k + 1, i:], system[k + 2, i:], system[k + 3, i:]
+            step[i] -= (a * step[k] + b * step[k + 1]) + (c * step[k + 2] + d * step[k + 3])
+            for j in range(target.shape[0]):
+                target[j] -= (a * x[j] + b * y[j]) + (c * z[j] + d * u[j])
+        for k in range(whole, i):
+            a, x = system[k, i] / system[k, k], system[k, i:]
+            step[i] -= a * step[k]
+            for j in range(target.shape[0]):
+                target[j] -= a * x[j]
+        if not target[0] > 0.0:
+            return False
+    for i in range(n - 1, -1, -1):
+        total = step[i]
+        for j in range(i + 1, n):
+            total -= system[i, j] * step[j]
+        step[i] = total / system[i, i]
+    return True
+
+
+@jit(inline="always")
+def _length(at, step, price, slope, curvature, ends):
+    """How far to go: the least of slope s + curvature s^2 / 2 + price.|at + s step|, s in [0, 1].
+
+    Returns
+    -------
+    size : float
+    first : int, which value becomes 0 there; -1 if none does
+    decrease : float
+    """
+    for i in range(at.shape[0]):
+        slope += price[i] * step[i] * (1.0 if at[i] > 0.0 else -1.0)
+        # Where values change their signs.
+        ends[i] = -at[i] / step[i] if at[i] * (at[i] + step[i]) < 0.0 else np.inf
+    size, decrease = 0.0, 0.0
+    while True:
+        first, stop = -1, 1.0
+        for i in range(at.shape[0]):
+            if ends[i] < stop:
+                first, stop = i, ends[i]
+        best = min(stop, size - slope / curvature)  # `slope` is that at `size`
+        if best > size:
+            length = best - size
+            decrease -= slope * length + 0.5 * curvature * length * length
+            slope, size = slope + curvature * length, best
+        if size < stop or first < 0:
+            return size, -1, decrease
+        ends[first] = np.inf
+        slope += 2.0 * price[first] * abs(step[first])
+        if slope >= 0.0:
+            return size, first, decrease
+
+
+@jit(inline="always")
+def _leap(gram, slope, weights, price, change, product, used):
+    """Step towards the minimum over features with a weight if their signs stay; the decrease."""
+    n = 0
+    for j in range(weights.shape[0]):
+        if weights[j] + change[j] != 0.0:
+            used[n] = j
+            n += 1
+    system, vectors = np.empty((n, n)), np.empty((5, n))
+    at, right, step, prices, ends = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    for i in range(n):
+        j = used[i]
+        row = gram[j]
+        for f in range(i, n):
+            system[i, f] = row[used[f]]
+        system[i, i] *= 1.0 + 1e-12
+        at[i], prices[i] = weights[j] + change[j], price[j]
+        right[i] = -(slope[j] + product[j] + price[j] * (1.0 if at[i] > 0.0 else -1.0))
+    if not _solve(system, right, step):
+        return 0.0
+    smooth, curvature = 0.0, 0.0  # that of the system along the step
+    for i in range(n):
+        curvature += step[i] * right[i]
+        smooth += step[i] * (slope[used[i]] + product[used[i]])
+    if not 0.0 < curvature < np.inf:
+        return 0.0
+    size, first, decrease = _length(at, step, prices, smooth, curvature, ends)
+    for i in range(n):
+        j = used[i]
+        moved = -at[i] if i == first else size * step[i]
+        change[j] = -weights[j] if i == first else change[j] + moved
+        row = gram[j]
+        for f in range(row.shape[0]):
+            product[f] += moved * row[f]
+    return decrease
+
+
+@jit
+def _minimise(gram, slope, weights, price, change, product, used):
+    """See :func:`minimise`; `change` and `product` are zeros, `used` is room for numbers."""
+    total, leap, n_sweeps = 0.0, 0.0, 0
+    is_full = total == 0.0  # not True, for which numba would compile the sweep twice
+    for _ in range(_MAX_SWEEPS * _MAX_SWEEPS):
+        decrease = _sweep(gram, slope, weights, price, change, product, is_full)
+        total += decrease
+        n_sweeps += 1
+        if is_full:
+            if decrease + leap <= _ENOUGH * total:
+                break
+            is_full, n_sweeps = False, 0
+        elif decrease <= _SETTLED * total or n_sweeps == _MAX_SWEEPS:
+            leap = _leap(gram, slope, weights, price, change, product, used)
+            total += leap
+            is_full = True
+    promised = 0.0
+    for j in range(weights.shape[0]):
+        rise = price[j] * (abs(weights[j] + change[j]) - abs(weights[j]))
+        promised -= slope[j] * change[j] + rise
+    return promised
+
+
+def minimise(gram, slope, weights, price):
+    """Nearly the d that minimises slope.d + d.gram.d / 2 + price.|weights + d|.
+
+    Returns
+    -------
+    d : float64 array of shape (k,)
+    promised : float, decrease of a function whose slope it is, to first order
+    """
+    k = len(weights)
+    change, product = np.zeros((2, k))
+    used = np.empty(k, np.uint32)
+    return change, _minimise(gram, slope, weights, price, change, product, used)
+
+
+def correct(gram, change, slope_change):
+    """Make a Gram matrix map the last change to what became of the slopes (BFGS)."""
+    product = gram @ change
+    before, after = product @ change, slope_change @ change
+    if after > 1e-2 * before > 0:
+        gram += (slope_change / after)[:, None] * slope_change
+        gram -= (product / before)[:, None] * product
+
+
+@jit
+def _moments(columns, scaled):
+    """Mean of each column and second derivative by it; `scaled` becomes share times value."""
+    data, index, indptr, share, extra = columns
+    k, total = extra.shape[0], np.sum(share)
+    mean, diagonal = np.zeros(k), np.zeros(k)
+    for f in range(k):
+        for s in range(indptr[f], indptr[f + 1]):
+            scaled[s] = share[index[s]] * data[s]
+            mean[f] += scaled[s]
+            diagonal[f] += scaled[s] * data[s]
+        mean[f] /= total
+        least = 1e-12 * diagonal[f] + 1e-300
+        diagonal[f] = max(diagonal[f] + extra[f] - total * mean[f] * mean[f], least)
+    return mean, diagonal
+
+
+@jit
+def _sweep_columns(columns, scaled, moments, slope, weights, price, change, product, order):
+    """See :func:`_sweep`; `product` is that of the rows with the change, its mean comes last."""
+    data, index, indptr, share, extra = columns
+    mean, diagonal = moments
+    total, last, decrease = np.sum(share), share.shape[0], 0.0
+    for f in order:
+        start, stop = indptr[f], indptr[f + 1]
+        pull = slope[f] + extra[f] * change[f] - total * mean[f] * product[last]
+        for s in range(start, stop):
+            pull += scaled[s] * product[index[s]]
+        at = weights[f] + change[f]
+        center = at - pull / diagonal[f]
+        new = np.sign(center) * max(abs(center) - price[f] / diagonal[f], 0.0)
+        step = new - at
+        if step != 0.0:
+            change[f] = new - weights[f]
+            product[last] += step * mean[f]
+            decrease += 0.5 * diagonal[f] * step * step
+            for s in range(start, stop):
+                product[index[s]] += step * data[s]
+    return decrease
+
+
+def minimise_columns(columns, slope, weights, price):
+    """The same by residuals, for more features than a Gram matrix pays for.
+
+    Parameters
+    ----------
+    columns : result of :func:`columns`, which stands for the Gram matrix
+    slope, weights, price : see :func:`minimise`
+
+    Returns
+    -------
+    d, promised : see :func:`minimise`
+    """
+    scaled = np.empty_like(columns[0])
+    moments = _moments(columns, scaled)
+    change, product = np.zeros(weights.shape[0]), np.zeros(columns[3].shape[0] + 1)
+    every, total = np.arange(weights.shape[0]), 0.0
+    order, is_full = every, True
+    for _ in range(_MAX_SWEEPS):
+        decrease = _sweep_columns(
+            columns, scaled, moments, slope, weights, price, change, product, order
+        )
+        total += decrease
+        if decrease > _ENOUGH_BY_COLUMNS * total:
+            order, is_full = np.flatnonzero(weights + change), False
+        elif is_full:
+            break
+        else:
+            order, is_full = every, True
+    rise = price @ (np.abs(weights + change) - np.abs(weights))
+    return change, -(slope @ change + rise)
