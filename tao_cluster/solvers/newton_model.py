@@ -32,7 +32,7 @@ _TRACE = 1e-18
 # The end is a sweep that adds less than a share to the decrease: over all features, and over
 # those with a weight between two such sweeps. Without a Gram matrix sweeps are dear, and the
 # steps of which they are part are many.
-_MAX_SWEEPS = 50
+_MAX_SWEEPS, _MAX_SWEEPS_IN_ALL = 50, 2500
 _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
 
@@ -506,7 +506,7 @@ def _length(at, step, price, slope, curvature, ends):
             return size, first, decrease
 
 
-@jit(inline="always")
+@jit
 def _leap(gram, slope, weights, price, change, product, used):
     """Step towards the minimum over features with a weight if their signs stay; the decrease."""
     n = 0
@@ -544,27 +544,36 @@ def _leap(gram, slope, weights, price, change, product, used):
 
 
 @jit
-def _minimise(gram, slope, weights, price, change, product, used):
-    """See :func:`minimise`; `change` and `product` are zeros, `used` is room for numbers."""
-    total, leap, n_sweeps = 0.0, 0.0, 0
-    is_full = total == 0.0  # not True, for which numba would compile the sweep twice
-    for _ in range(_MAX_SWEEPS * _MAX_SWEEPS):
+def _round(gram, slope, weights, price, change, product, total, leap, most):
+    """A sweep over all features and, if that adds enough, sweeps over those with a weight.
+
+    Parameters
+    ----------
+    total, leap : float, decrease of the objective so far, and by the last leap
+    most : int, sweeps
+
+    Returns
+    -------
+    total : float, the decrease then
+    promised : float, that of a function whose slope it is, to first order
+    n_sweeps : int
+    is_done : bool
+    """
+    n_sweeps, is_done = 0, False
+    while n_sweeps < most:
+        is_full = n_sweeps == 0
+        n_sweeps += 1
         decrease = _sweep(gram, slope, weights, price, change, product, is_full)
         total += decrease
-        n_sweeps += 1
         if is_full:
-            if decrease + leap <= _ENOUGH * total:
-                break
-            is_full, n_sweeps = False, 0
-        elif decrease <= _SETTLED * total or n_sweeps == _MAX_SWEEPS:
-            leap = _leap(gram, slope, weights, price, change, product, used)
-            total += leap
-            is_full = True
+            is_done = decrease + leap <= _ENOUGH * total
+        if is_done or (not is_full and decrease <= _SETTLED * total):
+            break
     promised = 0.0
     for j in range(weights.shape[0]):
         rise = price[j] * (abs(weights[j] + change[j]) - abs(weights[j]))
         promised -= slope[j] * change[j] + rise
-    return promised
+    return total, promised, n_sweeps, is_done
 
 
 def minimise(gram, slope, weights, price):
@@ -575,10 +584,19 @@ def minimise(gram, slope, weights, price):
     d : float64 array of shape (k,)
     promised : float, decrease of a function whose slope it is, to first order
     """
-    k = len(weights)
-    change, product = np.zeros((2, k))
-    used = np.empty(k, np.uint32)
-    return change, _minimise(gram, slope, weights, price, change, product, used)
+    change, product = np.zeros((2, len(weights)))
+    used, total, leap = np.empty(len(weights), np.uint32), 0.0, 0.0
+    terms = (gram, slope, weights, price, change, product)
+    n_left = _MAX_SWEEPS_IN_ALL
+    while True:
+        most = min(n_left, _MAX_SWEEPS + 1)
+        total, promised, n_sweeps, is_done = _round(*terms, total, leap, most)
+        n_left -= n_sweeps
+        if is_done or n_left == 0:
+            break
+        leap = _leap(*terms, used)
+        total += leap
+    return change, promised
 
 
 def correct(gram, change, slope_change):

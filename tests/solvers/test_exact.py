@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tao_cluster.solvers import Exact, NodeProblem
-from tao_cluster.solvers.exact import kernels, moves
-from tao_cluster.solvers.exact.cuts import SingleFeatures
-from tao_cluster.solvers.exact.moves import Candidate, Rows
+from tao_cluster.solvers import Exact, NodeProblem, axis, exact
+from tao_cluster.solvers.axis import BinnedColumns
+from tao_cluster.solvers.exact import Candidate, Rows, best_weight
+from tao_cluster.solvers.thresholds import least_sum
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_view, project
 
@@ -32,7 +32,7 @@ def test_least_sum_is_that_of_a_sort(draw, n):
         points = rng.integers(0, 9, n) * 1.0 if draw == "integers" else getattr(rng, draw)(n)
         noise = rng.normal(size=n)
         steps = noise if seed % 2 else np.where(points + noise < 0.3, -1.0, 1.0) * rng.random(n)
-        least, low, high = kernels.least_sum(points, steps)
+        least, low, high = least_sum(points, steps)
         np.testing.assert_allclose(least, least_by_sorting(points, steps), rtol=1e-9, atol=1e-12)
         if np.isfinite(least):
             assert low < high
@@ -45,15 +45,15 @@ def test_least_sum_at_the_ends_of_the_range(scale):
     rng = np.random.default_rng(0)
     points, steps = scale * rng.normal(size=500), rng.normal(size=500)
     np.testing.assert_allclose(
-        kernels.least_sum(points, steps)[0], least_by_sorting(points, steps), atol=1e-12
+        least_sum(points, steps)[0], least_by_sorting(points, steps), atol=1e-12
     )
 
 
 def test_of_equal_sums_the_widest_interval_is_taken():
     points, steps = np.array([0.0, 1.0, 5.0, 6.0]), np.array([-1.0, 1.0, -1.0, 3.0])
     # Sums -1, 0, -1: below the second and below the last point.
-    assert kernels.least_sum(points, steps) == (-1.0, 0.0, 1.0)
-    assert kernels.least_sum(np.array([0.0, 1.0, 5.0, 8.0]), steps) == (-1.0, 5.0, 8.0)
+    assert least_sum(points, steps) == (-1.0, 0.0, 1.0)
+    assert least_sum(np.array([0.0, 1.0, 5.0, 8.0]), steps) == (-1.0, 5.0, 8.0)
 
 
 def problem_of(rng, n, d, *, ties=False):
@@ -80,23 +80,23 @@ def test_one_weight_is_the_best_there_is(seed, ties):
     X, goes_right, weight = problem_of(rng, 12, 2, ties=ties)
     steps = np.where(goes_right, weight, -weight)
     rest, column, threshold = X[:, 0], X[:, 1].copy(), float(rng.normal())
-    losses, weights = kernels.additions(rest.copy(), column[None], threshold, steps)
+    loss, found = best_weight(rest.copy(), column, threshold, steps)
     moved = column != 0
     breaks = np.unique((threshold - rest[moved]) / column[moved])
     if len(breaks) < 2:
         return
     tried = [steps[rest + u * column <= threshold].sum() for u in (breaks[:-1] + breaks[1:]) / 2]
-    np.testing.assert_allclose(losses[0], min(tried), atol=1e-9)
-    np.testing.assert_allclose(
-        steps[rest + weights[0] * column <= threshold].sum(), losses[0], atol=1e-9
-    )
+    np.testing.assert_allclose(loss, min(tried), atol=1e-9)
+    np.testing.assert_allclose(steps[rest + found * column <= threshold].sum(), loss, atol=1e-9)
 
 
 def test_removals_are_at_the_best_threshold():
     rng = np.random.default_rng(0)
     X, goes_right, weight = problem_of(rng, 200, 4)
     steps, weights = np.where(goes_right, weight, -weight), rng.normal(size=4)
-    losses = kernels.removals(np.ascontiguousarray(X.T), weights, steps)
+    features, columns = np.arange(4), np.ascontiguousarray(X.T)
+    rows = Rows(X, np.arange(200), steps)
+    losses = Candidate(rows, features, weights, 0.0, columns, np.zeros(4)).losses_without()
     for j in range(4):
         others = np.delete(np.arange(4), j)
         expected = least_by_sorting(X[:, others] @ weights[others], steps)
@@ -194,17 +194,17 @@ def test_many_rows_are_proposed_a_test_by_a_sample_and_judge_it():
 
 
 def test_single_features_of_a_sample_where_there_are_many_values(monkeypatch):
-    monkeypatch.setattr("tao_cluster.solvers.exact.cuts._MOST_CODED", 300)
+    monkeypatch.setattr(axis, "_MOST_CODED", 300)
     rng = np.random.default_rng(4)
-    X, goes_right, weight = problem_of(rng, 400, 3)
-    cuts = SingleFeatures.of(X)
-    assert np.count_nonzero(cuts.place >= 0) == 100
-    problem = NodeProblem(np.arange(400), X[:, 1] > 0.2, weight, 0.0)
-    split = cuts.best(problem)
+    X, _, weight = problem_of(rng, 400, 3)
+    columns = BinnedColumns.of(X)
+    assert np.count_nonzero(columns.place >= 0) == 100
+    steps = np.where(X[:, 1] > 0.2, weight, -weight)
+    split = columns.best_cut(np.arange(400), steps)
     assert split.indices.tolist() == [1]
     assert abs(split.threshold * split.weights[0] - 0.2) < 0.2
-    nobody = np.flatnonzero(cuts.place < 0)
-    assert cuts.best(NodeProblem(nobody, goes_right[nobody], weight[nobody], 0.0)) is None
+    nobody = np.flatnonzero(columns.place < 0)
+    assert columns.best_cut(nobody, steps[nobody]) is None
 
 
 def test_features_of_sparse_rows_are_those_of_dense_ones_in_any_blocks(rng, monkeypatch):
@@ -213,7 +213,68 @@ def test_features_of_sparse_rows_are_those_of_dense_ones_in_any_blocks(rng, monk
     steps = np.ones(len(numbers))
     expected = Rows(X, numbers, steps).columns(features)
     for n_values in (1, 40, 10**6):
-        monkeypatch.setattr(moves, "_BLOCK_VALUES", n_values)
+        monkeypatch.setattr(exact, "_BLOCK_VALUES", n_values)
         found = Rows(sp.csr_matrix(X), numbers, steps).columns(features)
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
+
+
+# ---------------------------------------------------------------- single features
+
+
+def best_by_trying(X, steps):
+    """Least loss of a test of one feature, either way round, at values of rows."""
+    losses = [0.0, steps.sum()]
+    for column in X.T:
+        sums = [steps[column <= value].sum() for value in np.unique(column)]
+        losses += sums + [steps.sum() - total for total in sums]
+    return min(losses)
+
+
+@pytest.mark.parametrize("n_values", [3, 50, 10_000])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, np.asfortranarray, sp.csr_matrix])
+def test_a_cut_between_bins_is_nearly_the_best_and_with_few_values_the_best(form, n_values):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(900, 4)) * n_values / 6) * (rng.random((900, 4)) < 0.7)
+        noise = 0.5 * X.std() * rng.normal(size=900)
+        goes_right, rows = X[:, 2] + noise > 0.2 * X.std(), np.arange(0, 900, 2)
+        steps = np.where(goes_right, 1.0, -1.0)[rows] * rng.integers(1, 5, len(rows))
+        least, values = best_by_trying(X[rows], steps), kernel_view(X)
+        for is_refined, share in ((False, 0.03), (True, 0.01)):
+            split = BinnedColumns.of(form(X)).best_cut(rows, steps, is_refined=is_refined)
+            found = project(values, rows, split.indices, split.weights) <= split.threshold
+            slack = 0.0 if n_values < 200 else share * np.abs(steps).sum()
+            assert least - 1e-9 <= steps[found].sum() <= least + slack + 1e-9
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_ties_of_cuts_and_a_choice_of_features(form):
+    X = np.array([[5.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 1.0, 1.0], [5.0, 2.0, 2.0]])
+    columns, steps = BinnedColumns.of(form(X)), np.array([-1.0, -1.0, 1.0, 1.0])
+    first = columns.best_cut(np.arange(4), steps)
+    assert first.same_as(Split.of_feature(1, 0.0))
+    assert columns.best_cut(np.arange(4), steps, np.array([0, 2])).same_as(Split.of_feature(2, 0.0))
+    assert columns.best_cut(np.arange(4), steps, np.array([0])) is None
+    assert columns.best_cut(np.arange(4), steps, price=2.0) is None
+    assert columns.best_cut(np.arange(4), -steps).weights.tolist() == [-1.0]
+
+
+def test_columns_without_stored_values_or_without_zeros():
+    X = np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0], [0.0, 3.0, -1.0]])
+    for numbers in (X, np.zeros((3, 2))):
+        dense, sparse = BinnedColumns.of(numbers), BinnedColumns.of(sp.csr_matrix(numbers))
+        np.testing.assert_array_equal(dense.first, sparse.first)
+        np.testing.assert_array_equal(dense.highest, sparse.highest)
+    assert sparse.best_cut(np.arange(3), np.array([1.0, -1.0, 1.0])) is None
+
+
+def test_only_some_features_may_get_a_weight():
+    rng = np.random.default_rng(5)
+    X, goes_right, weight = problem_of(rng, 300, 6)
+    start = Split.from_dense(rng.normal(size=6), 0.0)
+    terms = (np.arange(300), goes_right, weight, 0.1)
+    problem = NodeProblem(*terms, warm_start=start, freed=(1, 1), features=np.array([1, 4]))
+    split, _ = Exact().bind(X).solve(problem)
+    assert len(split.indices)
+    assert np.all(np.isin(split.indices, [1, 4]))

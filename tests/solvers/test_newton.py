@@ -10,9 +10,7 @@ from conftest import solve
 from scipy.special import expit
 
 from tao_cluster import TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeSolver
-from tao_cluster.solvers.newton import curvature as curvatures
-from tao_cluster.solvers.newton import logistic, quadratic
+from tao_cluster.solvers import Liblinear, Newton, NodeSolver, newton_model
 from tao_cluster.tree import Split
 
 
@@ -308,12 +306,12 @@ def test_both_forms_of_the_quadratic_problem_have_one_solution(rng, share):
     slope, weights = 10 * rng.normal(size=6), rng.normal(size=6)
     changes = []
     for values in (X, parts):
-        gram = curvatures.gram(values, every, curvature, features, reach, 300)
+        gram = newton_model.gram(values, every, curvature, features, reach, 300)
         centred = X[:, features] - curvature @ X[:, features] / curvature.sum()
         np.testing.assert_allclose(gram, centred.T * curvature @ centred, rtol=1e-3, atol=1e-3)
-        changes.append(quadratic.minimise(gram, slope, weights, np.ones(6))[0])
-        columns = curvatures.columns(values, every, curvature, features, reach, 300)
-        changes.append(quadratic.minimise_columns(columns, slope, weights, np.ones(6))[0])
+        changes.append(newton_model.minimise(gram, slope, weights, np.ones(6))[0])
+        columns = newton_model.columns(values, every, curvature, features, reach, 300)
+        changes.append(newton_model.minimise_columns(columns, slope, weights, np.ones(6))[0])
 
     def decrease(d):
         penalty = np.abs(weights + d).sum() - np.abs(weights).sum()
@@ -329,7 +327,7 @@ def test_loss_and_derivatives(rng):
     weight = 10.0 ** rng.uniform(-12, 6, len(margin))
     state = np.empty((4, len(margin)))
     state[0] = margin
-    logistic._evaluate(state, sign, weight, -np.inf)
+    newton_model._evaluate(state, sign, weight, -np.inf)
     np.testing.assert_allclose(state[1], weight * np.logaddexp(0, -sign * margin), rtol=1e-13)
     np.testing.assert_allclose(
         state[2], -sign * weight * expit(-sign * margin), rtol=1e-12, atol=1e-290

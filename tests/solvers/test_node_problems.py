@@ -9,9 +9,17 @@ from conftest import solve
 from scipy.special import entr, expit
 
 from tao_cluster.penalties import SquaredError
-from tao_cluster.solvers import Axis, Liblinear, Newton, NodeProblem, Refit, Status, check_supported
-from tao_cluster.solvers.newton import logistic, quadratic
-from tao_cluster.solvers.refit import constant_side, sharpen
+from tao_cluster.solvers import (
+    Axis,
+    Liblinear,
+    Newton,
+    NodeProblem,
+    Refit,
+    Status,
+    check_supported,
+    newton_model,
+)
+from tao_cluster.solvers.thresholds import constant_side, sharpen
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_view
 
@@ -125,12 +133,12 @@ def test_bounds_of_the_gap_tell_what_it_would_tell(rng):
     for _ in range(50):
         margin, weight = 3 * rng.normal(size=40), rng.uniform(0.1, 3, 40)
         sign = np.where(np.arange(40) % 3, 1.0, -1.0)
-        state, _ = logistic.start(margin, sign, weight)
+        state, _ = newton_model.start(margin, sign, weight)
         scale, penalty = rng.uniform(0.5, 1.0), rng.uniform(0, 20)
-        dual = scale * expit(-sign * state[logistic.MARGIN])
-        exact = penalty + logistic.loss_of(state) - weight @ (entr(dual) + entr(1 - dual))
+        dual = scale * expit(-sign * state[newton_model.MARGIN])
+        exact = penalty + newton_model.loss_of(state) - weight @ (entr(dual) + entr(1 - dual))
         for enough in exact * np.array([0.2, 0.9, 0.99, 0.9999, 1.0001, 1.01, 1.1, 5.0]):
-            found = logistic.gap(state, weight, penalty, scale, enough)
+            found = newton_model.gap(state, weight, penalty, scale, enough)
             assert (found <= enough) == (exact <= enough)
             assert (found >= exact * (1 - 1e-9)) if found <= enough else found <= exact * (1 + 1e-9)
 
@@ -139,7 +147,7 @@ def test_a_corrected_model_maps_the_last_step_to_what_became_of_the_slopes(rng):
     root = rng.normal(size=(8, 5))
     gram, change, other = root.T @ root, rng.normal(size=5), rng.normal(size=(8, 5))
     slope_change = (root.T @ root + 0.3 * other.T @ other) @ change
-    quadratic.correct(gram, change, slope_change)
+    newton_model.correct(gram, change, slope_change)
     np.testing.assert_allclose(gram @ change, slope_change)
     np.testing.assert_allclose(gram, gram.T)
     assert np.linalg.eigvalsh(gram).min() > 0
@@ -201,12 +209,12 @@ def given(threshold):
     return Split(np.array([0], np.int32), np.ones(1), threshold)
 
 
-def test_of_equally_good_thresholds_the_lowest_half_way():
-    values, goes_right = np.array([0.0, 1, 3, 4]), np.array([False, True, False, True])
-    found = sharpen(given(2.0), values, goes_right, np.ones(4))  # 2 rows wrong; 1 at 0.5 and 3.5
-    assert found.threshold == 0.5
-    kept = sharpen(given(3.2), values, goes_right, np.ones(4))
-    assert kept.threshold == 3.2
+def test_of_equally_good_thresholds_the_middle_of_the_widest_gap():
+    values, goes_right = np.array([0.0, 1, 3, 5]), np.array([False, True, False, True])
+    found = sharpen(given(2.0), values, goes_right, np.ones(4))  # 2 rows wrong; 1 at 0.5 and 4
+    assert found.threshold == 4.0
+    kept = sharpen(given(0.2), values, goes_right, np.ones(4))
+    assert kept.threshold == 0.2
     wide = sharpen(given(99.0), np.array([0.0, 1, 8, 9]), np.arange(4) > 1, np.ones(4))
     assert wide.threshold == 4.5
 

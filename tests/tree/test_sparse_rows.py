@@ -7,8 +7,7 @@ import scipy.sparse as sp
 from greedy.points import columns_of
 from tao_cluster._utils.matrices import rows_between
 from tao_cluster.objectives.base import cluster_sums
-from tao_cluster.solvers.newton.rows import is_sparse, part_of
-from tao_cluster.solvers.newton.storage import Storage
+from tao_cluster.solvers.newton_data import Storage, is_sparse, part_of
 from tao_cluster.tree import routing
 from tao_cluster.tree.routing import kernel_view, project
 
