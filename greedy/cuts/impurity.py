@@ -1,7 +1,7 @@
-"""Kernels for cuts that part what differs: labels, rows, or regions by their density.
+"""Kernels for cuts that part what differs: labels, rows, regions by density, or far groups.
 
-Features are sorted for it. Sums of labels are whole numbers; other results are rounded before they
-are compared, so that equal cuts tie in spite of sums of floats.
+They sort every feature of a node. Sums of labels are whole numbers; other results are rounded
+before they are compared, so that equal cuts tie in spite of sums of floats.
 """
 
 from typing import NamedTuple
@@ -10,8 +10,7 @@ import numpy as np
 
 from tao_cluster._utils.jit import by_layout, jit
 
-from .parting import is_better
-from .sums import gather
+from ..order import entries, gather, is_better, stable_order
 
 _ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
 _LEAST_GAIN = 1e-12  # in bits; less is the rounding of entropies
@@ -37,62 +36,15 @@ class Region(NamedTuple):
     n_uniform: float  # mass of the uniform points
 
 
-def _node_values_dense(columns, slot, rows, feature):
-    values = np.empty(rows.shape[0])
-    for i in range(rows.shape[0]):
-        values[i] = columns[rows[i], feature]
-    return values, np.arange(rows.shape[0])
-
-
-def _node_values_csc(columns, slot, rows, feature):
-    data, indices, indptr = columns
-    n = 0
-    values = np.empty(indptr[feature + 1] - indptr[feature])
-    some = np.empty(values.shape[0], np.int64)
-    for s in range(indptr[feature], indptr[feature + 1]):
-        if slot[indices[s]] >= 0 and data[s] != 0:
-            values[n], some[n] = data[s], slot[indices[s]]
-            n += 1
-    return values[:n], some[:n]
-
-
-# Values of a feature that are given, and the places of their rows.
-_node_values = by_layout(_node_values_dense, _node_values_csc)
+@jit
+def _entered(X, slot, rows, feature):
+    """Values of a feature that are stored for some rows, and the places of these rows."""
+    values, places = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
+    n = entries(X, slot, rows, feature, 0, rows.shape[0], values, places)
+    return values[:n], places[:n]
 
 
 # ---------------------------------------------------------------- Gini impurity (ExKMC)
-
-
-@jit
-def _squares(masses):
-    total = 0.0
-    for c in range(masses.shape[0]):
-        total += masses[c] * masses[c]
-    return total
-
-
-@jit
-def _purest_of(values, node, best, feature):
-    """Best cut of a feature, or `best`, given its values."""
-    order = np.argsort(values, kind="mergesort")
-    left, right = np.zeros(node.totals.shape[0]), node.totals.copy()
-    at_left, at_right = 0.0, _squares(right)  # sums of squares
-    mass_left, mass_right = 0.0, right.sum()
-    for i in range(order.shape[0] - 1):
-        label, mass = node.label[order[i]], node.mass[order[i]]
-        at_left += mass * (2.0 * left[label] + mass)
-        at_right -= mass * (2.0 * right[label] - mass)
-        left[label] += mass
-        right[label] -= mass
-        mass_left += mass
-        mass_right -= mass
-        threshold = values[order[i]]
-        if values[order[i + 1]] == threshold or mass_left == 0.0 or mass_right == 0.0:
-            continue
-        purity = at_left / mass_left + at_right / mass_right
-        if purity > best[0]:
-            best = (purity, feature, threshold)
-    return best
 
 
 @jit
@@ -114,16 +66,37 @@ def purest_cut(X, slot, node, lo, hi):
         Feature -1 if the rows have no two values of any feature, or one label. Masses and squares
         are whole numbers, so that equal cuts tie: they go to the lowest feature and threshold.
     """
-    mass = node.totals.sum()
-    before = _squares(node.totals) / mass if mass > 0.0 else mass
-    best, values = (-1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
-    if before < mass:
+    total = squares = 0.0
+    for c in range(node.totals.shape[0]):
+        total += node.totals[c]
+        squares += node.totals[c] * node.totals[c]
+    before = squares / total if total > 0.0 else total
+    best, values = (1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
+    if before < total:
         for f in range(lo, hi):
-            gather(X, f, node.rows, slot, values)
-            best = _purest_of(values, node, best, np.int64(f))
+            gather(X, slot, node.rows, f, values)
+            best = _purest_of(values, node, total, squares, np.int64(f), best)
     if best[1] < 0:
         return 0.0, best[1], best[2]
-    return -(best[0] - before) / (mass - before), best[1], best[2]
+    return (best[0] + before) / (total - before), best[1], best[2]
+
+
+@jit
+def _purest_of(values, node, total, squares, feature, best):
+    """Best cut of a feature, or `best`, given its values: minus the purity of both sides."""
+    order, left = stable_order(values), np.zeros(node.totals.shape[0])
+    at_left, at_right, mass_left = 0.0, squares, 0.0  # sums of squares, and of masses
+    for i in range(order.shape[0] - 1):
+        label, mass, value = node.label[order[i]], node.mass[order[i]], values[order[i]]
+        at_left += mass * (2.0 * left[label] + mass)
+        at_right -= mass * (2.0 * (node.totals[label] - left[label]) - mass)
+        left[label] += mass
+        mass_left += mass
+        if value < values[order[i + 1]] and 0.0 < mass_left < total:
+            purity = at_left / mass_left + at_right / (total - mass_left)
+            if -purity < best[0]:
+                best = (-purity, feature, value)
+    return best
 
 
 # ---------------------------------------------------------------- deviance (CUBT)
@@ -141,7 +114,7 @@ def _try_deviance(between, inside, node, feature, threshold, best):
 
 
 def _try_feature_dense(columns, view, values, some, node, feature, scratch, best):
-    order = np.argsort(values, kind="mergesort")
+    order = stable_order(values)
     scratch[:] = 0.0
     inside = 0.0
     for i in range(order.shape[0] - 1):
@@ -170,7 +143,7 @@ def _add_row(view, row, weight, node, scratch, state):
 
 
 def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
-    order = np.argsort(values, kind="mergesort")
+    order = stable_order(values)
     n, n_below = order.shape[0], 0
     norm = (node.mean * node.mean).sum()
     while n_below < n and values[order[n_below]] < 0:
@@ -221,7 +194,7 @@ def deviance_cut(columns, view, slot, node, lo, hi):
     best = (0.0, np.int64(-1), np.inf)
     scratch = np.zeros(node.mean.shape[0])
     for f in range(lo, hi):
-        values, some = _node_values(columns, slot, node.rows, f)
+        values, some = _entered(columns, slot, node.rows, f)
         if values.shape[0] == 0 or (
             values.shape[0] == node.rows.shape[0] and values.min() == values.max()
         ):
@@ -236,13 +209,13 @@ def deviance_cut(columns, view, slot, node, lo, hi):
 @jit
 def _distinct(values, some, region):
     """Distinct values of the rows of a region, and the mass of the rows below each of them."""
-    order = np.argsort(values, kind="mergesort")
+    order = stable_order(values)
     distinct, below = np.empty(order.shape[0] + 1), np.zeros(order.shape[0] + 2, np.int64)
     zeros = np.int64(0)
-    for i in range(region.rows.shape[0]):
-        zeros += region.mass[region.rows[i]]
-    for i in range(some.shape[0]):
-        zeros -= region.mass[region.rows[some[i]]]
+    for row in region.rows:
+        zeros += region.mass[row]
+    for i in some:
+        zeros -= region.mass[region.rows[i]]
     has_zeros, n = values.shape[0] < region.rows.shape[0], 0
     for i in range(order.shape[0] + 1):
         value = values[order[i]] if i < order.shape[0] else np.inf
@@ -353,7 +326,7 @@ def density_cut(columns, slot, region, lo, hi):
         length = region.high[f] - region.low[f]
         if not length > 0.0:
             continue
-        values, below = _distinct(*_node_values(columns, slot, region.rows, f), region)
+        values, below = _distinct(*_entered(columns, slot, region.rows, f), region)
         whole = (region.low[f], 0, region.high[f], values.shape[0])
         density, place, n_below = _look_ahead(values, below, whole, region.n_uniform / length)
         if n_below < 0:
@@ -364,3 +337,79 @@ def density_cut(columns, slot, region, lo, hi):
         if best[1] < 0 or is_better(value, f, threshold, best):
             best, where = (value, f, threshold), place
     return best[0], best[1], best[2], where
+
+
+# ---------------------------------------------------------------- spacing (single linkage)
+
+
+@jit
+def spacing_cut(X, slot, rows, ends, squared, lo, hi):
+    """Cut of some rows, over features lo..hi-1, with the largest spacing between its sides.
+
+    The shortest pair of rows across a cut is an edge of their minimum spanning tree, so that the
+    edges are all that is looked at: O(m log m) a feature.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
+    slot : int64 array of shape (n,), place of a row in `rows` or -1; empty for dense X
+    rows : int64 array of shape (m,)
+    ends : int64 array of shape (m - 1, 2), edges of their tree, as positions in `rows`
+    squared : float64 array of shape (m - 1,), squared lengths, not decreasing
+    lo, hi : int
+
+    Returns
+    -------
+    (value, feature, threshold)
+        Minus the squared spacing; the threshold is the largest value on the left. Feature -1
+        where all rows are equal.
+    """
+    best = (np.inf, np.int64(-1), np.inf)
+    values, rank = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
+    for f in range(lo, hi):
+        gather(X, slot, rows, f, values)
+        distinct = _ranks(values, rank)
+        if distinct.shape[0] < 2:
+            continue
+        widest, gap = _widest_gap(rank, distinct.shape[0], ends, squared)
+        if -widest < best[0]:
+            best = (-widest, np.int64(f), distinct[gap])
+    return best
+
+
+@jit
+def _ranks(values, rank):
+    """Distinct values, sorted; fills `rank` with the place of each value among them."""
+    distinct, n = np.empty(values.shape[0]), 0
+    for i in stable_order(values):
+        if n == 0 or values[i] != distinct[n - 1]:
+            distinct[n] = values[i]
+            n += 1
+        rank[i] = n - 1
+    return distinct[:n]
+
+
+@jit
+def _widest_gap(rank, n_distinct, ends, squared):
+    """The gap between distinct values whose shortest edge across is longest, and its square.
+
+    Edges come shortest first, so that the first one across a gap is its shortest.
+    """
+    after = np.arange(n_distinct)  # gap g lies between distinct values g and g + 1
+    n_open, best, widest = n_distinct - 1, -np.inf, 0
+    for e in range(squared.shape[0]):
+        if n_open == 0:
+            break
+        a, b = rank[ends[e, 0]], rank[ends[e, 1]]
+        low, high = min(a, b), max(a, b)
+        gap = low
+        while gap < high:
+            if after[gap] != gap:  # an edge has crossed it: halve the path to the next open one
+                after[gap] = after[after[gap]]
+                gap = after[gap]
+                continue
+            if squared[e] > best or gap < widest:
+                best, widest = squared[e], gap
+            after[gap] = gap + 1
+            n_open -= 1
+    return best, widest

@@ -1,91 +1,104 @@
-"""Kernels for the cut of a leaf that saves most of its surrogate cost."""
+"""Kernels for the cut of a leaf that saves most of its surrogate cost.
+
+One pass over the rows sums what they save under other labels, by the bucket of each value: the
+values of some rows are edges, and a bucket holds the rows at an edge or those between two. Only
+the rows between two edges where most may be saved are sorted.
+"""
 
 import numpy as np
 
-from tao_cluster._utils.jit import by_layout, jit
+from tao_cluster._utils.jit import jit
 
-from .sums import gather
+from ..order import (
+    edges_below,
+    entries,
+    gather,
+    is_better,
+    is_hopeless,
+    rows_at_a_time,
+    stable_order,
+)
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31
 
 _CHUNK = 256  # rows whose savings are worked out before their features are looked at
 _BLOCK = 64  # features whose sums stay in the cache together
-# Sums that are kept until the end of a search, and savings, 8 MB of each; else they are made again.
+# Savings of an array's rows that are kept, 8 MB; more are worked out when they are asked for.
 _KEPT = 2**20
 
 
-@jit
-def _price(excess, scale, weight, cap):
-    """Weighted excess as a whole number; whole weights multiply it exactly."""
-    return min(np.rint(np.rint(excess * scale) * weight), cap)
+def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
+    """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
 
-
-@jit
-def label_costs(rows, nearest, distances, weight, scale, cap):
-    """What the rows pay under each label beyond their nearest centre's.
+    The surrogate cost is that of the best label a side, with the reference centres (Frost,
+    Moshkovitz & Rashtchian 2020, section 3). Edges are the values of some rows, best of those
+    that the leaf's label does not serve best: only they can be gained between two edges.
 
     Parameters
     ----------
-    rows : int64 array of shape (m,)
-    nearest : float64 array of shape (m,)
-    distances : float64 array of shape (n, k)
-    weight : float64 array of shape (n,)
-    scale : float, power of two
-    cap : float, largest price
+    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
+    slot : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
+    leaf : greedy.nodes.SurrogateNode
+    edges : (values, start), see :meth:`greedy.points.Points.edges_from`
+        No more than N_EDGES a feature are used.
+    stored : float64 array of shape (d,)
+        Of sparse X what cuts of each feature save at most; else empty.
+    lo, hi : int
 
     Returns
     -------
-    float64 array of shape (k,), whole numbers
+    (minus the saving, feature, threshold); feature -1 if no cut saves anything
     """
-    costs = np.zeros(distances.shape[1])
-    for r in range(rows.shape[0]):
-        row, least = rows[r], nearest[r]
-        times = weight[row]
-        for k in range(costs.shape[0]):
-            costs[k] += _price(distances[row, k] - least, scale, times, cap)
-    return costs
+    is_sparse = len(stored) > 0
+    # Features of sparse X come by what they promise, one by one: few of them are looked at.
+    turns = lo + np.argsort(-stored[lo:hi], kind="stable") if is_sparse else np.arange(lo, hi)
+    n_rows, n_sums = len(leaf.rows), len(leaf.totals)
+    kept = np.empty((n_rows if is_sparse or n_rows * n_sums <= _KEPT else 0, n_sums))
+    _fill_savings(leaf, 0, kept)
+    width = 1 if is_sparse else min(_BLOCK, hi - lo)
+    n_edges = min(int(np.diff(edges[1][lo : hi + 1]).max()), N_EDGES)
+    sums = np.empty((width, 2 * n_edges + 1, n_sums))
+    return _search(X, slot, leaf, kept, edges, stored, turns, sums)
 
 
 @jit
-def label_savings(rows, nearest, distances, weight, scale, cap, own):
-    """What each label saves those rows that it serves better than `own`: float64 array (k,)."""
-    savings = np.zeros(distances.shape[1])
-    for r in range(rows.shape[0]):
-        row, least = rows[r], nearest[r]
-        excess, times = distances[row, own] - least, weight[row]
-        if excess > 0.0:
-            paid = _price(excess, scale, times, cap)
-            for k in range(savings.shape[0]):
-                other = _price(distances[row, k] - least, scale, times, cap)
-                savings[k] += max(paid - other, 0.0)
-    return savings
+def _search(X, slot, leaf, kept, ends, stored, turns, sums):
+    """Best cut over features, which are looked at in turns, some at a time."""
+    best, n, width = (0.0, np.int64(-1), np.inf), 0, sums.shape[0]
+    edges, bound = np.empty((width, N_EDGES + 1)), np.empty(turns.shape[0])
+    while n < turns.shape[0]:
+        if stored.shape[0] and -stored[turns[n]] > best[0]:
+            break
+        features = turns[n : n + width]
+        _sum_features(X, slot, leaf, kept, ends, features, edges, sums)
+        for i in range(features.shape[0]):
+            best, bound[n + i] = _try_edges(features[i], edges[i], sums[i], leaf, best)
+        n += features.shape[0]
+    order = stable_order(bound[:n])
+    for i in range(n):
+        at = order[i]
+        if bound[at] > best[0]:
+            break
+        if not is_hopeless(bound[at], turns[at], best):
+            _sum_features(X, slot, leaf, kept, ends, turns[at : at + 1], edges, sums)
+            best = _try_intervals(X, slot, leaf, kept, turns[at], edges[0], sums[0], best)
+    return best
 
 
 @jit
-def _fill_savings(some, leaf, out):
-    """What some rows save under each of the other labels, and under the best of all."""
-    rows, nearest, others, own = leaf.rows, leaf.nearest, leaf.others, leaf.own
-    distances, weight, scale, cap = leaf.distances, leaf.weight, leaf.scale, leaf.cap
+def _fill_savings(leaf, first, out):
+    """What rows from place `first` on save under each of the other labels, and at most."""
+    distances, others, scale, cap = leaf.distances, leaf.others, leaf.scale, leaf.cap
     paid, last = np.empty(distances.shape[1]), others.shape[0]
-    for i in range(some.shape[0]):
-        row, least = rows[some[i]], nearest[some[i]]
-        times = weight[row]
+    for i in range(out.shape[0]):
+        row, least = leaf.rows[first + i], leaf.nearest[first + i]
+        times = leaf.weight[row]
         for k in range(paid.shape[0]):  # all labels at once, faster than the others by number
-            paid[k] = _price(distances[row, k] - least, scale, times, cap)
+            paid[k] = min(np.rint(np.rint((distances[row, k] - least) * scale) * times), cap)
         for q in range(last):
-            out[i, q] = paid[own] - paid[others[q]]
-        out[i, last] = paid[own]
-
-
-@jit
-def _kept_savings(leaf):
-    """What all rows save, as stored values ask for them again and again; no rows if it is much."""
-    n_rows, n_sums = leaf.rows.shape[0], leaf.totals.shape[0]
-    is_kept = n_rows * n_sums <= _KEPT
-    kept = np.empty((n_rows if is_kept else 0, n_sums))
-    _fill_savings(np.arange(kept.shape[0]), leaf, kept)
-    return kept
+            out[i, q] = paid[leaf.own] - paid[others[q]]
+        out[i, last] = paid[leaf.own]
 
 
 @jit
@@ -110,19 +123,16 @@ def savings_of_stored(X, leaf, n_features):
     # Of many labels and features the worst label of each row stands for all.
     n_sums = n_labels if n_features * (n_labels + 1) <= _KEPT else 1
     sums, most = np.zeros((n_features, n_sums + 1)), np.zeros(n_sums)
-    savings, paid = np.empty((_CHUNK, n_labels + 1)), np.empty(n_sums + 1)
-    for start in range(0, rows.shape[0], _CHUNK):
-        stop = min(start + _CHUNK, rows.shape[0])
-        _fill_savings(np.arange(start, stop), leaf, savings)
-        for i in range(stop - start):
-            paid[:n_sums] = 0.0
-            for q in range(n_labels):
-                paid[min(q, n_sums - 1)] = max(paid[min(q, n_sums - 1)], -savings[i, q])
-            paid[n_sums] = savings[i, n_labels]
-            row = rows[start + i]
-            for s in range(indptr[row], indptr[row + 1]):
-                for q in range(n_sums + 1):
-                    sums[indices[s], q] += paid[q]
+    savings, paid = np.empty((1, n_labels + 1)), np.empty(n_sums + 1)
+    for r in range(rows.shape[0]):
+        _fill_savings(leaf, r, savings)
+        paid[:n_sums] = 0.0
+        for q in range(n_labels):
+            paid[min(q, n_sums - 1)] = max(paid[min(q, n_sums - 1)], -savings[0, q])
+        paid[n_sums] = savings[0, n_labels]
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            for q in range(n_sums + 1):
+                sums[indices[s], q] += paid[q]
     most[:] = -np.inf
     for q in range(n_labels):
         most[min(q, n_sums - 1)] = max(most[min(q, n_sums - 1)], leaf.totals[q])
@@ -136,110 +146,56 @@ def savings_of_stored(X, leaf, n_features):
 
 
 @jit
-def _bucket(value, edges):
-    """2 i + 1 for a value that is edge i, 2 i for one between edges i - 1 and i.
+def _sum_features(X, slot, leaf, kept, ends, features, edges, sums):
+    """Fill in the edges of some features and the sums of their buckets.
 
-    Binary search of fixed length without branches: `edges` ends in infinities.
+    Bucket 2 i + 1 is of edge i, bucket 2 i of the values between it and edge i - 1.
     """
-    at, step = 0, N_EDGES // 2 + 1
-    while step > 0:
-        at += step if edges[at + step - 1] < value else 0
-        step //= 2
-    return 2 * at + (1 if edges[at] == value else 0)
-
-
-def _bucket_sums_dense(X, slot, leaf, kept, edges, lo, sums):
-    rows, n_sums = leaf.rows, sums.shape[2]
-    savings, buckets = np.empty((_CHUNK, n_sums)), np.empty(_CHUNK, np.int64)
-    for start in range(0, rows.shape[0], _CHUNK):
-        part = rows[start : start + _CHUNK]
-        _fill_savings(np.arange(start, start + part.shape[0]), leaf, savings)
-        for f in range(edges.shape[0]):
+    rows, n_sums, step = leaf.rows, leaf.totals.shape[0], rows_at_a_time(slot, leaf.rows)
+    values, places, buckets = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
+    made = np.empty((0 if kept.shape[0] else step, n_sums))
+    for f in range(features.shape[0]):
+        first, n = ends[1][features[f]], ends[1][features[f] + 1] - ends[1][features[f]]
+        for i in range(edges.shape[1]):
+            edges[f, i] = ends[0][first + i] if i < min(n, N_EDGES) else np.inf
+    sums[: features.shape[0]] = 0.0
+    for start in range(0, rows.shape[0], step):
+        stop = min(start + step, rows.shape[0])
+        savings = kept[start:stop] if kept.shape[0] else made[: stop - start]
+        if not kept.shape[0]:
+            _fill_savings(leaf, start, savings)
+        for f in range(features.shape[0]):
             edge, total = edges[f], sums[f]  # views cost more than what is done per row
-            for r in range(part.shape[0]):
-                buckets[r] = _bucket(np.float64(X[part[r], lo + f]), edge)
-            for r in range(part.shape[0]):  # apart from the search: twice as fast
-                bucket = buckets[r]
-                for q in range(n_sums):
-                    total[bucket, q] += savings[r, q]
-
-
-def _bucket_sums_csc(X, slot, leaf, kept, edges, lo, sums):
-    data, indices, indptr = X
-    n_sums = sums.shape[2]
-    some, stored = np.empty(_CHUNK, np.int64), np.empty(_CHUNK)
-    savings = np.empty((_CHUNK, n_sums))
-    for f in range(edges.shape[0]):
-        edge, total = edges[f], sums[f]
-        zero = _bucket(0.0, edge)
-        total[zero] += leaf.totals
-        at, end = indptr[lo + f], indptr[lo + f + 1]
-        while at < end:
-            n = 0
-            while at < end and n < _CHUNK:
-                some[n], stored[n] = slot[indices[at]], data[at]
-                n += 1 if some[n] >= 0 else 0
-                at += 1
-            if not kept.shape[0]:
-                _fill_savings(some[:n], leaf, savings)
+            n = entries(X, slot, rows, features[f], start, stop, values, places)
             for i in range(n):
-                saved = kept[some[i]] if kept.shape[0] else savings[i]
-                bucket = _bucket(stored[i], edge)
+                at = edges_below(values[i], edge)
+                buckets[i] = 2 * at + (1 if edge[at] == values[i] else 0)
+            for i in range(n):  # apart from the search: twice as fast
                 for q in range(n_sums):
-                    total[zero, q] -= saved[q]
-                    total[bucket, q] += saved[q]
-
-
-# Add the rows' savings to their buckets of each feature.
-_bucket_sums = by_layout(_bucket_sums_dense, _bucket_sums_csc)
+                    total[buckets[i], q] += savings[places[i], q]
+    if slot.shape[0]:
+        _add_zeros(leaf.totals, edges[: features.shape[0]], sums)
 
 
 @jit
-def _distinct(values, edges):
-    """Enter distinct ones of sorted values, then infinities; how many they are."""
-    edges[:] = np.inf
-    n = 0
-    for value in values:
-        if n == 0 or value > edges[n - 1]:
-            edges[n] = value
-            n += 1
-    return n
-
-
-def _fill_edges_dense(X, slot, sample, lo, edges, n_edges):
+def _add_zeros(totals, edges, sums):
+    """Add what the rows with the value 0 save, which sparse X does not store."""
     for f in range(edges.shape[0]):
-        n_edges[f] = _distinct(sample[:, lo + f], edges[f])
-
-
-def _fill_edges_csc(X, slot, sample, lo, edges, n_edges):
-    data, indices, indptr = X
-    values, n = np.zeros(N_EDGES), 0
-    for s in range(indptr[lo], indptr[lo + 1]):
-        place = slot[indices[s]]
-        if place >= 0 and sample[place]:
-            values[n] = data[s]
-            n += 1
-    n += 1 if n < sample.sum() else 0  # some of these rows have zeros
-    n_edges[0] = _distinct(np.sort(values[:n]), edges[0])
-
-
-# Distinct values of each feature in the sample.
-_fill_edges = by_layout(_fill_edges_dense, _fill_edges_csc)
+        at = edges_below(0.0, edges[f])
+        zero = 2 * at + (1 if edges[f, at] == 0.0 else 0)
+        for q in range(totals.shape[0]):
+            rest = totals[q]
+            for bucket in range(sums.shape[1]):
+                rest -= sums[f, bucket, q]
+            sums[f, zero, q] += rest
 
 
 @jit
-def _saved(left, totals):
-    """What the rows of both sides save under the best labels, given sums over the left."""
-    at_left = at_right = 0.0
-    for q in range(totals.shape[0] - 1):
-        at_left = max(at_left, left[q])
-        at_right = max(at_right, totals[q] - left[q])
-    return at_left + at_right
+def _saved(left, inside, totals):
+    """What the rows of both sides save at most under the best labels.
 
-
-@jit
-def _interval_bound(left, inside, totals):
-    """Upper bound of the saving of cuts between two edges; `left` excludes the rows inside."""
+    `left` are the sums over the left side, `inside` those over rows that may be on either side.
+    """
     at_left = at_right = 0.0
     last = totals.shape[0] - 1
     for q in range(last):
@@ -249,141 +205,58 @@ def _interval_bound(left, inside, totals):
 
 
 @jit
-def _is_better(saved, feature, threshold, best):
-    """Whether a cut comes before the best one (minus the saving, feature, threshold)."""
-    if -saved != best[0]:
-        return -saved < best[0]
-    return feature < best[1] or (feature == best[1] and threshold < best[2])
+def _try_edges(feature, edges, sums, leaf, best):
+    """Best cut at an edge of a feature, or `best`, and a bound of what others save, negative."""
+    left, nothing, bound, bucket = np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), 0.0, 0
+    while True:
+        bound = min(bound, -_saved(left, sums[bucket], leaf.totals))
+        if edges[bucket // 2] == np.inf:
+            return best, bound
+        for q in range(left.shape[0]):
+            left[q] += sums[bucket, q] + sums[bucket + 1, q]
+        value, edge = -_saved(left, nothing, leaf.totals), edges[bucket // 2]
+        if is_better(value, feature, edge, best):
+            best = (value, feature, edge)
+        bucket += 2
 
 
 @jit
-def _try_edges(feature, edges, n_edges, sums, totals, best):
-    """Best cut at an edge of a feature, or `best`, and a bound of what others save."""
-    left, most = np.zeros(totals.shape[0]), 0.0
-    for bucket in range(2 * n_edges + 1):
-        if bucket % 2 == 0:
-            most = max(most, _interval_bound(left, sums[bucket], totals))
-        for q in range(totals.shape[0]):
-            left[q] += sums[bucket, q]
-        if bucket % 2:
-            saved, edge = _saved(left, totals), edges[bucket // 2]
-            if _is_better(saved, feature, edge, best):
-                best = (-saved, feature, edge)
-    return best, most
-
-
-@jit
-def _try_intervals(X, slot, feature, edges, n_edges, sums, leaf, best):
+def _try_intervals(X, slot, leaf, kept, feature, edges, sums, best):
     """Best cut between edges of a feature, or `best`."""
-    left, values = np.zeros(leaf.totals.shape[0]), np.empty(leaf.rows.shape[0])
-    gather(X, feature, leaf.rows, slot, values)
-    for bucket in range(2 * n_edges + 1):
-        if bucket % 2 == 0 and -_interval_bound(left, sums[bucket], leaf.totals) <= best[0]:
-            low = edges[bucket // 2 - 1] if bucket else -np.inf
-            high = edges[bucket // 2] if bucket < 2 * n_edges else np.inf
-            some = np.flatnonzero((values > low) & (values < high))
-            best = _try_sorted(some, values[some], feature, left, leaf, best)
-        left += sums[bucket]
-    return best
+    n_sums, n = sums.shape[1], 0
+    below, is_open = np.zeros((sums.shape[0] + 1, n_sums)), np.zeros(sums.shape[0], np.bool_)
+    for bucket in range(sums.shape[0]):
+        bound = -_saved(below[bucket], sums[bucket], leaf.totals)
+        is_open[bucket] = bucket % 2 == 0 and not is_hopeless(bound, feature, best)
+        for q in range(n_sums):
+            below[bucket + 1, q] = below[bucket, q] + sums[bucket, q]
+    values, some = np.empty(leaf.rows.shape[0]), np.empty(leaf.rows.shape[0], np.int64)
+    gather(X, slot, leaf.rows, feature, values)
+    for r in range(values.shape[0]):
+        at = edges_below(values[r], edges)
+        if is_open[2 * at] and edges[at] != values[r]:
+            some[n] = r
+            n += 1
+    return _try_values(some[:n], values[some[:n]], edges, below, leaf, kept, feature, best)
 
 
 @jit
-def _try_sorted(some, values, feature, left, leaf, best):
-    """Best cut at one of the values of some rows, or `best`; `left` are the sums below them."""
-    order, running = np.argsort(values, kind="mergesort"), left.copy()
-    savings = np.empty((some.shape[0], left.shape[0]))
-    _fill_savings(some[order], leaf, savings)
+def _try_values(some, values, edges, below, leaf, kept, feature, best):
+    """Best cut at a value of some rows, or `best`; `below` are the sums below each bucket."""
+    made, n_sums, last = np.empty((1, below.shape[1])), below.shape[1], -1
+    left, nothing, order = np.empty(n_sums), np.zeros(n_sums), stable_order(values)
     for i in range(order.shape[0]):
-        running += savings[i]
-        threshold = values[order[i]]
-        if i + 1 < order.shape[0] and values[order[i + 1]] == threshold:
+        place, value = some[order[i]], values[order[i]]
+        at = edges_below(value, edges)
+        if not kept.shape[0]:
+            _fill_savings(leaf, place, made)
+        savings = kept[place] if kept.shape[0] else made[0]
+        for q in range(n_sums):
+            left[q] = savings[q] + (left[q] if at == last else below[2 * at, q])
+        last = at
+        if i + 1 < order.shape[0] and values[order[i + 1]] == value:
             continue
-        saved = _saved(running, leaf.totals)
-        if _is_better(saved, feature, threshold, best):
-            best = (-saved, feature, threshold)
+        found = -_saved(left, nothing, leaf.totals)
+        if is_better(found, feature, value, best):
+            best = (found, feature, value)
     return best
-
-
-@jit
-def _sum_features(X, slot, leaf, kept, sample, feature, edges, n_edges, sums, at, n):
-    """Fill places at..at+n-1 of edges and sums for n features from `feature` on."""
-    sums[at : at + n] = 0.0
-    _fill_edges(X, slot, sample, feature, edges[at : at + n], n_edges[at : at + n])
-    _bucket_sums(X, slot, leaf, kept, edges[at : at + n], feature, sums[at : at + n])
-
-
-def _search_dense(X, slot, leaf, sample, stored, lo, hi):
-    totals, n_features = leaf.totals, hi - lo
-    n_buckets = 2 * sample.shape[0] + 1
-    keeps = n_features * n_buckets * totals.shape[0] <= _KEPT
-    block = min(_BLOCK, n_features)
-    room = n_features if keeps else block
-    edges, n_edges = np.empty((room, N_EDGES + 1)), np.empty(room, np.int64)
-    sums, kept = np.zeros((room, n_buckets, totals.shape[0])), np.empty((0, totals.shape[0]))
-    best, bound = (0.0, np.int64(-1), np.inf), np.empty(n_features)
-    for start in range(0, n_features, block):
-        at, n = start if keeps else 0, min(block, n_features - start)
-        _sum_features(X, slot, leaf, kept, sample, lo + start, edges, n_edges, sums, at, n)
-        for f in range(at, at + n):
-            feature = lo + start + f - at
-            best, most = _try_edges(feature, edges[f], n_edges[f], sums[f], totals, best)
-            bound[feature - lo] = -most
-    for f in np.argsort(bound, kind="mergesort"):
-        if bound[f] > best[0]:
-            break
-        if bound[f] == best[0] and lo + f > best[1]:
-            continue
-        at = f if keeps else 0
-        if not keeps:
-            # at is 0 here, and no literal: `_sum_features` would be compiled for it again.
-            n = min(1, n_features)
-            _sum_features(X, slot, leaf, kept, sample, lo + f, edges, n_edges, sums, at, n)
-        best = _try_intervals(X, slot, lo + f, edges[at], n_edges[at], sums[at], leaf, best)
-    return best
-
-
-def _search_csc(X, slot, leaf, sample, stored, lo, hi):
-    edges, n_edges = np.empty((1, N_EDGES + 1)), np.empty(1, np.int64)
-    sums = np.zeros((1, 2 * N_EDGES + 1, leaf.totals.shape[0]))
-    best, kept = (0.0, np.int64(-1), np.inf), _kept_savings(leaf)
-    for f in np.argsort(-stored[lo:hi], kind="mergesort"):  # few are tried
-        if -stored[lo + f] > best[0]:
-            break
-        if -stored[lo + f] == best[0] and lo + f > best[1]:
-            continue
-        _sum_features(X, slot, leaf, kept, sample, lo + f, edges, n_edges, sums, 0, 1)
-        best, most = _try_edges(lo + f, edges[0], n_edges[0], sums[0], leaf.totals, best)
-        if -most <= best[0]:
-            best = _try_intervals(X, slot, lo + f, edges[0], n_edges[0], sums[0], leaf, best)
-    return best
-
-
-# The cut that saves most over features lo..hi-1.
-_search = by_layout(_search_dense, _search_csc)
-
-
-@jit
-def surrogate_cut(X, slot, leaf, sample, stored, lo, hi):
-    """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
-
-    The surrogate cost is that of the best label a side, with the reference centres (Frost,
-    Moshkovitz & Rashtchian 2020, section 3). Edges are the values of some rows, best of those
-    that the leaf's label does not serve best: only they can be gained between two edges.
-
-    Parameters
-    ----------
-    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
-    leaf : greedy.nodes.SurrogateNode
-    sample : float64 array of shape (b, d), b <= N_EDGES
-        Values of some rows of the leaf, each column sorted. Of sparse X a bool array of shape
-        (m,): whether a row of the leaf is one of these.
-    stored : float64 array of shape (d,)
-        Of sparse X what cuts of each feature save at most; else empty.
-    lo, hi : int
-
-    Returns
-    -------
-    (minus the saving, feature, threshold); feature -1 if no cut saves anything
-    """
-    return _search(X, slot, leaf, sample, stored, lo, hi)

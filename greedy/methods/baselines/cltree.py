@@ -11,10 +11,9 @@ from sklearn.utils._param_validation import Interval, validate_params
 from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree.growth import Growth
 
-from ...cuts import prices
 from ...cuts.impurity import Region, density_cut
 from ...growth import Cut, grow
-from ...nodes import price_scale
+from ...nodes import price_scale, prices
 from ...points import Points
 from ..start import SHARED, finish
 from .leaves import cut_back, deviance, joined, numbered, one_leaf, taken_back
