@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .cuts.surrogate import label_prices
 from .points import nearest_two
 
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
@@ -228,9 +229,8 @@ def _label_terms(points, rows, scale, cap):
 
 
 def _label_prices(points, rows, scale, cap):
-    """What each row pays under each label beyond its nearest centre's: whole float64 numbers."""
-    excess = points.distances[rows] - points.nearest[rows, None]
-    return np.minimum(np.rint(np.rint(excess * scale) * points.weight[rows, None]), cap)
+    distances, nearest, weight = points.distances[rows], points.nearest[rows], points.weight[rows]
+    return label_prices(distances, nearest, weight, scale, cap)
 
 
 def mixed_node(points, rows):

@@ -20,7 +20,7 @@ from tao_cluster._utils.jit import by_layout, jit
 # same rows in another order differ in their last bits.
 ROUNDING = 1e-12
 
-CHUNK = 256  # rows of an array whose values are read together, all features after each other
+_CHUNK = 256  # rows of an array whose values are read together, all features after each other
 
 
 class Order(NamedTuple):
@@ -181,10 +181,9 @@ def _gather_csc(X, slot, rows, feature, values):
 gather = by_layout(_gather_array, _gather_csc)
 
 
-@jit
 def rows_at_a_time(slot, rows):
-    """How many rows :func:`entries` reads in one call."""
-    return rows.shape[0] if slot.shape[0] else min(CHUNK, rows.shape[0])
+    """How many rows :func:`entries` reads in one call, at least 1."""
+    return max(1, len(rows)) if len(slot) else _CHUNK
 
 
 @jit

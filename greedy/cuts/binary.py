@@ -220,19 +220,14 @@ def _try_bins(columns, codes, node, feature, sums, below, bound, best):
     for r in range(n_rows):
         some[n] = r
         n += not is_hopeless(bound[code[r]], feature, best)
-    return _try_values(some[:n], values[some[:n]], code, feature, below, node, best)
-
-
-@jit
-def _try_values(some, values, code, feature, below, node, best):
-    """Best cut at a value of some rows, or `best`; `below` is the excess below their bins."""
-    order, last, excess = stable_order(values), -1, 0
-    for i in range(order.shape[0]):
-        r, value = some[order[i]], values[order[i]]
-        if code[r] != last:
-            last, excess = np.int64(code[r]), below[code[r]]
+    inside = values[some[:n]]
+    order, excess = stable_order(inside), 0
+    for i in range(n):
+        r, value = some[order[i]], inside[order[i]]
+        if i == 0 or code[r] != code[some[order[i - 1]]]:
+            excess = below[code[r]]
         excess += node.price[r] if r < node.n_left else -node.price[r]
-        if i + 1 < order.shape[0] and values[order[i + 1]] == value:
+        if i + 1 < n and inside[order[i + 1]] == value:
             continue
         found, is_flipped = _value(excess, node)
         if is_better(found, feature, value, best):
@@ -406,53 +401,54 @@ def _code_feature(values, sample, codes, low, high):
 
     Fills `codes`, `low` and `high`. A value of the sample need not be among the values.
     """
-    ends = _ends_of_bins(values, sample)
-    n, edges = ends.shape[0], _padded(ends)
+    ends = np.empty(2 * N_BINS)
+    n = _find_ends(values, sample, ends)
     for b in range(n):
         low[b], high[b] = np.inf, -np.inf
     for r in range(values.shape[0]):
-        at, value = edges_below(values[r], edges), values[r]
+        at, value = edges_below(values[r], ends), values[r]
         codes[r] = at
         low[at], high[at] = min(low[at], value), max(high[at], value)
     return n
 
 
 @jit
-def _ends_of_bins(values, sample):
-    """Upper ends of the bins of a feature; the last one is not less than any value."""
-    ends = _distinct(sample)
-    if ends.shape[0] <= N_BINS:  # perhaps these are all the values that there are
-        edges, n = _padded(ends), ends.shape[0]
-        found = np.empty(n + values.shape[0])
+def _find_ends(values, sample, ends):
+    """Enter the upper ends of the bins of a feature, then infinities; returns how many they are."""
+    n = _distinct(sample, ends)
+    if n <= N_BINS:  # perhaps these are all the values that there are
+        found, n_found = np.empty(n + values.shape[0]), n
         for b in range(n):
             found[b] = ends[b]
         for value in values:
-            if ends[edges_below(value, edges)] != value:
-                found[n] = value
-                n += 1
-        if n > ends.shape[0]:
-            sample = found[:n][stable_order(found[:n])]
-            ends = _distinct(sample)
-        if ends.shape[0] <= N_BINS:
-            return ends
-    edges, share = np.empty(N_BINS + 1), sample.shape[0] / (N_BINS - 1)
-    n = _mark_edges(sample, share, edges)
+            if ends[edges_below(value, ends)] != value:
+                found[n_found] = value
+                n_found += 1
+        if n_found > n:
+            found = found[:n_found]
+            sample = found[stable_order(found)]
+            n = _distinct(sample, ends)
+        if n <= N_BINS:
+            return n
+    share = sample.shape[0] / (N_BINS - 1)
+    n = _mark_edges(sample, share, ends[: N_BINS + 1])
     while n > N_BINS - 1:
         share *= 1.1
-        n = _mark_edges(sample, share, edges)
-    edges[n] = np.inf
-    return edges[: n + 1]
+        n = _mark_edges(sample, share, ends[: N_BINS + 1])
+    ends[n:] = np.inf
+    return n + 1
 
 
 @jit
-def _distinct(values):
-    """Distinct ones of some sorted values."""
-    out, n = np.empty(values.shape[0]), 0
+def _distinct(values, ends):
+    """Enter distinct ones of some sorted values, then infinities; how many there are."""
+    n, last = 0, -np.inf
     for value in values:
-        if n == 0 or value > out[n - 1]:
-            out[n] = value
+        if n == 0 or value > last:
+            ends[min(n, N_BINS)] = last = value
             n += 1
-    return out[:n]
+    ends[min(n, N_BINS) :] = np.inf
+    return n
 
 
 @jit
@@ -473,15 +469,3 @@ def _mark_edges(values, share, edges):
             edges[n] = value
             n, pending = n + 1, 0
     return n if i == values.shape[0] else edges.shape[0]
-
-
-@jit
-def _padded(ends):
-    """All ends but the last, as :func:`greedy.order.edges_below` reads them."""
-    size = 1
-    while size < ends.shape[0]:
-        size *= 2
-    out = np.full(size - 1, np.inf)
-    for b in range(ends.shape[0] - 1):
-        out[b] = ends[b]
-    return out

@@ -72,31 +72,24 @@ def purest_cut(X, slot, node, lo, hi):
         squares += node.totals[c] * node.totals[c]
     before = squares / total if total > 0.0 else total
     best, values = (1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
-    if before < total:
-        for f in range(lo, hi):
-            gather(X, slot, node.rows, f, values)
-            best = _purest_of(values, node, total, squares, np.int64(f), best)
+    left = np.empty(node.totals.shape[0])
+    for f in range(lo, hi if before < total else lo):
+        gather(X, slot, node.rows, f, values)
+        order, at_left, at_right, mass_left = stable_order(values), 0.0, squares, 0.0
+        left[:] = 0.0
+        for i in range(order.shape[0] - 1):
+            label, mass, value = node.label[order[i]], node.mass[order[i]], values[order[i]]
+            at_left += mass * (2.0 * left[label] + mass)
+            at_right -= mass * (2.0 * (node.totals[label] - left[label]) - mass)
+            left[label] += mass
+            mass_left += mass
+            if value < values[order[i + 1]] and 0.0 < mass_left < total:
+                purity = at_left / mass_left + at_right / (total - mass_left)
+                if -purity < best[0]:
+                    best = (-purity, np.int64(f), value)
     if best[1] < 0:
         return 0.0, best[1], best[2]
     return (best[0] + before) / (total - before), best[1], best[2]
-
-
-@jit
-def _purest_of(values, node, total, squares, feature, best):
-    """Best cut of a feature, or `best`, given its values: minus the purity of both sides."""
-    order, left = stable_order(values), np.zeros(node.totals.shape[0])
-    at_left, at_right, mass_left = 0.0, squares, 0.0  # sums of squares, and of masses
-    for i in range(order.shape[0] - 1):
-        label, mass, value = node.label[order[i]], node.mass[order[i]], values[order[i]]
-        at_left += mass * (2.0 * left[label] + mass)
-        at_right -= mass * (2.0 * (node.totals[label] - left[label]) - mass)
-        left[label] += mass
-        mass_left += mass
-        if value < values[order[i + 1]] and 0.0 < mass_left < total:
-            purity = at_left / mass_left + at_right / (total - mass_left)
-            if -purity < best[0]:
-                best = (-purity, feature, value)
-    return best
 
 
 # ---------------------------------------------------------------- deviance (CUBT)
@@ -129,20 +122,8 @@ def _try_feature_dense(columns, view, values, some, node, feature, scratch, best
     return best
 
 
-@jit
-def _add_row(view, row, weight, node, scratch, state):
-    """Move a sparse row to the side whose sums are kept: their square, product with the mean."""
-    data, indices, indptr = view
-    square, product, inside = state
-    for s in range(indptr[row], indptr[row + 1]):
-        j, x = indices[s], weight * np.float64(data[s])
-        square += x * (2.0 * scratch[j] + x)
-        product += x * node.mean[j]
-        scratch[j] += x
-    return square, product, inside + weight
-
-
 def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
+    data, indices, indptr = view
     order = stable_order(values)
     n, n_below = order.shape[0], 0
     norm = (node.mean * node.mean).sum()
@@ -150,24 +131,28 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
         n_below += 1
     has_zeros = n < node.rows.shape[0]
     for step in (1, -1):  # values below 0 from the left, those above from the right
-        state = (0.0, 0.0, 0.0)
+        square = product = inside = 0.0
         begin, end = (0, n_below) if step == 1 else (n - 1, n_below - 1)
         for i in range(begin, end, step):
             row = node.rows[some[order[i]]]
-            state = _add_row(view, row, node.weight[row], node, scratch, state)
-            value = values[order[i]]
+            weight, value = node.weight[row], values[order[i]]
+            inside += weight
+            for s in range(indptr[row], indptr[row + 1]):  # their square, product with the mean
+                j, x = indices[s], weight * np.float64(data[s])
+                square += x * (2.0 * scratch[j] + x)
+                product += x * node.mean[j]
+                scratch[j] += x
             if i + step == end:
                 beyond = 0.0 if has_zeros or end < 0 or end >= n else values[order[end]]
             else:
                 beyond = values[order[i + step]]
             if beyond != value:
-                square, product, inside = state
                 between = max(square - 2.0 * inside * product + inside * inside * norm, 0.0)
                 threshold = value if step == 1 else beyond
                 best = _try_deviance(between, inside, node, feature, threshold, best)
         for i in range(begin, end, step):
             row = node.rows[some[order[i]]]
-            scratch[view[1][view[2][row] : view[2][row + 1]]] = 0.0
+            scratch[indices[indptr[row] : indptr[row + 1]]] = 0.0
     return best
 
 
@@ -272,11 +257,6 @@ def _best_gain(values, below, part, per_length):
 
 
 @jit
-def _halves(part, cut):
-    return (part[0], part[1], cut[0], cut[1]), (cut[0], cut[1], part[2], part[3])
-
-
-@jit
 def _look_ahead(values, below, whole, per_length):
     """Cut of a feature at the edge of a sparse part, and the density of that part.
 
@@ -286,13 +266,15 @@ def _look_ahead(values, below, whole, per_length):
     first = _best_gain(values, below, whole, per_length)
     if first[1] < 0:
         return np.inf, 0.0, -1
-    left, right = _halves(whole, first)
+    left = (whole[0], whole[1], first[0], first[1])
+    right = (first[0], first[1], whole[2], whole[3])
     is_left = _density(left, below, per_length) <= _density(right, below, per_length)
     sparse = left if is_left else right
     second = _best_gain(values, below, sparse, per_length)
     if second[1] < 0:
         return _density(sparse, below, per_length), first[0], first[1]
-    left, right = _halves(sparse, second)
+    left = (sparse[0], sparse[1], second[0], second[1])
+    right = (second[0], second[1], sparse[2], sparse[3])
     outer, between = (left, right) if is_left else (right, left)
     density = _density(between, below, per_length)
     if density > _density(outer, below, per_length):
@@ -300,7 +282,8 @@ def _look_ahead(values, below, whole, per_length):
     third = _best_gain(values, below, between, per_length)
     if third[1] < 0:
         return density, second[0], second[1]
-    left, right = _halves(between, third)
+    left = (between[0], between[1], third[0], third[1])
+    right = (third[0], third[1], between[2], between[3])
     density = min(_density(left, below, per_length), _density(right, below, per_length))
     return density, third[0], third[1]
 
@@ -365,28 +348,22 @@ def spacing_cut(X, slot, rows, ends, squared, lo, hi):
         where all rows are equal.
     """
     best = (np.inf, np.int64(-1), np.inf)
-    values, rank = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
+    values, distinct = np.empty(rows.shape[0]), np.empty(rows.shape[0])
+    rank = np.empty(rows.shape[0], np.int64)
     for f in range(lo, hi):
         gather(X, slot, rows, f, values)
-        distinct = _ranks(values, rank)
-        if distinct.shape[0] < 2:
+        n = 0
+        for i in stable_order(values):
+            if n == 0 or values[i] != distinct[n - 1]:
+                distinct[n] = values[i]
+                n += 1
+            rank[i] = n - 1
+        if n < 2:
             continue
-        widest, gap = _widest_gap(rank, distinct.shape[0], ends, squared)
+        widest, gap = _widest_gap(rank, n, ends, squared)
         if -widest < best[0]:
             best = (-widest, np.int64(f), distinct[gap])
     return best
-
-
-@jit
-def _ranks(values, rank):
-    """Distinct values, sorted; fills `rank` with the place of each value among them."""
-    distinct, n = np.empty(values.shape[0]), 0
-    for i in stable_order(values):
-        if n == 0 or values[i] != distinct[n - 1]:
-            distinct[n] = values[i]
-            n += 1
-        rank[i] = n - 1
-    return distinct[:n]
 
 
 @jit

@@ -20,6 +20,7 @@ from ..order import (
 )
 
 _SLACK = 1e-12  # sums of floats are rounded: their bounds are lowered by this share
+_BIN = 16  # rows a bin, about, of those between two edges
 _SUMS = 2**15  # sums of features that stay in the cache together
 
 
@@ -90,7 +91,8 @@ def _edge_sums(X, slot, node, edges, rank, lo):
     for start in range(0, n_features, width):
         some = slice(start, start + width)
         sums = np.zeros((len(padded[some]), c + 1, c + 1), np.int64)
-        _add_prices(X, slot, node, padded[some], lo + start, sums)
+        step = rows_at_a_time(slot, node.rows)
+        _add_prices(X, slot, node, padded[some], lo + start, step, sums)
         _fold(sums, totals, rank[some], padded[some], cost[some], gain[some], right[some])
     by_place = np.take_along_axis(np.tile(totals[:c], (n_features, 1)), np.argsort(rank, axis=1), 1)
     above = totals[:c].sum() - np.cumsum(by_place, axis=1)[:, :-1]
@@ -98,12 +100,12 @@ def _edge_sums(X, slot, node, edges, rank, lo):
 
 
 @jit
-def _add_prices(X, slot, node, edges, lo, sums):
+def _add_prices(X, slot, node, edges, lo, step, sums):
     """Add what rows pay to sums[feature, label, number of edges below], mass as another label."""
     rows, label, price, mass = node.rows, node.label, node.price, node.mass
-    step, last = rows_at_a_time(slot, rows), sums.shape[1] - 1
+    last = sums.shape[1] - 1
     values, places, below = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
-    for start in range(0, rows.shape[0], max(step, 1)):
+    for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         for f in range(edges.shape[0]):
             n, edge, total = (
@@ -241,34 +243,92 @@ def _try_segments(X, slot, node, depth, lo, edges, order, rank, turns, bounds, b
 @jit
 def _try_segment(values, feature, j, centers, node, depth, scratch, table, best):
     """Best cut with a threshold in [edges[j], edges[j + 1]), or `best`."""
-    edges, (rows, change) = centers[0], scratch
-    n, cost, saving, n_left, mass = _between(values, j, centers, node, rows, change)
-    total = depth.total_mass if depth.factor > 0.0 else mass
-    if _value(cost - saving, mass, total, j, feature, depth, table) > best[0]:
-        n = 0
+    edge, (rows, change) = centers[0][j], scratch
+    n, saving, start = _between(values, j, centers, node, rows, change)
+    total = depth.total_mass if depth.factor > 0.0 else start[1]
+    if _is_allowed(start, node):
+        value = _value(start[0], start[1], start[1], j, feature, depth, table)
+        if is_better(value, feature, edge, best):
+            best = (value, feature, edge)
+    if n == 0 or _value(start[0] - saving, start[1], total, j, feature, depth, table) > best[0]:
+        return best
     inside = values[rows[:n]]
-    order, threshold, i = stable_order(inside), edges[j], 0
-    while True:
-        # Some rows stay on the right, or none is parted, or it does not matter.
-        if node.all_left or cost == 0 or n_left < values.shape[0]:
-            value = _value(cost, mass, mass, j, feature, depth, table)
-            if is_better(value, feature, threshold, best):
-                best = (value, feature, threshold)
-        if i == n:
-            return best
-        threshold = inside[order[i]]
-        while i < n and inside[order[i]] == threshold:
-            cost += change[order[i]]
-            mass += node.mass[rows[order[i]]] if node.mass.shape[0] else 0
-            i, n_left = i + 1, n_left + 1
+    bins, states, least = _deal(inside, rows, change, node, start)
+    some, n_open, is_open = np.empty(n, np.int64), 0, np.empty(least.shape[0], np.bool_)
+    for b in range(least.shape[0]):
+        low, high = states[b, 1], states[b + 1, 1]
+        bound = _value(states[b, 0] + least[b], low, high, j, feature, depth, table)
+        is_open[b] = bound <= best[0]
+    for i in range(n):
+        some[n_open] = i
+        n_open += is_open[bins[i]]
+    at = (feature, j)
+    return _try_inside(
+        inside, some[:n_open], at, bins, states, rows, change, node, depth, table, best
+    )
+
+
+@jit
+def _is_allowed(state, node):
+    """Whether some rows stay on the right of a cut, or none is parted, or it does not matter."""
+    return node.all_left or state[0] == 0 or state[2] < node.rows.shape[0]
+
+
+@jit
+def _deal(inside, rows, change, node, start):
+    """Deal the rows between two edges to bins of equal width.
+
+    Returns the bin of each; cost, mass and number of the rows on the left below each bin, int64
+    of shape (bins + 1, 3); and by how much the rows of a bin change the cost at best.
+    """
+    n, low, high = inside.shape[0], inside[0], inside[0]
+    for i in range(n):
+        low, high = min(low, inside[i]), max(high, inside[i])
+    n_bins = max(1, n // _BIN) if high > low else 1
+    bins, least = np.zeros(n, np.int64), np.zeros(n_bins, np.int64)
+    states = np.zeros((n_bins + 1, 3), np.int64)
+    states[0, 0], states[0, 1], states[0, 2] = start
+    for i in range(n):
+        if n_bins > 1:
+            bins[i] = min(np.int64((inside[i] - low) / (high - low) * n_bins), n_bins - 1)
+        b = bins[i]
+        least[b] += min(change[i], 0)
+        states[b + 1, 0] += change[i]
+        states[b + 1, 1] += node.mass[rows[i]] if node.mass.shape[0] else 0
+        states[b + 1, 2] += 1
+    for b in range(n_bins):
+        for q in range(3):
+            states[b + 1, q] += states[b, q]
+    return bins, states, least
+
+
+@jit
+def _try_inside(inside, some, at, bins, states, rows, change, node, depth, table, best):
+    """Best cut at the value of some of the rows between two edges, or `best`."""
+    feature, j = at
+    order, last, state = stable_order(inside[some]), -1, (0, 0, 0)
+    for k in range(order.shape[0]):
+        i = some[order[k]]
+        if bins[i] != last:
+            last = bins[i]
+            state = (states[last, 0], states[last, 1], states[last, 2])
+        mass = node.mass[rows[i]] if node.mass.shape[0] else 0
+        state = (state[0] + change[i], state[1] + mass, state[2] + 1)
+        if k + 1 < order.shape[0] and inside[some[order[k + 1]]] == inside[i]:
+            continue
+        if _is_allowed(state, node):
+            value = _value(state[0], state[1], state[1], j, feature, depth, table)
+            if is_better(value, feature, inside[i], best):
+                best = (value, feature, inside[i])
+    return best
 
 
 @jit
 def _between(values, j, centers, node, rows, change):
     """Rows between two edges, and by how much each changes the cost where it goes left.
 
-    Returns how many there are and, with the threshold at the lower edge: the cost, how much of it
-    these rows can save, the number of rows on the left, and their mass.
+    Returns how many there are; how much of the cost they can save; and with the threshold at the
+    lower edge the cost, the mass on the left, and the number of rows there.
     """
     edges, _, rank = centers
     low, high, n_parted, n_left, mass = edges[j], edges[j + 1], 0, 0, 0
@@ -291,7 +351,7 @@ def _between(values, j, centers, node, rows, change):
             rows[n], change[n] = r, -price if owned_left else price
             saving += price if owned_left else 0
             n += 1
-    return n, cost, saving, n_left, mass
+    return n, saving, (cost, mass, n_left)
 
 
 @jit

@@ -16,15 +16,14 @@ from ..order import (
     is_better,
     is_hopeless,
     rows_at_a_time,
-    stable_order,
 )
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31
 
-_CHUNK = 256  # rows whose savings are worked out before their features are looked at
 _BLOCK = 64  # features whose sums stay in the cache together
-# Savings of an array's rows that are kept, 8 MB; more are worked out when they are asked for.
+_FEW = 8  # features of sparse X that are looked at together
+# Savings of an array's rows that are there at a time, 8 MB; those of sparse X are kept.
 _KEPT = 2**20
 
 
@@ -50,58 +49,94 @@ def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
     -------
     (minus the saving, feature, threshold); feature -1 if no cut saves anything
     """
-    is_sparse = len(stored) > 0
-    # Features of sparse X come by what they promise, one by one: few of them are looked at.
-    turns = lo + np.argsort(-stored[lo:hi], kind="stable") if is_sparse else np.arange(lo, hi)
-    n_rows, n_sums = len(leaf.rows), len(leaf.totals)
-    kept = np.empty((n_rows if is_sparse or n_rows * n_sums <= _KEPT else 0, n_sums))
-    _fill_savings(leaf, 0, kept)
-    width = 1 if is_sparse else min(_BLOCK, hi - lo)
-    n_edges = min(int(np.diff(edges[1][lo : hi + 1]).max()), N_EDGES)
-    sums = np.empty((width, 2 * n_edges + 1, n_sums))
-    return _search(X, slot, leaf, kept, edges, stored, turns, sums)
-
-
-@jit
-def _search(X, slot, leaf, kept, ends, stored, turns, sums):
-    """Best cut over features, which are looked at in turns, some at a time."""
-    best, n, width = (0.0, np.int64(-1), np.inf), 0, sums.shape[0]
-    edges, bound = np.empty((width, N_EDGES + 1)), np.empty(turns.shape[0])
-    while n < turns.shape[0]:
-        if stored.shape[0] and -stored[turns[n]] > best[0]:
+    search = _Search(X, slot, leaf, edges, len(stored) > 0)
+    # Features of sparse X come by what they promise: few of them are looked at.
+    turns = np.arange(lo, hi)
+    if len(stored):
+        turns = lo + np.argsort(-stored[lo:hi], kind="stable")
+    best, bounds = (0.0, -1, np.inf), np.full(len(turns), np.inf)
+    width = min(_FEW if len(stored) else _BLOCK, len(turns))
+    for start in range(0, len(turns), width):
+        if len(stored) and -stored[turns[start]] > best[0]:
             break
-        features = turns[n : n + width]
-        _sum_features(X, slot, leaf, kept, ends, features, edges, sums)
-        for i in range(features.shape[0]):
-            best, bound[n + i] = _try_edges(features[i], edges[i], sums[i], leaf, best)
-        n += features.shape[0]
-    order = stable_order(bound[:n])
-    for i in range(n):
-        at = order[i]
-        if bound[at] > best[0]:
+        some = slice(start, start + width)
+        edge, sums = search.sums(turns[some])
+        best = _try_edges(turns[some], edge, sums, leaf.totals, bounds[some], best)
+    for at in np.argsort(bounds, kind="stable"):
+        if bounds[at] > best[0] or bounds[at] == np.inf:
             break
-        if not is_hopeless(bound[at], turns[at], best):
-            _sum_features(X, slot, leaf, kept, ends, turns[at : at + 1], edges, sums)
-            best = _try_intervals(X, slot, leaf, kept, turns[at], edges[0], sums[0], best)
+        if bounds[at] < best[0] or turns[at] <= best[1]:
+            best = search.between_edges(turns[at : at + 1], best)
     return best
 
 
-@jit
-def _fill_savings(leaf, first, out):
-    """What rows from place `first` on save under each of the other labels, and at most."""
-    distances, others, scale, cap = leaf.distances, leaf.others, leaf.scale, leaf.cap
-    paid, last = np.empty(distances.shape[1]), others.shape[0]
-    for i in range(out.shape[0]):
-        row, least = leaf.rows[first + i], leaf.nearest[first + i]
-        times = leaf.weight[row]
-        for k in range(paid.shape[0]):  # all labels at once, faster than the others by number
-            paid[k] = min(np.rint(np.rint((distances[row, k] - least) * scale) * times), cap)
-        for q in range(last):
-            out[i, q] = paid[leaf.own] - paid[others[q]]
-        out[i, last] = paid[leaf.own]
+class _Search:
+    """What a leaf's rows save under other labels, summed for its features."""
+
+    def __init__(self, X, slot, leaf, edges, is_sparse):
+        self._columns, self._leaf, self._edges = (X, slot, leaf.rows), leaf, edges
+        self._n_edges = np.minimum(np.diff(edges[1]), N_EDGES)
+        n_rows, n_sums = len(leaf.rows), len(leaf.totals)
+        self._step = n_rows if is_sparse else max(1, _KEPT // n_sums)
+        self._kept = savings_of(leaf, slice(None)) if n_rows <= self._step else None
+
+    def _savings(self, places):
+        return savings_of(self._leaf, places) if self._kept is None else self._kept[places]
+
+    def sums(self, features):
+        """Edges of some features and the sums of their buckets.
+
+        Bucket 2 i + 1 is of edge i, bucket 2 i of the values between it and edge i - 1.
+        """
+        (X, slot, rows), totals, (values, start) = self._columns, self._leaf.totals, self._edges
+        edges, n_edges = np.full((len(features), N_EDGES + 1), np.inf), self._n_edges[features]
+        for i, (first, n) in enumerate(zip(start[features], n_edges, strict=True)):
+            edges[i, :n] = values[first : first + n]
+        sums = np.zeros((len(features), 2 * n_edges.max() + 1, len(totals)))
+        for first in range(0, len(rows), self._step):
+            part = slice(first, first + self._step)
+            step = rows_at_a_time(slot, rows[part])
+            _add_savings(X, slot, rows[part], features, self._savings(part), edges, step, sums)
+        if len(slot):  # sparse X does not store the value 0
+            at = (edges < 0).sum(axis=1)
+            each = np.arange(len(features))
+            sums[each, 2 * at + (edges[each, at] == 0)] += totals - sums.sum(axis=1)
+        return edges, sums
+
+    def between_edges(self, feature, best):
+        """Best cut between edges of a feature (int64 array of one), or `best`."""
+        (X, slot, rows), totals = self._columns, self._leaf.totals
+        (edges,), (sums,) = self.sums(feature)
+        below, values = np.zeros((len(sums) + 1, len(totals))), np.empty(len(rows))
+        np.cumsum(sums, axis=0, out=below[1:])
+        is_open = np.zeros(len(edges), bool)
+        _open_intervals(feature[0], sums, below, totals, best, is_open)
+        at = _buckets(X, slot, rows, feature[0], edges, values)
+        some = np.flatnonzero(is_open[at] & (edges[at] != values))
+        some = some[np.argsort(values[some], kind="stable")]
+        terms = (values[some], at[some], self._savings(some), below, totals)
+        return _try_values(feature[0], *terms, best)
 
 
-@jit
+def savings_of(leaf, places):
+    """What rows save under each of the other labels, and at most: float64 array."""
+    paid = label_prices(
+        leaf.distances[leaf.rows[places]],
+        leaf.nearest[places],
+        leaf.weight[leaf.rows[places]],
+        leaf.scale,
+        leaf.cap,
+    )
+    own = paid[:, [leaf.own]]
+    return np.hstack([own - paid[:, leaf.others], own])
+
+
+def label_prices(distances, nearest, weight, scale, cap):
+    """What rows pay under each label beyond their nearest centre's: whole float64 numbers."""
+    excess = np.rint((distances - nearest[:, None]) * scale)
+    return np.minimum(np.rint(excess * weight[:, None]), cap)
+
+
 def savings_of_stored(X, leaf, n_features):
     """What cuts of each feature save at most, from the stored values of the leaf's rows.
 
@@ -118,52 +153,36 @@ def savings_of_stored(X, leaf, n_features):
     -------
     float64 array of shape (d,)
     """
-    _, indices, indptr = X
-    rows, n_labels = leaf.rows, leaf.totals.shape[0] - 1
+    rows, n_labels, totals = leaf.rows, len(leaf.others), leaf.totals[:-1]
     # Of many labels and features the worst label of each row stands for all.
-    n_sums = n_labels if n_features * (n_labels + 1) <= _KEPT else 1
-    sums, most = np.zeros((n_features, n_sums + 1)), np.zeros(n_sums)
-    savings, paid = np.empty((1, n_labels + 1)), np.empty(n_sums + 1)
-    for r in range(rows.shape[0]):
-        _fill_savings(leaf, r, savings)
-        paid[:n_sums] = 0.0
-        for q in range(n_labels):
-            paid[min(q, n_sums - 1)] = max(paid[min(q, n_sums - 1)], -savings[0, q])
-        paid[n_sums] = savings[0, n_labels]
-        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            for q in range(n_sums + 1):
-                sums[indices[s], q] += paid[q]
-    most[:] = -np.inf
-    for q in range(n_labels):
-        most[min(q, n_sums - 1)] = max(most[min(q, n_sums - 1)], leaf.totals[q])
-    saved = np.empty(n_features)
-    for f in range(n_features):
-        others = 0.0
-        for q in range(n_sums):
-            others = max(others, most[q] + sums[f, q])
-        saved[f] = sums[f, n_sums] + others
-    return saved
+    is_one = n_features * (n_labels + 1) > _KEPT
+    sums = np.zeros((n_features, (1 if is_one else n_labels) + 1))
+    step = max(1, _KEPT // (n_labels + 1))
+    for start in range(0, len(rows), step):
+        savings = savings_of(leaf, slice(start, start + step))
+        paid = np.maximum(-savings[:, :-1], 0.0)
+        if is_one:
+            paid = paid.max(axis=1, initial=0.0, keepdims=True)
+        _add_stored(X, rows[start : start + step], np.hstack([paid, savings[:, -1:]]), sums)
+    most = totals.max(initial=-np.inf, keepdims=True) if is_one else totals
+    return sums[:, -1] + (most + sums[:, :-1]).max(axis=1, initial=0.0)
 
 
 @jit
-def _sum_features(X, slot, leaf, kept, ends, features, edges, sums):
-    """Fill in the edges of some features and the sums of their buckets.
+def _add_stored(X, rows, paid, sums):
+    _, indices, indptr = X
+    for r in range(rows.shape[0]):
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            for q in range(sums.shape[1]):
+                sums[indices[s], q] += paid[r, q]
 
-    Bucket 2 i + 1 is of edge i, bucket 2 i of the values between it and edge i - 1.
-    """
-    rows, n_sums, step = leaf.rows, leaf.totals.shape[0], rows_at_a_time(slot, leaf.rows)
+
+@jit
+def _add_savings(X, slot, rows, features, savings, edges, step, sums):
+    """Add the rows' savings to their buckets of each feature."""
     values, places, buckets = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
-    made = np.empty((0 if kept.shape[0] else step, n_sums))
-    for f in range(features.shape[0]):
-        first, n = ends[1][features[f]], ends[1][features[f] + 1] - ends[1][features[f]]
-        for i in range(edges.shape[1]):
-            edges[f, i] = ends[0][first + i] if i < min(n, N_EDGES) else np.inf
-    sums[: features.shape[0]] = 0.0
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
-        savings = kept[start:stop] if kept.shape[0] else made[: stop - start]
-        if not kept.shape[0]:
-            _fill_savings(leaf, start, savings)
         for f in range(features.shape[0]):
             edge, total = edges[f], sums[f]  # views cost more than what is done per row
             n = entries(X, slot, rows, features[f], start, stop, values, places)
@@ -171,23 +190,8 @@ def _sum_features(X, slot, leaf, kept, ends, features, edges, sums):
                 at = edges_below(values[i], edge)
                 buckets[i] = 2 * at + (1 if edge[at] == values[i] else 0)
             for i in range(n):  # apart from the search: twice as fast
-                for q in range(n_sums):
-                    total[buckets[i], q] += savings[places[i], q]
-    if slot.shape[0]:
-        _add_zeros(leaf.totals, edges[: features.shape[0]], sums)
-
-
-@jit
-def _add_zeros(totals, edges, sums):
-    """Add what the rows with the value 0 save, which sparse X does not store."""
-    for f in range(edges.shape[0]):
-        at = edges_below(0.0, edges[f])
-        zero = 2 * at + (1 if edges[f, at] == 0.0 else 0)
-        for q in range(totals.shape[0]):
-            rest = totals[q]
-            for bucket in range(sums.shape[1]):
-                rest -= sums[f, bucket, q]
-            sums[f, zero, q] += rest
+                for q in range(total.shape[1]):
+                    total[buckets[i], q] += savings[start + places[i], q]
 
 
 @jit
@@ -205,58 +209,60 @@ def _saved(left, inside, totals):
 
 
 @jit
-def _try_edges(feature, edges, sums, leaf, best):
-    """Best cut at an edge of a feature, or `best`, and a bound of what others save, negative."""
-    left, nothing, bound, bucket = np.zeros(sums.shape[1]), np.zeros(sums.shape[1]), 0.0, 0
-    while True:
-        bound = min(bound, -_saved(left, sums[bucket], leaf.totals))
-        if edges[bucket // 2] == np.inf:
-            return best, bound
+def _try_edges(features, edges, sums, totals, bounds, best):
+    """Best cut at an edge of some features, or `best`.
+
+    Fills in bounds of what others of each feature save, negative.
+    """
+    left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
+    for f in range(features.shape[0]):
+        left[:], bounds[f] = 0.0, 0.0
+        for bucket in range(sums.shape[1]):
+            if bucket % 2 == 0:
+                bounds[f] = min(bounds[f], -_saved(left, sums[f, bucket], totals))
+            for q in range(left.shape[0]):
+                left[q] += sums[f, bucket, q]
+            edge = edges[f, bucket // 2]
+            if bucket % 2 == 1 and edge < np.inf:
+                value = -_saved(left, nothing, totals)
+                if is_better(value, features[f], edge, best):
+                    best = (value, features[f], edge)
+    return best
+
+
+@jit
+def _open_intervals(feature, sums, below, totals, best, is_open):
+    """Mark the intervals between edges where a cut may be better than the best one."""
+    for i in range((sums.shape[0] + 1) // 2):
+        bound = -_saved(below[2 * i], sums[2 * i], totals)
+        is_open[i] = not is_hopeless(bound, feature, best)
+
+
+@jit
+def _buckets(X, slot, rows, feature, edges, values):
+    """Number of edges below each value of a feature; fills in the values."""
+    gather(X, slot, rows, feature, values)
+    below = np.empty(rows.shape[0], np.int64)
+    for r in range(rows.shape[0]):
+        below[r] = edges_below(values[r], edges)
+    return below
+
+
+@jit
+def _try_values(feature, values, at, savings, below, totals, best):
+    """Best cut at one of some sorted values, or `best`.
+
+    `at` are the intervals of the values, and `below` the sums below each bucket.
+    """
+    left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
+    for i in range(values.shape[0]):
         for q in range(left.shape[0]):
-            left[q] += sums[bucket, q] + sums[bucket + 1, q]
-        value, edge = -_saved(left, nothing, leaf.totals), edges[bucket // 2]
-        if is_better(value, feature, edge, best):
-            best = (value, feature, edge)
-        bucket += 2
-
-
-@jit
-def _try_intervals(X, slot, leaf, kept, feature, edges, sums, best):
-    """Best cut between edges of a feature, or `best`."""
-    n_sums, n = sums.shape[1], 0
-    below, is_open = np.zeros((sums.shape[0] + 1, n_sums)), np.zeros(sums.shape[0], np.bool_)
-    for bucket in range(sums.shape[0]):
-        bound = -_saved(below[bucket], sums[bucket], leaf.totals)
-        is_open[bucket] = bucket % 2 == 0 and not is_hopeless(bound, feature, best)
-        for q in range(n_sums):
-            below[bucket + 1, q] = below[bucket, q] + sums[bucket, q]
-    values, some = np.empty(leaf.rows.shape[0]), np.empty(leaf.rows.shape[0], np.int64)
-    gather(X, slot, leaf.rows, feature, values)
-    for r in range(values.shape[0]):
-        at = edges_below(values[r], edges)
-        if is_open[2 * at] and edges[at] != values[r]:
-            some[n] = r
-            n += 1
-    return _try_values(some[:n], values[some[:n]], edges, below, leaf, kept, feature, best)
-
-
-@jit
-def _try_values(some, values, edges, below, leaf, kept, feature, best):
-    """Best cut at a value of some rows, or `best`; `below` are the sums below each bucket."""
-    made, n_sums, last = np.empty((1, below.shape[1])), below.shape[1], -1
-    left, nothing, order = np.empty(n_sums), np.zeros(n_sums), stable_order(values)
-    for i in range(order.shape[0]):
-        place, value = some[order[i]], values[order[i]]
-        at = edges_below(value, edges)
-        if not kept.shape[0]:
-            _fill_savings(leaf, place, made)
-        savings = kept[place] if kept.shape[0] else made[0]
-        for q in range(n_sums):
-            left[q] = savings[q] + (left[q] if at == last else below[2 * at, q])
-        last = at
-        if i + 1 < order.shape[0] and values[order[i + 1]] == value:
+            if i == 0 or at[i] != at[i - 1]:
+                left[q] = below[2 * at[i], q]
+            left[q] += savings[i, q]
+        if i + 1 < values.shape[0] and values[i + 1] == values[i]:
             continue
-        found = -_saved(left, nothing, leaf.totals)
-        if is_better(found, feature, value, best):
-            best = (found, feature, value)
+        value = -_saved(left, nothing, totals)
+        if is_better(value, feature, values[i], best):
+            best = (value, feature, values[i])
     return best

@@ -83,21 +83,24 @@ def _clear_csr(space, rows, total):
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
-@jit
 def few_valued(order, n_columns):
     """Where the sums of the cuts of each feature are kept, and how many are: int64 (d,), int.
 
     -1 for features with so many cuts that to keep their sums takes more than to make them anew.
     """
-    at, n_kept = np.full(order.middle.shape[0], -1), 0
-    for f in range(at.shape[0]):
-        parts, n_cuts = (order.start[f], order.middle[f], order.start[f + 1]), 0
-        for p in range(2):
-            for e in range(parts[p], parts[p + 1]):
-                n_cuts += 0 if np.isnan(threshold_at(order, f, p, e)) else 1
-        if n_cuts * n_columns <= parts[2] - parts[0]:
-            at[f], n_kept = n_kept, n_kept + n_cuts
-    return at, n_kept
+    values, start, middle, end = order.values, order.start[:-1], order.middle, order.start[1:]
+    is_cut = np.ones(len(values) + 1, bool)
+    is_cut[:-2] = values[1:] != values[:-1]
+    # The last ones of both parts, where there are any, are cut from the rest or the other part.
+    is_cut[middle[middle > start] - 1] = ((order.n_rows > middle - start) | (end > middle))[
+        middle > start
+    ]
+    is_cut[end[end > middle] - 1] = (order.n_rows > end - start)[end > middle]
+    before = np.concatenate([[0], np.cumsum(is_cut[:-1])])
+    n_cuts = before[end] - before[start]
+    is_few = n_cuts * n_columns <= end - start
+    kept = np.where(is_few, n_cuts, 0)
+    return np.where(is_few, np.cumsum(kept) - kept, -1), int(kept.sum())
 
 
 @jit
