@@ -219,18 +219,18 @@ def _label_terms(points, rows, scale, cap):
     k = points.distances.shape[1]
     costs, savings, size = np.zeros(k), np.zeros(k), max(1, _BLOCK // k)
     blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+
+    def prices_of(block):
+        terms = (points.nearest[block], points.weight, scale, cap)
+        return label_prices(points.distances, block, *terms)
+
     for block in blocks:
-        costs += _label_prices(points, block, scale, cap).sum(axis=0)
+        costs += prices_of(block).sum(axis=0)
     own = int(costs.argmin())
     for block in blocks:
-        paid = _label_prices(points, block, scale, cap)
+        paid = prices_of(block)
         savings += np.maximum(paid[:, [own]] - paid, 0.0).sum(axis=0)
     return costs, own, savings
-
-
-def _label_prices(points, rows, scale, cap):
-    distances, nearest, weight = points.distances[rows], points.nearest[rows], points.weight[rows]
-    return label_prices(distances, nearest, weight, scale, cap)
 
 
 def mixed_node(points, rows):

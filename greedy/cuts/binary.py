@@ -209,11 +209,12 @@ def _try_bins(columns, codes, node, feature, sums, below, bound, best):
     left, right, code = sums[0, :n_bins], sums[1, :n_bins], np.empty(n_rows, np.uint8)
     left[:] = right[:] = 0
     _codes(columns, codes, node, feature, code)
+    n_left, price = node.n_left, node.price
     for r in range(n_rows):
-        if r < node.n_left:
-            left[code[r]] += node.price[r]
+        if r < n_left:
+            left[code[r]] += price[r]
         else:
-            right[code[r]] += node.price[r]
+            right[code[r]] += price[r]
     best, _ = _try_ends(codes, feature, left, right, node, below, bound, best)
     values, some, n = np.empty(n_rows), np.empty(n_rows, np.int64), 0
     gather(columns, node.slot, node.rows, feature, values)
@@ -226,7 +227,7 @@ def _try_bins(columns, codes, node, feature, sums, below, bound, best):
         r, value = some[order[i]], inside[order[i]]
         if i == 0 or code[r] != code[some[order[i - 1]]]:
             excess = below[code[r]]
-        excess += node.price[r] if r < node.n_left else -node.price[r]
+        excess += price[r] if r < n_left else -price[r]
         if i + 1 < n and inside[order[i + 1]] == value:
             continue
         found, is_flipped = _value(excess, node)

@@ -72,15 +72,20 @@ def purest_cut(X, slot, node, lo, hi):
         squares += node.totals[c] * node.totals[c]
     before = squares / total if total > 0.0 else total
     best, values = (1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
-    left = np.empty(node.totals.shape[0])
+    left, totals, labels, masses = (
+        np.empty(node.totals.shape[0]),
+        node.totals,
+        node.label,
+        node.mass,
+    )
     for f in range(lo, hi if before < total else lo):
         gather(X, slot, node.rows, f, values)
         order, at_left, at_right, mass_left = stable_order(values), 0.0, squares, 0.0
         left[:] = 0.0
         for i in range(order.shape[0] - 1):
-            label, mass, value = node.label[order[i]], node.mass[order[i]], values[order[i]]
+            label, mass, value = labels[order[i]], masses[order[i]], values[order[i]]
             at_left += mass * (2.0 * left[label] + mass)
-            at_right -= mass * (2.0 * (node.totals[label] - left[label]) - mass)
+            at_right -= mass * (2.0 * (totals[label] - left[label]) - mass)
             left[label] += mass
             mass_left += mass
             if value < values[order[i + 1]] and 0.0 < mass_left < total:

@@ -21,6 +21,7 @@ from ..order import (
 
 _SLACK = 1e-12  # sums of floats are rounded: their bounds are lowered by this share
 _BIN = 16  # rows a bin, about, of those between two edges
+_MANY = 31  # edges, above which a search is faster than to compare all
 _SUMS = 2**15  # sums of features that stay in the cache together
 
 
@@ -113,13 +114,25 @@ def _add_prices(X, slot, node, edges, lo, step, sums):
                 edges[f],
                 sums[f],
             )
-            for i in range(n):  # apart from the sums: faster
-                below[i] = edges_below(values[i], edge)
+            _count_below(values[:n], edge, below)
             for i in range(n):
                 total[label[start + places[i]], below[i]] += price[start + places[i]]
             if mass.shape[0]:
                 for i in range(n):
                     total[last, below[i]] += mass[start + places[i]]
+
+
+@jit
+def _count_below(values, edges, below):
+    """Fill in how many edges are below each value."""
+    if edges.shape[0] > _MANY:
+        for i in range(values.shape[0]):
+            below[i] = edges_below(values[i], edges)
+        return
+    below[:] = 0
+    for edge in edges:  # several values at once, which a search cannot do
+        for i in range(values.shape[0]):
+            below[i] += values[i] > edge
 
 
 @jit
@@ -244,9 +257,11 @@ def _try_segments(X, slot, node, depth, lo, edges, order, rank, turns, bounds, b
 def _try_segment(values, feature, j, centers, node, depth, scratch, table, best):
     """Best cut with a threshold in [edges[j], edges[j + 1]), or `best`."""
     edge, (rows, change) = centers[0][j], scratch
+    # Some rows must stay on the right, if any is parted, or it does not matter.
+    most_left = values.shape[0] if node.all_left else values.shape[0] - 1
     n, saving, start = _between(values, j, centers, node, rows, change)
     total = depth.total_mass if depth.factor > 0.0 else start[1]
-    if _is_allowed(start, node):
+    if start[0] == 0 or start[2] <= most_left:
         value = _value(start[0], start[1], start[1], j, feature, depth, table)
         if is_better(value, feature, edge, best):
             best = (value, feature, edge)
@@ -262,16 +277,10 @@ def _try_segment(values, feature, j, centers, node, depth, scratch, table, best)
     for i in range(n):
         some[n_open] = i
         n_open += is_open[bins[i]]
-    at = (feature, j)
+    at = (feature, j, most_left)
     return _try_inside(
         inside, some[:n_open], at, bins, states, rows, change, node, depth, table, best
     )
-
-
-@jit
-def _is_allowed(state, node):
-    """Whether some rows stay on the right of a cut, or none is parted, or it does not matter."""
-    return node.all_left or state[0] == 0 or state[2] < node.rows.shape[0]
 
 
 @jit
@@ -281,7 +290,7 @@ def _deal(inside, rows, change, node, start):
     Returns the bin of each; cost, mass and number of the rows on the left below each bin, int64
     of shape (bins + 1, 3); and by how much the rows of a bin change the cost at best.
     """
-    n, low, high = inside.shape[0], inside[0], inside[0]
+    n, low, high, mass = inside.shape[0], inside[0], inside[0], node.mass
     for i in range(n):
         low, high = min(low, inside[i]), max(high, inside[i])
     n_bins = max(1, n // _BIN) if high > low else 1
@@ -294,7 +303,7 @@ def _deal(inside, rows, change, node, start):
         b = bins[i]
         least[b] += min(change[i], 0)
         states[b + 1, 0] += change[i]
-        states[b + 1, 1] += node.mass[rows[i]] if node.mass.shape[0] else 0
+        states[b + 1, 1] += mass[rows[i]] if mass.shape[0] else 0
         states[b + 1, 2] += 1
     for b in range(n_bins):
         for q in range(3):
@@ -305,18 +314,18 @@ def _deal(inside, rows, change, node, start):
 @jit
 def _try_inside(inside, some, at, bins, states, rows, change, node, depth, table, best):
     """Best cut at the value of some of the rows between two edges, or `best`."""
-    feature, j = at
+    (feature, j, most_left), mass = at, node.mass
     order, last, state = stable_order(inside[some]), -1, (0, 0, 0)
     for k in range(order.shape[0]):
         i = some[order[k]]
         if bins[i] != last:
             last = bins[i]
             state = (states[last, 0], states[last, 1], states[last, 2])
-        mass = node.mass[rows[i]] if node.mass.shape[0] else 0
-        state = (state[0] + change[i], state[1] + mass, state[2] + 1)
+        weight = mass[rows[i]] if mass.shape[0] else 0
+        state = (state[0] + change[i], state[1] + weight, state[2] + 1)
         if k + 1 < order.shape[0] and inside[some[order[k + 1]]] == inside[i]:
             continue
-        if _is_allowed(state, node):
+        if state[0] == 0 or state[2] <= most_left:
             value = _value(state[0], state[1], state[1], j, feature, depth, table)
             if is_better(value, feature, inside[i], best):
                 best = (value, feature, inside[i])
@@ -330,42 +339,48 @@ def _between(values, j, centers, node, rows, change):
     Returns how many there are; how much of the cost they can save; and with the threshold at the
     lower edge the cost, the mass on the left, and the number of rows there.
     """
-    edges, _, rank = centers
-    low, high, n_parted, n_left, mass = edges[j], edges[j + 1], 0, 0, 0
+    (edges, _, rank), label, mass = centers, node.label, node.mass  # attributes cost in loops
+    low, high, n_parted, n_left, left_mass = edges[j], edges[j + 1], 0, 0, 0
     for r in range(values.shape[0]):  # no branches: they are hard to predict
-        goes_left = values[r] <= low
+        value = values[r]
         rows[n_parted] = r
-        is_parted = goes_left != (rank[node.label[r]] <= j)
-        n_parted += is_parted | ((values[r] > low) & (values[r] < high))
-        n_left += goes_left
-    if node.mass.shape[0]:
+        is_parted = (value <= low) != (rank[label[r]] <= j)
+        n_parted += is_parted | ((value > low) & (value < high))
+        n_left += value <= low
+    if mass.shape[0]:
         for r in range(values.shape[0]):
-            mass += node.mass[r] if values[r] <= low else 0
+            left_mass += mass[r] if values[r] <= low else 0
+    _pay_on_far_side(rows[:n_parted], j, centers, node, change)
     n = cost = saving = 0
     for i in range(n_parted):
-        r = rows[i]
-        goes_left, owned_left = values[r] <= low, rank[node.label[r]] <= j
-        price = _far_price(r, j, owned_left, centers, node)
+        r, price = rows[i], change[i]
+        goes_left, owned_left = values[r] <= low, rank[label[r]] <= j
         cost += price if goes_left != owned_left else 0
         if not goes_left and values[r] < high:
             rows[n], change[n] = r, -price if owned_left else price
             saving += price if owned_left else 0
             n += 1
-    return n, saving, (cost, mass, n_left)
+    return n, saving, (cost, left_mass, n_left)
 
 
 @jit
-def _far_price(r, j, owned_left, centers, node):
-    """What a row pays on the side of edge j that its own centre is not on."""
+def _pay_on_far_side(some, j, centers, node, out):
+    """What some rows pay on the side of edge j that their own centre is not on."""
     _, order, rank = centers
-    if node.distances.shape[1] == 0 or (rank[node.second[r]] <= j) != owned_left:
-        return node.price[r]
-    row, least = node.rows[r], np.inf
-    start, stop = (j + 1, order.shape[0]) if owned_left else (0, j + 1)
-    for c in range(start, stop):
-        least = min(least, node.distances[row, node.centers[order[c]]])
-    excess = np.rint((least - node.nearest[r]) * node.scale)
-    return np.int64(min(np.rint(excess * node.weight[row]), node.cap))
+    label, second, price = node.label, node.second, node.price
+    distances, nearest, numbers = node.distances, node.nearest, node.centers
+    for i in range(some.shape[0]):
+        r = some[i]
+        owned_left = rank[label[r]] <= j
+        if distances.shape[1] == 0 or (rank[second[r]] <= j) != owned_left:
+            out[i] = price[r]
+            continue
+        row, least = node.rows[r], np.inf
+        start, stop = (j + 1, order.shape[0]) if owned_left else (0, j + 1)
+        for c in range(start, stop):
+            least = min(least, distances[row, numbers[order[c]]])
+        excess = np.rint((least - nearest[r]) * node.scale)
+        out[i] = np.int64(min(np.rint(excess * node.weight[row]), node.cap))
 
 
 @jit

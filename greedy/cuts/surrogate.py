@@ -120,21 +120,35 @@ class _Search:
 
 def savings_of(leaf, places):
     """What rows save under each of the other labels, and at most: float64 array."""
-    paid = label_prices(
-        leaf.distances[leaf.rows[places]],
-        leaf.nearest[places],
-        leaf.weight[leaf.rows[places]],
-        leaf.scale,
-        leaf.cap,
-    )
+    rows, nearest = leaf.rows[places], leaf.nearest[places]
+    paid = label_prices(leaf.distances, rows, nearest, leaf.weight, leaf.scale, leaf.cap)
     own = paid[:, [leaf.own]]
     return np.hstack([own - paid[:, leaf.others], own])
 
 
-def label_prices(distances, nearest, weight, scale, cap):
-    """What rows pay under each label beyond their nearest centre's: whole float64 numbers."""
-    excess = np.rint((distances - nearest[:, None]) * scale)
-    return np.minimum(np.rint(excess * weight[:, None]), cap)
+@jit
+def label_prices(distances, rows, nearest, weight, scale, cap):
+    """What rows pay under each label beyond their nearest centre's, as whole numbers.
+
+    Parameters
+    ----------
+    distances : float64 array of shape (n, k)
+    rows : int64 array of shape (m,)
+    nearest : float64 array of shape (m,)
+    weight : float64 array of shape (n,)
+    scale : float, power of two
+    cap : float, largest price
+
+    Returns
+    -------
+    float64 array of shape (m, k)
+    """
+    paid = np.empty((rows.shape[0], distances.shape[1]))
+    for r in range(rows.shape[0]):
+        row, least, times = rows[r], nearest[r], weight[rows[r]]
+        for k in range(paid.shape[1]):
+            paid[r, k] = min(np.rint(np.rint((distances[row, k] - least) * scale) * times), cap)
+    return paid
 
 
 def savings_of_stored(X, leaf, n_features):
