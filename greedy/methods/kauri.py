@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, validate_params
 
-from tao_cluster._utils.threads import one_thread, uninterrupted
+from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
@@ -120,7 +120,6 @@ def _cut_leaves(partition, growth, max_leaves):
         _replace(partition, growth, node, split, cut, halves)
 
 
-@uninterrupted
 def _replace(partition, growth, node, split, cut, halves):
     partition.replace(node, growth.split(node, split, (cut.left, cut.right)), halves)
 

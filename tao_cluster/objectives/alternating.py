@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from .._utils.matrices import FLOATS, check_kind
+from .._utils.threads import check_interrupted
 from ..problem.repeats import content_order
 from .base import Objective
 from .kmeans import KMeans
@@ -213,6 +214,7 @@ def _single_run(objective, data, weight, centers, max_iter, tol):
     """
     labels, cost = None, np.inf
     for n_iter in range(max_iter + 1):
+        check_interrupted()
         distances = objective.distances(data, centers)
         nearest = distances.argmin(axis=1)
         own = distances[np.arange(len(nearest)), nearest]

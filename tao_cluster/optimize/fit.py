@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._utils.threads import check_interrupted
 from .._utils.warnings import tell
 from ..problem.problem import Result
 from .advice import range_of_lambda, tell_choice, tell_unsolved
@@ -92,6 +93,7 @@ def until_interrupted(results):
         for result in results:
             has_result = True
             yield result
+            check_interrupted()
     except KeyboardInterrupt:
         if not has_result:
             raise

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from .._utils.threads import check_interrupted
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -82,6 +84,7 @@ def sum_over_blocks(function, blocks, state=None):
     total = None
     with contextlib.closing(_results(blocks, function, state)) as results:
         for result in results:
+            check_interrupted()
             if total is None or result is None:
                 total = result if total is None else total
             else:
