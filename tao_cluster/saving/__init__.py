@@ -226,7 +226,8 @@ def _check_fitted(attributes):
     _check_values(attributes, sizes)
     _check_space(attributes, sizes)
     for name in ("labels_", "free_labels_"):
-        _require(_are_labels(attributes.get(name), space.classes, sizes["k"]), f"{name} are odd")
+        are_labels = _are_labels(attributes.get(name), space.classes, sizes["k"])
+        _require(are_labels, f"{name} must be clusters of the model")
 
 
 def _require(condition, sentence):
@@ -315,7 +316,7 @@ def _check_growth(model):
         and pairs == [(node, node + 1) for node in range(1, n_nodes, 2)]
         and all(type(label) is int and 0 <= label < n_clusters for label in growth.label)
         and growth.to_tree(model.n_features_in_) == model.tree_
-        and leaves == list(range(leaves[0], growth.n_leaves + 1))
+        and leaves == list(range(min(leaves), growth.n_leaves + 1))
         and type(model._max_leaves) is int,
         "_growth and trace_ must be those of the tree",
     )
