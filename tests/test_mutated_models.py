@@ -174,7 +174,7 @@ FOUND = {
     "increase x": (put("cost_increase_", "x"), "cost_increase_ must be a number"),
     "a gap of -1e300": (put("split_gaps_", np.full(5, -1e300)), "split_gaps_ must be"),
     "spreads of texts": (put("split_spreads_", np.array(["a"])), "split_spreads_ must be"),
-    "free labels": (put("free_labels_", [0]), "free_labels_ must be"),
+    "free labels": (put("free_labels_", 0), "free_labels_ must be"),
     "no free centres": (without("free_centers_"), "free_centers_ is missing"),
     "free centres of text": (put("free_centers_", np.array(["a"] * _K)), "free_centers_ must"),
     "a scalar of free centres": (
@@ -187,7 +187,7 @@ FOUND = {
     "centres (3, 7)": (put("cluster_centers_", np.ones((_K, 7))), "cluster_centers_ must"),
     "centres (65536, 0)": (put("cluster_centers_", np.ones((65_536, 0))), "cluster_centers_ must"),
     "features 4.0": (put("n_features_in_", 4.0), "number of features than n_features_in_"),
-    "labels 99": (put("labels_", np.array([99, 99, 99])), "labels_ must be"),
+    "labels ()": (put("labels_", np.ones(())), "labels_ must be"),
     "n_clusters -3": (parameter("n_clusters", -3), "'n_clusters' parameter"),
     "depth x": (parameter("depth", "x"), "'depth' parameter"),
     "lambda NaN": (parameter("lambda_", {"float": "nan"}), "'lambda_' parameter"),

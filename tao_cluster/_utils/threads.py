@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
@@ -213,8 +213,7 @@ class _Shared:
         self._entered = int(_own.depth > 0)
 
 
-@dataclass(frozen=True)
-class _Library:
+class _Library(NamedTuple):
     """A loaded library: how many threads it may use, and how that is set."""
 
     path: str
@@ -222,18 +221,10 @@ class _Library:
     set: Callable
 
 
-@dataclass(frozen=True)
-class _Libraries:
-    """The loaded libraries.
+class _Libraries(NamedTuple):
+    """The loaded libraries: those with a limit of each thread, and with one of the process."""
 
-    Parameters
-    ----------
-    n_modules : int, modules of Python when they were looked for
-    own : tuple of _Library, with a limit of each thread
-    shared : tuple of _Library, with one of the process
-    """
-
-    n_modules: int = 0
+    n_modules: int = 0  # of Python when they were looked for
     own: tuple = ()
     shared: tuple = ()
 

@@ -25,8 +25,8 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
     """Fit an estimator of tao_cluster or greedy to dask arrays and frames.
 
     The fit is that of :func:`tao_cluster.outofcore.fit`: a weighted sample of the rows finds the
-    tree, passes over all of them make it exact. Chunks of rows, or partitions, are read one a
-    thread and forgotten; what is persisted is used where it lies. A worker that dies costs time
+    tree, passes over all of them make it exact. Chunks of rows, or partitions, are read in every
+    pass and forgotten; what is persisted is used where it lies. A worker that dies costs time
     only, and the result is the same to the last bit for any number of workers and threads.
 
     Parameters

@@ -65,10 +65,14 @@ def results_on_cluster(client, tasks, patience):
     LostRowsError
         If the scheduler is gone, or workers are for too long.
     """
-    # The state of a pass may be some megabytes, which is no mistake.
-    quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
-    with _reaching_scheduler(client), quiet:
-        futures = client.compute(tasks)
+    try:
+        # The state of a pass may be some megabytes, which is no mistake.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            futures = client.compute(tasks)
+    except Exception as error:
+        if isinstance(error, OSError) or client.status == "closed":
+            raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
+        raise
     try:
         for number, future in enumerate(futures):
             _wait(client, number, future, patience)
@@ -85,7 +89,7 @@ def _wait(client, number, future, patience):
     alone_since = None
     while future.status == "pending":
         check_interrupted()
-        with contextlib.suppress(TimeoutError, CancelledError), _reaching_scheduler(client):
+        with contextlib.suppress(TimeoutError, CancelledError, OSError):
             wait([future], timeout=_LOOK)
             return
         if _has_workers(client):
@@ -120,26 +124,11 @@ def _result(number, future):
             "smaller, or give workers more memory or fewer threads."
         )
         raise BlockError(number, cause) from error
-    except CancelledError as error:
+    except (CancelledError, NoValidWorkerError, NoWorkerError) as error:
         raise LostRowsError(
             f"Block {number} cannot be read any more: the cluster has dropped its task "
-            f"({getattr(error, 'reason', None) or error}). Rows that were scattered to a worker "
-            "are lost with it, and all tasks with the scheduler."
+            f"({getattr(error, 'reason', error)}). Rows that were scattered to a worker are lost "
+            "with it, and all tasks with the scheduler."
         ) from error
-    except (NoValidWorkerError, NoWorkerError) as error:
-        raise LostRowsError(f"Block {number} cannot be read any more: {error}") from error
     except Exception as error:
         raise BlockError(number, error) from error
-
-
-@contextlib.contextmanager
-def _reaching_scheduler(client):
-    """Context in which errors of the connection become a LostRowsError."""
-    try:
-        yield
-    except TimeoutError:
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) or client.status == "closed":
-            raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
-        raise

@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass, field
-from functools import cached_property, partial, singledispatch
+from functools import cached_property, partial
 from typing import Any
 
 import dask
@@ -175,7 +175,6 @@ def _aligned(X, sample_weight=None, embedding=None):
     )
 
 
-@singledispatch
 def by_rows(part, name, ndim):
     """A collection in blocks that have all columns.
 
@@ -185,34 +184,20 @@ def by_rows(part, name, ndim):
     name : str, for messages
     ndim : int, that it must have
     """
-    del ndim
-    raise TypeError(
-        f"{name} must be a dask array or a dask DataFrame, got {type(part).__name__}; "
-        "tao_cluster.outofcore.fit takes arrays, files and iterables of blocks."
-        if name == "X"
-        else f"{name} must be a dask array or frame with the rows of X, got {type(part).__name__}; "
-        "dask.array.from_array(..., chunks=X.chunks[0]) makes one of an array."
-    )
-
-
-@by_rows.register(da.Array)
-def _array_by_rows(part, name, ndim):
-    _check_ndim(part, name, ndim)
-    is_cut = part.ndim == 2 and part.numblocks[1] > 1
-    return part.rechunk({1: -1}) if is_cut else part
-
-
-@by_rows.register(dd.DataFrame)
-@by_rows.register(dd.Series)
-def _frame_by_rows(part, name, ndim):
-    _check_ndim(part, name, ndim)
-    return part
-
-
-def _check_ndim(part, name, ndim):
+    if not isinstance(part, da.Array | dd.DataFrame | dd.Series):
+        raise TypeError(
+            f"{name} must be a dask array or a dask DataFrame, got {type(part).__name__}; "
+            "tao_cluster.outofcore.fit takes arrays, files and iterables of blocks."
+            if name == "X"
+            else f"{name} must be a dask array or frame with the rows of X, got "
+            f"{type(part).__name__}; dask.array.from_array(..., chunks=X.chunks[0]) makes one of "
+            "an array."
+        )
     if part.ndim != ndim:
         shape = "(n_samples,)" if ndim == 1 else "rows and columns"
         raise ValueError(f"{name} must have {shape}; it has {part.ndim} dimensions.")
+    is_cut = isinstance(part, da.Array) and ndim == 2 and part.numblocks[1] > 1
+    return part.rechunk({1: -1}) if is_cut else part
 
 
 def _lengths(part):
