@@ -41,8 +41,9 @@ _ARRAYS = {
     "split_gaps_": (np.float64, "nodes"),
     "component_labels_": (np.integer, "k"),
 }
-_NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
-_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS} - {"component_labels_"}
+_NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_", "best_lambda_")
+_OF_SOME = {"best_lambda_", "component_labels_"}  # estimators
+_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS} - _OF_SOME
 
 
 def save(model, path):
@@ -219,14 +220,18 @@ def _check_fitted(attributes):
         shape, value = tuple(sizes[side] for side in sides), attributes[name]
         fits = isinstance(value, np.ndarray) and np.issubdtype(value.dtype, dtype)
         _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
-    for name in _NUMBERS:
+    for name in attributes.keys() & set(_NUMBERS):
         value = attributes[name]
         is_number = type(value) in (int, float) and not math.isnan(value)
         _require(is_number, f"{name} must be a number")
     _check_values(attributes, sizes)
     _check_space(attributes, sizes)
     for name in {"labels_", "free_labels_"} & attributes.keys():  # not after a fit to blocks
-        _require(np.ndim(attributes[name]) == 1, f"{name} must be one label per row")
+        labels, classes = attributes[name], space.classes
+        fits = labels.ndim == 1
+        if classes is not None:
+            fits = fits and {*labels.tolist()} <= {*classes.tolist(), -1, None}
+        _require(fits, f"{name} must be one known label per row")
 
 
 def _require(condition, sentence):
@@ -251,9 +256,8 @@ def _check_values(attributes, sizes):
     """Ranges of values, without which formatting and measures fail."""
     tree, counts = attributes["tree_"], attributes["node_counts_"]
     n_features = attributes["n_features_in_"]
-    _require(
-        type(n_features) is int and n_features == sizes["d"], "n_features_in_ is not the tree's"
-    )
+    is_same = type(n_features) is int and n_features == sizes["d"]
+    _require(is_same, "the tree has another number of features than n_features_in_")
     for name in ("cluster_centers_", "free_centers_"):
         _require(np.isfinite(attributes[name]).all(), f"{name} must be finite")
     for name in ("node_counts_", "split_spreads_", "split_gaps_"):
