@@ -124,11 +124,12 @@ def _result(number, future):
             "smaller, or give workers more memory or fewer threads."
         )
         raise BlockError(number, cause) from error
-    except (CancelledError, NoValidWorkerError, NoWorkerError) as error:
-        raise LostRowsError(
-            f"Block {number} cannot be read any more: the cluster has dropped its task "
-            f"({getattr(error, 'reason', error)}). Rows that were scattered to a worker are lost "
-            "with it, and all tasks with the scheduler."
-        ) from error
     except Exception as error:
-        raise BlockError(number, error) from error
+        # The task has failed, or its result, or the rows that it needs, cannot be reached.
+        if future.status == "error" and not isinstance(error, NoValidWorkerError | NoWorkerError):
+            raise BlockError(number, error) from error
+        raise LostRowsError(
+            f"Block {number} cannot be read any more: the cluster has dropped its task or result "
+            f"({getattr(error, 'reason', error)}). Rows that were scattered to a worker are lost "
+            "with it, and everything with the scheduler."
+        ) from error

@@ -215,18 +215,18 @@ def _check_fitted(attributes):
     for name, cls in (("tree_", Tree), ("_space", Space)):
         _require(isinstance(attributes[name], cls), f"{name} must be a {cls.__name__}")
     sizes = _sizes(tree, space, np.asarray(attributes["cluster_centers_"]))
-    for name in _ARRAYS.keys() & attributes.keys():
+    for name in filter(attributes.__contains__, _ARRAYS):
         dtype, *sides = _ARRAYS[name]
         shape, value = tuple(sizes[side] for side in sides), attributes[name]
         fits = isinstance(value, np.ndarray) and np.issubdtype(value.dtype, dtype)
         _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
-    for name in attributes.keys() & set(_NUMBERS):
+    for name in filter(attributes.__contains__, _NUMBERS):
         value = attributes[name]
         is_number = type(value) in (int, float) and not math.isnan(value)
         _require(is_number, f"{name} must be a number")
     _check_values(attributes, sizes)
     _check_space(attributes, sizes)
-    for name in {"labels_", "free_labels_"} & attributes.keys():  # not after a fit to blocks
+    for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
         labels, classes = attributes[name], space.classes
         fits = labels.ndim == 1
         if classes is not None:
