@@ -4,6 +4,7 @@ import csv
 import gzip
 import itertools
 import warnings
+import zlib
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from sklearn.utils.fixes import parse_version
 from ..outofcore.files import read_npy, read_npz, readable
 from .columns import Choices, Loaded, features_of
 from .recipe import NotANumberError
-from .unpacking import check_packed, is_packed
 
 
 def load_data(path, choices=None):
@@ -85,8 +85,11 @@ def read_file(path, separator=None):
 
 def _kind(path):
     """Ending of a file's name, without that of its compression."""
-    suffix = path.suffix.lower()
-    return path.with_suffix("").suffix.lower() if suffix == ".gz" else suffix
+    return Path(path.stem).suffix.lower() if _is_packed(path) else path.suffix.lower()
+
+
+def _is_packed(path):
+    return path.suffix.lower() == ".gz"
 
 
 def _separator(path, separator):
@@ -112,7 +115,7 @@ def _first_lines(path, separator):
 
 def _open(path):
     """The text of a file, perhaps compressed."""
-    open_text = gzip.open if is_packed(path) else Path.open
+    open_text = gzip.open if _is_packed(path) else Path.open
     return open_text(path, "rt", newline="", encoding="utf-8-sig")
 
 
@@ -148,7 +151,6 @@ _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 def _read_csv(path, separator):
     with readable(path):
-        check_packed(path)
         first, second = _first_lines(path, separator)
     if first is None:
         raise ValueError(f"{path}: the file is empty.")
@@ -201,6 +203,8 @@ def _read_frame(path, separator, has_names, width):
     except (ValueError, pd.errors.ParserWarning) as error:
         _check_lines(path, separator, width)
         raise ValueError(f"{path}: cannot be read as {_kind(path)} ({error}).") from error
+    except (EOFError, OSError, zlib.error) as error:  # a compressed file that is cut or altered
+        raise ValueError(f"{path}: cannot be read as {path.suffix} ({error}).") from error
     if frame.iloc[:, -1].isna().any():  # perhaps of lines that are too short
         _check_lines(path, separator, width)
     return frame
