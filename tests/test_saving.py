@@ -129,6 +129,7 @@ def test_models_of_this_version_load_for_ever(tmp_path):
         np.testing.assert_array_equal(model.predict(rows), part["clusters"], err_msg=name)
 
 
+@pytest.mark.slow
 def test_another_process_reads_it(tmp_path):
     model = model_of("standardized")
     model.save(tmp_path / "model.json")

@@ -13,7 +13,7 @@ from .._utils.warnings import listed
 from ..comparison import Comparison
 from ..outofcore import blocks_of, fit
 from ..outofcore.blocks import LocalBlocks
-from ..outofcore.files import Table, first_rows, mapped, numbers_of
+from ..outofcore.files import Table, first_rows, numbers_of, read_npy
 from .columns import CATEGORIES, MISSING, Choices, without_row_numbers
 from .folder import LABELS, n_features_of, named, read_model, write_labels, write_tree
 from .recipe import Column, Recipe
@@ -75,7 +75,7 @@ class Large:
     def n_features(self):
         """Number of features."""
         if self.table is None:
-            return int(np.prod(mapped(self.path).shape[1:]))
+            return int(np.prod(read_npy(self.path, "r").shape[1:]))
         return len(self.table.X.names)
 
     def _read(self):

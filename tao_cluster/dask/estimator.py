@@ -178,14 +178,10 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
 
     def __getattr__(self, name):
         # Only what is not found otherwise: attributes and methods of the plain estimator.
-        model = vars(self).get("estimator_")
-        if name in {"labels_", "_rows"} and model is not None:
-            raise AttributeError("labels_ are of the rows of a fit in this process: use predict.")
-        if name in _METHODS:
-            check_is_fitted(self)
-        elif name.startswith("_") or not name.endswith("_") or model is None:
+        if name not in _METHODS and (name.startswith("_") or not name.endswith("_")):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
-        return getattr(model, name)
+        check_is_fitted(self)  # its error is an AttributeError, too
+        return getattr(self.estimator_, name)
 
     def __dir__(self):
         model = vars(self).get("estimator_")
@@ -233,36 +229,28 @@ def _lazily(X, model, method):
     """
     check_is_fitted(model)
     plain = model.estimator_
+    use = getattr(plain, method)
     if isinstance(X, da.Array):
         X = by_rows(X, "X", 2)
-        empty = _without_rows(np.ones((1, X.shape[1])), plain, method)
+        empty = use(np.ones((1, X.shape[1])))[:0]
         shape = {"chunks": (X.chunks[0], empty.shape[1:])} if empty.ndim == 2 else {"drop_axis": 1}
         options = {"dtype": empty.dtype, "meta": empty, **shape}
-        return X.map_blocks(_of_chunk, dask.delayed(plain), method, empty, **options)
+        return X.map_blocks(_of_block, dask.delayed(plain), method, empty, **options)
     if isinstance(X, dd.DataFrame):
-        row = pd.DataFrame(np.ones((1, len(X.columns))), columns=X.columns)
-        empty = _without_rows(row, plain, method)
-        meta = _beside_index(empty, X._meta.index[:0], plain)
-        return X.map_partitions(_of_partition, dask.delayed(plain), method, empty, meta=meta)
-    return getattr(plain, method)(X)
+        empty = use(pd.DataFrame(np.ones((1, len(X.columns))), columns=X.columns))[:0]
+        meta = _of_block(X._meta, plain, method, empty)
+        return X.map_partitions(_of_block, dask.delayed(plain), method, empty, meta=meta)
+    return use(X)
 
 
-def _without_rows(row, model, method):
-    """What the method gives for no rows, by that for one: array of shape (0,) or (0, k)."""
-    return getattr(model, method)(row)[:0]
+def _of_block(X, model, method, empty):
+    """The result for a chunk, or for a partition with its index.
 
-
-def _of_chunk(X, model, method, empty):
-    """The result for one block; estimators reject those without rows, which filters leave."""
-    return getattr(model, method)(X) if X.shape[0] else empty
-
-
-def _of_partition(X, model, method, empty):
-    return _beside_index(_of_chunk(X, model, method, empty), X.index, model)
-
-
-def _beside_index(result, index, model):
-    """The result with the index of the rows."""
+    Estimators reject blocks without rows, which filters leave; `empty` is the result for those.
+    """
+    result = getattr(model, method)(X) if X.shape[0] else empty
+    if not isinstance(X, pd.DataFrame):
+        return result
     if result.ndim == 1:
-        return pd.Series(result, index)
-    return pd.DataFrame(result, index, model.get_feature_names_out())
+        return pd.Series(result, X.index)
+    return pd.DataFrame(result, X.index, model.get_feature_names_out())

@@ -1,5 +1,6 @@
 """Dask collections as blocks: aligned chunks of rows, with one delayed task per block."""
 
+import contextlib
 import uuid
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -54,7 +55,9 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
     >>> int(outofcore.sum_over_blocks(lambda block, state: len(block.X), blocks))
     6
     """
-    collections = _aligned(X, sample_weight, embedding)
+    X = by_rows(X, "X", 2)
+    weight = _beside(X, sample_weight, "sample_weight", 1)
+    collections = (X, weight, _beside(X, embedding, "embedding", 2))
     names = list(getattr(X, "columns", []))
     names = names if names and all(isinstance(name, str) for name in names) else None
     return DaskBlocks(collections, names, _client_of(collections, client), patience)
@@ -130,49 +133,15 @@ def _work_on(number, X, weight, embedding, work):
         return work(Block(number, X, weight, embedding))
 
 
-def _client_of(collections, client=None):
+def _client_of(collections, client):
     """The client that works on collections: the given one, that of persisted ones, the current."""
     if client is None:
         futures = futures_of([part for part in collections if part is not None])
-        client = futures[0].client if futures else _current_client()
+        with contextlib.suppress(ValueError):  # there is none
+            client = futures[0].client if futures else Client.current()
     if client is not None and client.asynchronous:
         raise TypeError("The client must be a synchronous one: Client(..., asynchronous=False).")
     return client
-
-
-def _current_client():
-    try:
-        return Client.current()
-    except ValueError:
-        return None
-
-
-def _aligned(X, sample_weight=None, embedding=None):
-    """X, weights and embedding in blocks of the same rows.
-
-    Parameters
-    ----------
-    X : dask array of shape (n, d), or DataFrame
-    sample_weight : dask array of shape (n,), or Series, optional
-    embedding : dask array of shape (n, m), or DataFrame, optional
-
-    Returns
-    -------
-    tuple of the three, None where there was None; nothing is computed
-
-    Raises
-    ------
-    TypeError
-        If one is no dask collection.
-    ValueError
-        If they have other rows than X.
-    """
-    X = by_rows(X, "X", 2)
-    return (
-        X,
-        _beside(X, sample_weight, "sample_weight", 1),
-        _beside(X, embedding, "embedding", 2),
-    )
 
 
 def by_rows(part, name, ndim):
@@ -186,12 +155,9 @@ def by_rows(part, name, ndim):
     """
     if not isinstance(part, da.Array | dd.DataFrame | dd.Series):
         raise TypeError(
-            f"{name} must be a dask array or a dask DataFrame, got {type(part).__name__}; "
+            f"{name} must be a dask array or DataFrame, got {type(part).__name__}. "
+            "dask.array.from_array(..., chunks=X.chunks[0]) makes one of an array; "
             "tao_cluster.outofcore.fit takes arrays, files and iterables of blocks."
-            if name == "X"
-            else f"{name} must be a dask array or frame with the rows of X, got "
-            f"{type(part).__name__}; dask.array.from_array(..., chunks=X.chunks[0]) makes one of "
-            "an array."
         )
     if part.ndim != ndim:
         shape = "(n_samples,)" if ndim == 1 else "rows and columns"

@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 from .._utils.matrices import row_size
 from .._utils.threads import check_interrupted, one_thread
-from .files import Table, mapped
+from .files import Table, read_npy
 
 # Stored values of a block that is cut from an array or a file, and rows at most.
 BLOCK_VALUES, MOST_ROWS = 2**22, 2**18
@@ -99,19 +99,13 @@ def sum_over_blocks(function, blocks, state=None):
     np.float64(10.0)
     """
     total = None
-    with contextlib.closing(_results(blocks, function, state)) as results:
-        for result in results:
+    # Closing the generator stops the engine.
+    with contextlib.closing(found for found in blocks.results(function, state)) as results:
+        for number, result in enumerate(results):
             check_interrupted()
-            if total is None or result is None:
-                total = result if total is None else total
-            else:
-                total = total + result
+            with naming(number):
+                total = result if total is None else total if result is None else total + result
     return total
-
-
-def _results(blocks, function, state):
-    """Yield the results of an engine; closing the generator stops the engine."""
-    yield from blocks.results(function, state)
 
 
 class BlockError(ValueError):
@@ -201,7 +195,7 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
             )
         return X if isinstance(X, Blocks) else _of_reader(partial(_handed_over, X), n_jobs)
     if isinstance(X, str | Path) and Path(X).suffix.lower() == ".npy":
-        parts = [mapped(part) if isinstance(part, str | Path) else part for part in parts]
+        parts = [read_npy(part, "r") if isinstance(part, str | Path) else part for part in parts]
         return _of_table(*parts, n_jobs)
     if isinstance(X, str | Path) or hasattr(X, "get_fragments") or _are_paths(X):
         return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
@@ -411,11 +405,9 @@ def _check_columns(X, names):
     """ValueError if a frame has other columns than those before it."""
     found = names_of(X)
     if names is not None and found is not None and found != names:
-        raise ValueError(f"its columns are {_told(found)}; those of the first are {_told(names)}.")
-
-
-def _told(names):
-    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "")
+        raise ValueError(
+            f"its columns are {', '.join(found)}; those of the first are {', '.join(names)}."
+        )
 
 
 def names_of(X):

@@ -45,15 +45,15 @@ def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
         cluster, k = free.labels, problem.n_clusters
         distances = problem.objective.distances(problem.data, free.centers)
         cost = distances[np.arange(n_all), cluster]
-    totals = _Totals.of(cost, weight, cluster, k)
-    size = Sensitivity.of(totals).sizes(cost, weight, cluster)
+    totals = _totals(cost, weight, cluster, k)
+    size = Sensitivity.of(*totals).sizes(cost, weight, cluster)
     seed = int(check_random_state(random_state).randint(2**31))
     priority = size / uniforms(np.arange(n_all), seed)
     order = np.argpartition(priority, n_all - n_rows - 1)
     threshold = priority[order[n_all - n_rows - 1]]
     rows = np.sort(order[n_all - n_rows :])
     drawn = weight[rows] * np.maximum(1.0, threshold / size[rows])
-    return problem.of_rows(rows, _calibrated(drawn, cluster[rows], totals.weight))
+    return problem.of_rows(rows, _calibrated(drawn, cluster[rows], totals[1]))
 
 
 def uniforms(numbers, seed):
@@ -77,17 +77,14 @@ def uniforms(numbers, seed):
     return ((x >> np.uint64(11)).astype(np.float64) + 0.5) * _WHOLE
 
 
-@dataclass(frozen=True, eq=False)
-class _Totals(Sums):
-    """Costs and weights of the rows of each cluster: float64 arrays of shape (k,)."""
+def _totals(cost, weight, cluster, n_clusters):
+    """Costs and weights of the rows of each cluster, which cost so much without their weights.
 
-    cost: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def of(cls, cost, weight, cluster, n_clusters):
-        """Return those of rows that cost so much each, without their weights."""
-        return cls(*(np.bincount(cluster, w, n_clusters) for w in (weight * cost, weight)))
+    Returns
+    -------
+    float64 array of shape (2, k)
+    """
+    return np.array([np.bincount(cluster, w, n_clusters) for w in (weight * cost, weight)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +106,13 @@ class Sensitivity:
     base: np.ndarray
 
     @classmethod
-    def of(cls, totals):
+    def of(cls, costs, weights):
         """Return those for the costs and weights of the clusters of some clustering."""
-        cost, is_used = float(totals.cost.sum()), totals.weight > 0
-        mass = np.where(is_used, totals.weight, 1.0)
+        cost, is_used = float(costs.sum()), weights > 0
+        mass = np.where(is_used, weights, 1.0)
         slope = 1 / cost if cost > 0 else 0.0
         base = 1 / (is_used.sum() * mass)
-        base = (base + slope * totals.cost / mass) / 3
+        base = (base + slope * costs / mass) / 3
         return cls(slope / 3, base)
 
     def sizes(self, distance, weight, cluster):
@@ -141,9 +138,8 @@ class Sample(Sums):
 
     def joined(self):
         """Return X, embedding or None, weight and cluster of all rows."""
-        embedding = None if self.embedding is None else _stacked(self.embedding)
-        X, weight = _stacked(self.X), np.concatenate(self.weight)
-        return X, embedding, weight, np.concatenate(self.cluster)
+        parts = (self.X, self.embedding, self.weight, self.cluster)
+        return tuple(None if part is None else _stacked(part) for part in parts)
 
 
 def _stacked(parts):
@@ -152,7 +148,7 @@ def _stacked(parts):
 
 def _costs(rows, centers):
     distance, nearest = rows.nearest(centers)
-    return _Totals.of(distance, rows.weight, nearest, len(centers))
+    return _totals(distance, rows.weight, nearest, len(centers))
 
 
 def _drawn(rows, centers, sensitivity, threshold, seed):
@@ -187,11 +183,11 @@ def sensitive(source, centers, size, seed):
     X, embedding or None, weight
     """
     totals = source.sum(_costs, centers)
-    sample = source.sum(_drawn, centers, Sensitivity.of(totals), 1 / size, seed)
+    sample = source.sum(_drawn, centers, Sensitivity.of(*totals), 1 / size, seed)
     if sample is None:
         raise ValueError("The sample has no rows; coreset_size must be larger.")
     X, embedding, weight, cluster = sample.joined()
-    return X, embedding, _calibrated(weight, cluster, totals.weight)
+    return X, embedding, _calibrated(weight, cluster, totals[1])
 
 
 def _calibrated(weight, cluster, totals):

@@ -1,7 +1,6 @@
 """Files of numpy, scipy and Parquet: what their rows are, read whole or some rows at a time."""
 
 import contextlib
-import json
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
@@ -19,38 +18,6 @@ from .._utils.optional import need
 _BUFFER, _TILE = 2**20, 2**11
 
 _CHOOSE = "choose the features by parquet_blocks(..., columns=[...])"
-
-
-@dataclass(frozen=True, eq=False)
-class File:
-    """A Parquet file.
-
-    Parameters
-    ----------
-    name : str
-    source : str, its path, or a fragment of a Dataset of pyarrow
-    """
-
-    name: str
-    source: Any
-
-    @contextlib.contextmanager
-    def opened(self):
-        """Context with a ParquetFile of pyarrow; what goes wrong in it names the file.
-
-        Raises
-        ------
-        ValueError
-        """
-        parquet = need("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
-        try:
-            source = self.source if isinstance(self.source, str) else self.source.open()
-            # Read in advance, all row groups that were read would stay in memory.
-            options = {"buffer_size": _BUFFER, "pre_buffer": False}
-            with parquet.ParquetFile(source, **options) as content:
-                yield content
-        except (OSError, RuntimeError, ValueError, KeyError) as error:
-            raise ValueError(f"{self.name}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +50,7 @@ class Table:
 
     Parameters
     ----------
-    files : list of File, in the order of the rows
+    files : list of str, paths in the order of the rows; or of fragments of a Dataset of pyarrow
     X, weight, embedding : Part; None if there is none
     """
 
@@ -120,12 +87,12 @@ class Table:
             for names, name in ((weight and [weight], "sample_weight"), (embedding, "embedding"))
         ]
         files = _files(source)
-        schemas = [schema_of(file) for file in files]
+        schemas = {_name_of(file): schema_of(file) for file in files}
         if columns is None:
             taken = {name for names in beside for name in names or ()}
-            columns = [name for name in _common_names(files, schemas) if name not in taken]
+            columns = [name for name in _common_names(schemas) if name not in taken]
         parts = [
-            None if names is None else Part(names, _dtype(files, schemas, names))
+            None if names is None else Part(names, _dtype(schemas, names))
             for names in (_listed(columns, "columns"), *beside)
         ]
         return cls(files, *parts)
@@ -146,7 +113,7 @@ class Table:
         parts = (self.X, self.weight, self.embedding)
         for batch, place in self._batches(self._names(), most_values, most_rows):
             arrays = [None if part is None else part.array(batch) for part in parts]
-            if not all(values is None or _is_finite(values) for values in arrays):
+            if not all(values is None or np.isfinite(values).all() for values in arrays):
                 _check_values(batch, *place)
             X, weight, embedding = arrays
             yield X, None if weight is None else weight[:, 0], embedding
@@ -167,9 +134,9 @@ class Table:
         names = list(dict.fromkeys(names))
         for file in self.files:
             start = 0
-            with file.opened() as content:
+            with _opened(file) as content:
                 for batch in content.iter_batches(step, columns=names, use_threads=False):
-                    yield batch, (file, start, content.metadata)
+                    yield batch, (_name_of(file), start, content.metadata)
                     start += batch.num_rows
 
 
@@ -183,18 +150,40 @@ def _check_values(batch, file, start, metadata):
             ends = np.cumsum([metadata.row_group(i).num_rows for i in groups])
             group = int(np.searchsorted(ends, row, side="right"))
             raise ValueError(
-                f"{file.name}: row {row} (in row group {group}) has no finite number in column "
+                f"{file}: row {row} (in row group {group}) has no finite number in column "
                 f"{name!r}; leave out such rows or columns, or fill them, when the file is written."
             )
 
 
+@contextlib.contextmanager
+def _opened(file):
+    """Context with a ParquetFile of pyarrow; what goes wrong in it is a ValueError with its name.
+
+    Parameters
+    ----------
+    file : str, or fragment of a Dataset of pyarrow
+    """
+    parquet = need("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
+    try:
+        source = file if isinstance(file, str) else file.open()
+        # Read in advance, all row groups that were read would stay in memory.
+        options = {"buffer_size": _BUFFER, "pre_buffer": False}
+        with parquet.ParquetFile(source, **options) as content:
+            yield content
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise ValueError(f"{_name_of(file)}: {error}") from error
+
+
+def _name_of(file):
+    return file if isinstance(file, str) else file.path
+
+
 def _files(source):
-    """The files of a source, in order."""
+    """The files of a source, in order: paths, or fragments of a Dataset."""
     if hasattr(source, "get_fragments"):
-        found = [File(fragment.path, fragment) for fragment in source.get_fragments()]
-        return sorted(found, key=lambda file: file.name)
+        return sorted(source.get_fragments(), key=_name_of)
     paths = source if isinstance(source, list | tuple) else [source]
-    return [File(str(path), str(path)) for given in paths for path in _paths(Path(given))]
+    return [str(path) for given in paths for path in _paths(Path(given))]
 
 
 def _paths(path):
@@ -217,44 +206,51 @@ def _paths(path):
 
 
 def schema_of(file):
-    """Columns of a file, a schema of pyarrow, without those that pandas has put in as an index."""
-    with file.opened() as content:
+    """Types of the columns of a file, without those that pandas has put in as an index.
+
+    Returns
+    -------
+    dict of name to type of pyarrow
+
+    Raises
+    ------
+    ValueError
+        If two columns have one name.
+    """
+    with _opened(file) as content:
         schema = content.schema_arrow
-    try:
-        about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-        index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
-    except (AttributeError, TypeError, ValueError, RecursionError):
-        index = set()  # whatever wrote it was not pandas: all columns are columns
-    kept = [field for field in schema if field.name not in index]
-    return need("pyarrow", "A Parquet file", "pip install pyarrow").schema(kept)
+        twice = [name for name, count in Counter(schema.names).items() if count > 1]
+        if twice:
+            raise ValueError(f"several columns {twice[0]!r}.")
+        index = (schema.pandas_metadata or {}).get("index_columns") or ()
+    return {field.name: field.type for field in schema if field.name not in index}
 
 
 def numbers_of(source):
     """Whether a column holds numbers or truth values: dict of str to bool, for the first file."""
     schema = schema_of(_files(source)[0])
-    return {field.name: dtype_of(field.type) is not None for field in schema}
+    return {name: dtype_of(kind) is not None for name, kind in schema.items()}
 
 
 def first_rows(source, names, n_rows):
     """Some columns of the first rows of a file, or of the first of several: DataFrame."""
-    with _files(source)[0].opened() as content:
+    with _opened(_files(source)[0]) as content:
         for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
             # What the file says of pandas may be anything: only its values count.
             return batch.replace_schema_metadata(None).to_pandas()
     return pd.DataFrame(columns=names)
 
 
-def _common_names(files, schemas):
+def _common_names(schemas):
     """Names of all columns, those of the first file; ValueError if others have others."""
-    names = schemas[0].names
-    for file, schema in zip(files, schemas, strict=True):
-        apart = {*schema.names} ^ {*names}
+    (first, names), *others = schemas.items()
+    for file, schema in others:
+        apart = {*schema} ^ {*names}
         if apart:
             raise ValueError(
-                f"{file.name}: only one of it and {files[0].name} has a column {min(apart)!r}; "
-                f"{_CHOOSE}."
+                f"{file}: only one of it and {first} has a column {min(apart)!r}; {_CHOOSE}."
             )
-    return names
+    return list(names)
 
 
 def _listed(names, name):
@@ -270,19 +266,18 @@ def _listed(names, name):
     return names
 
 
-def _dtype(files, schemas, names):
+def _dtype(schemas, names):
     """What holds the values of some columns of all files."""
     kinds = set()
-    for file, schema in zip(files, schemas, strict=True):
+    for file, schema in schemas.items():
         for name in names:
-            if schema.names.count(name) != 1:
-                fault = "no column" if name not in schema.names else "several columns"
-                raise ValueError(f"{file.name}: {fault} {name!r}.")
-            kind = dtype_of(schema.field(name).type)
+            if name not in schema:
+                raise ValueError(f"{file}: no column {name!r}.")
+            kind = dtype_of(schema[name])
             if kind is None:
                 raise ValueError(
-                    f"{file.name}: column {name!r} holds {schema.field(name).type}, no numbers; "
-                    f"{_CHOOSE}, or encode it first."
+                    f"{file}: column {name!r} holds {schema[name]}, no numbers; {_CHOOSE}, or "
+                    "encode it first."
                 )
             kinds.add(kind)
     dtype = np.result_type(*kinds)
@@ -305,29 +300,14 @@ def _numbers(column):
     return column.to_numpy(zero_copy_only=False)
 
 
-def _is_finite(values):
-    """Whether all values are finite; their sum, which may overflow, says where to look closely."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.isfinite(values.sum()) or np.isfinite(values).all()
-
-
-def mapped(path):
-    """The array of a file .npy, which is read where it is looked at.
+def read_npy(path, mmap_mode=None):
+    """The array of a file .npy; with mmap_mode="r" it is read where it is looked at.
 
     Raises
     ------
     ValueError
         If it cannot be read.
     """
-    return _read_npy(path, "r")
-
-
-def read_npy(path):
-    """The array of a file .npy; errors as for :func:`mapped`."""
-    return _read_npy(path, None)
-
-
-def _read_npy(path, mmap_mode):
     with readable(path):
         found = np.load(path, mmap_mode, allow_pickle=False)
         if not isinstance(found, np.ndarray):

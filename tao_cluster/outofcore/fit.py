@@ -191,9 +191,8 @@ def _states(source, sample, model, method, free_centers, total, n_passes, rng):
         share = sample.weight / total
         firsts = first_values(found.tree, sample.view, found.tree.route(sample.view), share)
         terms = (np.nan_to_num(firsts), free_centers, total)
-        return _State(
-            found.tree, found.centers, describe(source, found.tree, found.centers, *terms)
-        )
+        statistics = source.sum(describe, found.tree, found.centers, *terms)
+        return _State(found.tree, found.centers, statistics)
 
     start = source.reader.space.scaled_centers(model.cluster_centers_)
     state = evaluate(relabeled(source, [model.tree_], start, relabels=method.improves))

@@ -1,6 +1,7 @@
 """Passes over all rows that make a tree better for them: weights, thresholds, labels, centres."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..tree import Split, Tree
 from ..tree.routing import kernel_view, project
 from ..tree.spreads import gaps_of, rounded, spreads_of, value_moments
 from .coreset import uniforms
-from .statistics import Least, Most, Sums, Tables
+from .statistics import Sums, table
 from .thresholds import Bracket, best_thresholds, node_gains
 
 NODE_ROWS = 8000  # rows of a node, expected, by which its weights are refitted
@@ -67,7 +68,7 @@ def improved(source, state, sample, rng, at_midpoints):
         sizes[node] = np.abs(gain).sum()
     threshold = np.where(sizes > 0, sizes / NODE_ROWS, np.inf)
     seed = int(rng.randint(2**31))
-    drawn = source.sum(_draw, tree, centers, threshold, seed).arrays
+    drawn = source.sum(_draw, tree, centers, threshold, seed)
     brackets = [
         bracket
         for node in tree.decision_nodes.tolist()
@@ -98,7 +99,7 @@ def _draw(rows, tree, centers, threshold, seed):
         values = as_array(rows.X[at[kept]][:, tree.split(node)[0]])
         steps = np.copysign(np.maximum(size[kept], t), gain[kept])
         drawn[node] = _Drawn([values.astype(np.float64)], [steps])
-    return Tables(drawn)
+    return table(drawn)
 
 
 def _brackets(tree, node, drawn):
@@ -192,7 +193,7 @@ def relabeled(source, trees, centers, relabels=True):
     """
     found = source.sum(_leaf_sums, trees, centers)
     results = []
-    for tree, sums in zip(trees, found.arrays, strict=True):
+    for tree, sums in zip(trees, found, strict=True):
         label, has_rows = tree.leaf_label.copy(), np.flatnonzero(sums.mass > 0)
         if relabels:
             label[has_rows] = sums.costs[has_rows].argmin(axis=1)
@@ -227,7 +228,7 @@ def _leaf_sums(rows, trees, centers):
             of_rows = objective.cluster_sums(rows.data, leaves, weight, n)
         costs, mass = cluster_sums(distances, leaves, weight, n), np.bincount(leaves, weight, n)
         found.append(_LeafSums(costs, mass, of_rows))
-    return Tables(found)
+    return table(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,9 +249,10 @@ class TreeStatistics(Sums):
     mass: np.ndarray
     sums: np.ndarray
     squares: np.ndarray
-    most: Most
-    above: Least
+    most: np.ndarray
+    above: np.ndarray
     agreement: np.ndarray | None
+    combine: ClassVar = {"most": np.maximum, "above": np.minimum}
 
     def counts(self, tree):
         """Weight that reaches each node: float64 array of shape (n_nodes,)."""
@@ -260,12 +262,12 @@ class TreeStatistics(Sums):
         """Spread of each feature of each test over the rows of its node."""
         counts = self.counts(tree)
         counts = counts / max(counts[0], np.finfo(float).tiny)
-        moments = (self.sums, self.squares, self.most.values, self.above.values)
+        moments = (self.sums, self.squares, self.most, self.above)
         return rounded(spreads_of(tree, moments, counts, keeps_all=True))
 
     def gaps(self, tree):
         """How far above the thresholds of tests of one feature the next row lies."""
-        return gaps_of(tree, self.above.values)
+        return gaps_of(tree, self.above)
 
     def histograms(self):
         """Shares of the free clusters in each leaf: float64 array of shape (n_nodes, k)."""
@@ -273,12 +275,12 @@ class TreeStatistics(Sums):
         return self.agreement / np.where(total > 0, total, 1.0)
 
 
-def describe(source, tree, centers, origin, free_centers, total):
-    """Return the statistics of a tree.
+def describe(rows, tree, centers, origin, free_centers, total):
+    """Return the statistics of a tree for some rows.
 
     Parameters
     ----------
-    source : AllRows
+    rows : Rows
     tree : Tree
     centers : float64 array of shape (k, m)
     origin : float64 array of shape (n_nonzero,), a value of each feature of each test
@@ -289,15 +291,11 @@ def describe(source, tree, centers, origin, free_centers, total):
     -------
     TreeStatistics
     """
-    return source.sum(_describe, tree, centers, origin, free_centers, total)
-
-
-def _describe(rows, tree, centers, origin, free_centers, total):
     weight, objective, leaves = rows.weight, rows.objective, tree.route(rows.view)
     cost = objective.value(rows.data, tree.leaf_label[leaves], weight, centers)
     mass, agreement = np.bincount(leaves, weight, tree.n_nodes), None
     if tree.leaf_value is not None:
         labels, k = nearest_center(objective, rows.data, free_centers), len(centers)
         agreement = np.bincount(leaves * k + labels, weight, tree.n_nodes * k).reshape(-1, k)
-    *moments, most, above = value_moments(tree, rows.view, leaves, weight / total, origin)
-    return TreeStatistics(cost, mass, *moments, Most(most), Least(above), agreement)
+    moments = value_moments(tree, rows.view, leaves, weight / total, origin)
+    return TreeStatistics(cost, mass, *moments, agreement)

@@ -1,9 +1,10 @@
 """Sums over the rows of blocks: checked rows, what is added, and the statistics of columns."""
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,14 +18,12 @@ from .._utils.matrices import (
     numbers_that_fit,
     ranges,
     row_blocks,
-    row_size,
-    rows_of,
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
 from ..problem.scaling import Scaling, Space
 from ..tree.routing import kernel_view
-from .blocks import BLOCK_VALUES, MOST_ROWS, LocalBlocks, naming, sum_over_blocks
+from .blocks import blocks_of, sum_over_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +87,11 @@ class Reader:
     n_features: int
     first: np.ndarray
 
+    @classmethod
+    def of(cls, space, n_features, counts):
+        """Return that of blocks with so many rows each."""
+        return cls(space, n_features, np.cumsum([0, *counts]))
+
     @property
     def objective(self):
         """Objective of the rows."""
@@ -118,53 +122,25 @@ class Reader:
 
 
 @dataclass(frozen=True, eq=False)
-class ProblemReader:
-    """Make rows of blocks that hold those of a problem, which are checked.
-
-    Parameters
-    ----------
-    objective : Objective
-    step : int, rows of a block
-    """
-
-    objective: Any
-    step: int
-
-    def rows(self, block):
-        """Return the rows of a block."""
-        numbers = block.number * self.step + np.arange(len(block.weight))
-        space = block.X if block.embedding is None else block.embedding
-        return Rows(block.X, block.embedding, space, block.weight, numbers, self.objective)
-
-
-@dataclass(frozen=True, eq=False)
 class AllRows:
     """All rows of a fit, of which a block is in memory at a time.
 
     Parameters
     ----------
     blocks : Blocks
-    reader : Reader or ProblemReader
+    reader : Reader
     """
 
     blocks: Any
-    reader: Any
+    reader: Reader
 
     @classmethod
     def of(cls, problem, n_jobs):
         """Return the rows of a problem, in slices that `n_jobs` threads work on."""
-        X, space, weight = problem.X, problem.space, problem.weight
-        size = row_size(X) + (0 if space is X else row_size(space))
-        step = max(1, min(MOST_ROWS, int(BLOCK_VALUES / max(size, 1))))
-
-        def read():
-            for start in range(0, problem.n_rows, step):
-                part = slice(start, start + step)
-                some, clustered = rows_of(X, space, part)
-                yield some, weight[part], None if clustered is some else clustered
-
-        blocks = LocalBlocks(read, None, space is not X, n_jobs)
-        return cls(blocks, ProblemReader(problem.objective, step))
+        rows = Rows.of(problem)
+        blocks = blocks_of(rows.X, rows.weight, rows.embedding, n_jobs)
+        space = Space(rows.objective, blocks.has_embedding, None, None)  # the rows are scaled
+        return cls(blocks, Reader.of(space, rows.X.shape[1], blocks.results(_n_rows, None)))
 
     def sum(self, function, *terms):
         """Return the sum over all blocks of function(rows, *terms).
@@ -196,46 +172,28 @@ class _OfRows:
 
 
 class Sums:
-    """Base of records that are added field by field; None adds nothing."""
+    """Base of records that are added field by field; None adds nothing.
+
+    `combine`: functions of two values, by the names of fields that are put together otherwise.
+    """
+
+    combine: ClassVar[dict[str, Callable]] = {}
 
     def __add__(self, other):
         """Return the sum, field by field."""
-        pairs = ((getattr(self, part.name), getattr(other, part.name)) for part in fields(self))
-        return type(self)(*(b if a is None else a if b is None else a + b for a, b in pairs))
+        values = []
+        for part in fields(self):
+            a, b = getattr(self, part.name), getattr(other, part.name)
+            combine = self.combine.get(part.name, operator.add)
+            values.append(b if a is None else a if b is None else combine(a, b))
+        return type(self)(*values)
 
 
-@dataclass(frozen=True, eq=False)
-class Least:
-    """An array whose sum is the least of each entry."""
-
-    values: np.ndarray
-
-    def __add__(self, other):
-        """Return the entries of the two that are smaller."""
-        return type(self)(np.minimum(self.values, other.values))
-
-
-@dataclass(frozen=True, eq=False)
-class Most:
-    """An array whose sum is the largest of each entry."""
-
-    values: np.ndarray
-
-    def __add__(self, other):
-        """Return the entries of the two that are larger."""
-        return type(self)(np.maximum(self.values, other.values))
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """A list of arrays, of any shapes, that are added one by one."""
-
-    arrays: list[Any]
-
-    def __add__(self, other):
-        """Return the sums of the pairs."""
-        pairs = zip(self.arrays, other.arrays, strict=True)
-        return type(self)([a + b for a, b in pairs])
+def table(records):
+    """Return records in an array of objects: two such arrays are added record by record."""
+    out = np.empty(len(records), dtype=object)
+    out[:] = records
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +204,14 @@ class Moments:
     ----------
     weight : float, summed
     mean, squares : float64 arrays of shape (d,), squares about the mean, summed
-    low, high : Least and Most, values of each column
+    low, high : float64 arrays of shape (d,), least and largest values of each column
     """
 
     weight: float
     mean: np.ndarray
     squares: np.ndarray
-    low: Least
-    high: Most
+    low: np.ndarray
+    high: np.ndarray
 
     @classmethod
     def of(cls, X, weight):
@@ -268,16 +226,15 @@ class Moments:
                 mean += weight[part] @ X[part] / total
             for part in row_blocks(X):
                 squares += weight[part] @ (X[part] - mean) ** 2
-        low, high = ranges(X)
-        return cls(float(total), mean.astype(np.float64), squares, Least(low), Most(high))
+        return cls(float(total), mean.astype(np.float64), squares, *ranges(X))
 
     def __add__(self, other):
         """Return those of the rows of both."""
         total = self.weight + other.weight
         apart, share = other.mean - self.mean, other.weight / total
         squares = self.squares + other.squares + apart**2 * (self.weight * share)
-        terms = (self.mean + apart * share, squares, self.low + other.low, self.high + other.high)
-        return type(self)(total, *terms)
+        ends = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return type(self)(total, self.mean + apart * share, squares, *ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,10 +267,7 @@ class ColumnStatistics(Sums):
         ValueError
             If there are fewer rows of positive weight than clusters, or weights are too large.
         """
-        total = None
-        for number, found in enumerate(blocks.results(_look, None)):
-            with naming(number):
-                total = found if total is None else total.checked(found) + found
+        total = sum_over_blocks(_look, blocks)
         n_present = 0 if total is None else total.n_present
         if n_present < n_clusters:
             raise ValueError(f"n_samples={n_present} should be >= n_clusters={n_clusters}.")
@@ -321,23 +275,22 @@ class ColumnStatistics(Sums):
             raise ValueError(f"sample_weight must sum to less than {LARGEST_WEIGHT:g}.")
         return total
 
-    def checked(self, other):
-        """Return the object itself; raise a ValueError if another one has other columns."""
-        for part, further, name in (
-            (self.moments, other.moments, "X"),
-            (self.of_embedding, other.of_embedding, "embedding"),
+    def __add__(self, other):
+        """Return those of the blocks of both; ValueError if they have other columns."""
+        for name, part, further in (
+            ("X", self.moments, other.moments),
+            ("embedding", self.of_embedding, other.of_embedding),
         ):
             columns = [len(moments.mean) for moments in (part, further) if moments is not None]
             if len(set(columns)) > 1:
                 raise ValueError(
                     f"{name} has {columns[1]} columns, in the blocks before it {columns[0]}."
                 )
-        return self
+        return super().__add__(other)
 
     def scaling(self):
         """Return what brings columns of X to a common scale."""
         found = self.moments
-        low, high = found.low.values, found.high.values
         variance = found.squares / found.weight
         if not np.isfinite(variance).all():
             column = np.flatnonzero(~np.isfinite(variance))[0]
@@ -345,18 +298,21 @@ class ColumnStatistics(Sums):
                 f"The spread of column {column} of X overflows, so that it cannot be "
                 "standardised; rescale it."
             )
-        return Scaling.of_moments(found.mean, variance, low == high, bool(self.n_sparse))
+        return Scaling.of_moments(found.mean, variance, found.low == found.high, self.n_sparse > 0)
 
     def reader(self, space):
         """Return what makes rows of the blocks, which are clustered in a space."""
-        first = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return Reader(space, len(self.moments.mean), first)
+        return Reader.of(space, len(self.moments.mean), self.counts)
+
+
+def _n_rows(block, _):
+    return block.X.shape[0]
 
 
 def _look(block, _):
     """Check a block and return its statistics."""
-    X, weight, embedding = _floats(block.X, is_finite=True), block.weight, block.embedding
-    weight = _weights(weight, X.shape[0])
+    X, embedding = _floats(block.X, is_finite=True), block.embedding
+    weight = _weights(block.weight, X.shape[0])
     if embedding is not None:
         embedding = _floats(embedding, "embedding", is_finite=True)
         if embedding.shape[0] != X.shape[0]:

@@ -7,20 +7,19 @@ bound is below the least cost at an edge are cut, until none is left (branch and
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from .._utils.jit import jit
 from ..optimize.tree_step import gains
 from ..penalties import CostCriterion
 from ..tree import Split
 from ..tree.routing import ReducedSets, project
 from ..tree.tree import halfway
-from .statistics import Least, Most, Sums, Tables
+from .statistics import Sums, table
 
 MOST_EDGES = 512  # of a test at a time
 _MOST_PASSES = 6
-_CELLS = 1024  # of the grid by which the bin of a value is looked up
 
 _NOISE = 1e-12  # of the summed sizes of steps: what sums may differ by and be the same
 
@@ -44,7 +43,7 @@ def best_thresholds(source, tree, centers, brackets, resolution, at_midpoints):
     """
     done, open_ = {}, dict(enumerate(brackets))
     for _ in range(_MOST_PASSES if brackets else 0):
-        found = source.sum(_histograms, tree, centers, list(open_.values())).arrays
+        found = source.sum(_histograms, tree, centers, list(open_.values()))
         for (i, test), histogram in zip(list(open_.items()), found, strict=True):
             done[i] = test.zoomed(histogram, at_midpoints)
             if done[i].is_found:
@@ -82,7 +81,7 @@ def _histograms(rows, tree, centers, brackets):
             if test.node == node:
                 values = project(rows.view, at, test.split.indices, test.split.weights)
                 found[i] = Histogram.of(values, gain, test.edges)
-    return Tables(found)
+    return table(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,7 @@ class Bracket:
         found : Histogram over `edges`
         at_midpoints : bool, whether the threshold is put halfway between rows
         """
-        least, most = found.least.values, found.most.values
+        least, most = found.least, found.most
         below = np.cumsum(found.down + found.up)
         noise, costs = _NOISE * float((found.up - found.down).sum()), below[:-1].copy()
         last = np.maximum.accumulate(most)[:-1]
@@ -162,48 +161,22 @@ class Histogram(Sums):
     Parameters
     ----------
     down, up : float64 arrays of shape (n_edges + 1,), summed steps below 0 and above
-    least, most : Least and Most, values in each bin; infinite in empty ones
+    least, most : float64 arrays of shape (n_edges + 1,), values in each bin; infinite in empty ones
     """
 
     down: np.ndarray
     up: np.ndarray
-    least: Least
-    most: Most
+    least: np.ndarray
+    most: np.ndarray
+    combine: ClassVar = {"least": np.minimum, "most": np.maximum}
 
     @classmethod
     def of(cls, values, steps, edges):
         """Return that of some rows."""
         n_bins = len(edges) + 1
-        down, up = np.zeros((2, n_bins))
+        bins, is_down = np.searchsorted(edges, values), steps < 0
+        down, up = (np.bincount(bins[some], steps[some], n_bins) for some in (is_down, ~is_down))
         least, most = np.full(n_bins, np.inf), np.full(n_bins, -np.inf)
-        corners = np.linspace(edges[0], edges[-1], _CELLS + 1)
-        _fill(values, steps, edges, np.searchsorted(edges, corners), down, up, least, most)
-        return cls(down, up, Least(least), Most(most))
-
-
-@jit
-def _fill(values, steps, edges, first, down, up, least, most):
-    """Add rows to their bins, looked for between the edges of a cell of an even grid."""
-    spread = edges[-1] - edges[0]
-    inverse = _CELLS / spread if 0.0 < spread < np.inf else 0.0
-    for r in range(values.shape[0]):
-        value, step = values[r], steps[r]
-        cell = int(min(max((value - edges[0]) * inverse, 0.0), _CELLS - 1.0))
-        b, high = first[cell], first[cell + 1]
-        while b < high:
-            middle = (b + high) // 2
-            if edges[middle] < value:
-                b = middle + 1
-            else:
-                high = middle
-        # A cell is off by its rounding, and values lie beyond the grid.
-        while b < edges.shape[0] and edges[b] < value:
-            b += 1
-        while b > 0 and edges[b - 1] >= value:
-            b -= 1
-        if step < 0:
-            down[b] += step
-        else:
-            up[b] += step
-        least[b] = min(least[b], value)
-        most[b] = max(most[b], value)
+        np.minimum.at(least, bins, values)
+        np.maximum.at(most, bins, values)
+        return cls(down, up, least, most)

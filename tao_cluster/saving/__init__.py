@@ -4,8 +4,7 @@ import json
 import math
 import os
 import platform
-import tempfile
-from contextlib import suppress
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -31,19 +30,10 @@ FORMAT_VERSION = 1
 # ValueError all the same.
 _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
 
-# Arrays of fitted estimators: the type of their numbers and the sides of their shape, by the names
-# of `_sizes`; and the attributes that are a number. What is not listed here is for display only.
-_ARRAYS = {
-    "cluster_centers_": (np.float64, "k", "m"),
-    "free_centers_": (np.float64, "k", "m"),
-    "node_counts_": (np.float64, "nodes"),
-    "split_spreads_": (np.float64, "weights"),
-    "split_gaps_": (np.float64, "nodes"),
-    "component_labels_": (np.integer, "k"),
-}
-_NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_", "best_lambda_")
-_OF_SOME = {"best_lambda_", "component_labels_"}  # estimators
-_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS} - _OF_SOME
+# What every fitted estimator has, besides what is for display only.
+_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_spreads_", "split_gaps_")
+_NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
+_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS}
 
 
 def save(model, path):
@@ -214,20 +204,32 @@ def _check_fitted(attributes):
     tree, space = attributes["tree_"], attributes["_space"]
     for name, cls in (("tree_", Tree), ("_space", Space)):
         _require(isinstance(attributes[name], cls), f"{name} must be a {cls.__name__}")
-    sizes = _sizes(tree, space, np.asarray(attributes["cluster_centers_"]))
-    for name in filter(attributes.__contains__, _ARRAYS):
-        dtype, *sides = _ARRAYS[name]
-        shape, value = tuple(sizes[side] for side in sides), attributes[name]
-        fits = isinstance(value, np.ndarray) and np.issubdtype(value.dtype, dtype)
-        _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
-    for name in filter(attributes.__contains__, _NUMBERS):
+    centers, classes = np.asarray(attributes["cluster_centers_"]), space.classes
+    k = len(centers) if classes is None else len(classes)
+    m = centers.shape[1] if space.has_embedding else tree.n_features
+    _require(tree.leaf_label.max() < k, "the tree has a cluster without a centre")
+    shapes = ((k, m), (k, m), (tree.n_nodes,), (tree.n_nonzero,), (tree.n_nodes,))
+    for name, shape in zip(_ARRAYS, shapes, strict=True):
         value = attributes[name]
+        fits = isinstance(value, np.ndarray) and value.dtype == np.float64
+        _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
+        fits = np.isfinite(value) if len(shape) == 2 else ~(value < 0)
+        _require(fits.all(), f"{name} must be finite, and not negative but for centres")
+    for name in (*_NUMBERS, "best_lambda_"):
+        value = attributes.get(name, 0)
         is_number = type(value) in (int, float) and not math.isnan(value)
         _require(is_number, f"{name} must be a number")
-    _check_values(attributes, sizes)
-    _check_space(attributes, sizes)
+    # Counts are sums of weights, which are rounded.
+    counts = attributes["node_counts_"]
+    is_rooted = 0 < counts[0] * (1 + 1e-9) >= counts.max() and math.isfinite(counts[0])
+    _require(is_rooted, "node_counts_ must be largest at the root, where all rows are")
+    if tree.leaf_value is not None:
+        has_all = tree.leaf_value.shape[1] == k
+        _require(has_all, "the histograms of the tree are of another number of clusters")
+    _check_columns(attributes, tree.n_features)
+    _check_space(space, attributes.get("classes_"), tree.n_features)
     for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
-        labels, classes = attributes[name], space.classes
+        labels = attributes[name]
         fits = labels.ndim == 1
         if classes is not None:
             fits = fits and {*labels.tolist()} <= {*classes.tolist(), -1, None}
@@ -239,75 +241,43 @@ def _require(condition, sentence):
         raise ValueError(f"{sentence}.")
 
 
-def _sizes(tree, space, centers):
-    """Sizes of a model, as its tree, space and centres have them."""
-    n_clusters = len(centers) if space.classes is None else len(space.classes)
-    _require(tree.leaf_label.max() < n_clusters, "the tree has a cluster without a centre")
-    return {
-        "d": tree.n_features,
-        "m": centers.shape[1] if space.has_embedding else tree.n_features,
-        "k": n_clusters,
-        "nodes": tree.n_nodes,
-        "weights": tree.n_nonzero,
-    }
-
-
-def _check_values(attributes, sizes):
-    """Ranges of values, without which formatting and measures fail."""
-    tree, counts = attributes["tree_"], attributes["node_counts_"]
-    n_features = attributes["n_features_in_"]
-    is_same = type(n_features) is int and n_features == sizes["d"]
+def _check_columns(attributes, n_features):
+    """Number and names of columns are those of the tree."""
+    found, names = attributes["n_features_in_"], attributes.get("feature_names_in_")
+    is_same = type(found) is int and found == n_features
     _require(is_same, "the tree has another number of features than n_features_in_")
-    for name in ("cluster_centers_", "free_centers_"):
-        _require(np.isfinite(attributes[name]).all(), f"{name} must be finite")
-    for name in ("node_counts_", "split_spreads_", "split_gaps_"):
-        _require(not (attributes[name] < 0).any(), f"{name} must not be negative")
-    # Counts are sums of weights, which are rounded.
-    is_rooted = 0 < counts[0] * (1 + 1e-9) >= counts.max() and math.isfinite(counts[0])
-    _require(is_rooted, "node_counts_ must be largest at the root, where all rows are")
-    if tree.leaf_value is not None:
-        has_all = tree.leaf_value.shape[1] == sizes["k"]
-        _require(has_all, "the histograms of the tree are of another number of clusters")
-    names = attributes.get("feature_names_in_")
     if names is not None:
-        are_names = isinstance(names, np.ndarray) and names.shape == (sizes["d"],)
+        are_names = isinstance(names, np.ndarray) and names.shape == (n_features,)
         are_names = are_names and all(isinstance(name, str) for name in names)
-        _require(are_names, f"feature_names_in_ must be {sizes['d']} strings")
+        _require(are_names, f"feature_names_in_ must be {n_features} strings")
 
 
-def _check_space(attributes, sizes):
-    space, classes = attributes["_space"], attributes.get("classes_")
+def _check_space(space, classes, n_features):
+    """Classes are those of the objective, and scales are there for every column."""
     has_classes = space.classes is not None
     if not space.objective.explains_labels == has_classes == (classes is not None):
         raise ValueError("classes_ are those of an objective that explains labels.")
     if space.has_embedding and (space.scaling is not None or has_classes):
         raise ValueError("an embedding has neither a scaling nor classes.")
     if has_classes:
-        of_kinds = {str}, {int, float, bool}
-        is_one_kind = any(set(map(type, classes.tolist())) <= kinds for kinds in of_kinds)
-        is_sorted = is_one_kind and np.array_equal(np.unique(classes), classes)
         is_same = classes.dtype == space.classes.dtype and np.array_equal(classes, space.classes)
+        is_sorted = np.array_equal(np.unique(classes), classes)
         _require(is_sorted and is_same, "classes_ must be the sorted labels of _space")
     if space.scaling is not None:
-        offset, scale = space.scaling.offset, space.scaling.scale
-        for values in (offset, scale):
-            fits = values.shape == (sizes["d"],) and values.dtype == np.float64
+        for values in (space.scaling.offset, space.scaling.scale):
+            fits = values.shape == (n_features,) and values.dtype == np.float64
             _require(fits and np.isfinite(values).all(), "a scaling is one number per column")
-        _require((scale > 0).all(), "the scales of columns must be above 0")
+        _require((space.scaling.scale > 0).all(), "the scales of columns must be above 0")
 
 
 def _check_growth(model):
     """The trees of an expansion are prefixes of its nodes, and the last one is the tree."""
-    growth, n_nodes = model._growth, model.tree_.n_nodes
-    columns = (growth.left, growth.right, growth.splits, growth.label)
-    pairs = sorted(pair for pair in zip(growth.left, growth.right, strict=True) if pair != (-1, -1))
-    n_clusters = len(model.cluster_centers_)
+    growth, n_clusters = model._growth, len(model.cluster_centers_)
     leaves = [step["leaves"] for step in model.trace_]
     _require(
-        {len(column) for column in columns} == {n_nodes}
-        and pairs == [(node, node + 1) for node in range(1, n_nodes, 2)]
+        growth.to_tree(model.n_features_in_) == model.tree_
+        and len(growth.label) == model.tree_.n_nodes
         and all(type(label) is int and 0 <= label < n_clusters for label in growth.label)
-        and growth.to_tree(model.n_features_in_) == model.tree_
         and leaves == list(range(min(leaves), growth.n_leaves + 1))
         and type(model._max_leaves) is int,
         "_growth and trace_ must be those of the tree",
@@ -316,19 +286,9 @@ def _check_growth(model):
 
 def _write(path, text):
     """Put a text into a file, all of it or none."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())  # that of a file written in place
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,28 +1,12 @@
 """What a file may hold: the estimators, and the parts of them, by the names that stand for them."""
 
+from inspect import isclass
+
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.mixture import GaussianMixture
 
-from greedy import (
-    CART,
-    CUBT,
-    EMN,
-    IMM,
-    CLTree,
-    DPTree,
-    ExGreedy,
-    ExKCenter,
-    ExKMC,
-    ExShallow,
-    ExShallowSearch,
-    ExSingleLink,
-    Kauri,
-    KDTree,
-    MixtureTree,
-    RandomCuts,
-    SpEx,
-)
+import greedy
 
 from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
@@ -43,13 +27,7 @@ def _by_name(classes):
     return {cls.__name__: cls for cls in classes}
 
 
-ESTIMATORS = _by_name(
-    [
-        TAOClustering,
-        *(IMM, ExKMC, ExGreedy, ExShallow, ExShallowSearch, EMN, DPTree, RandomCuts, Kauri, SpEx),
-        *(ExKCenter, ExSingleLink, MixtureTree, CART, CUBT, CLTree, KDTree),
-    ]
-)
+ESTIMATORS = _by_name([TAOClustering, *filter(isclass, map(greedy.__getattr__, greedy.__all__))])
 
 # Data classes: they are made of their fields again.
 PARTS = _by_name(

@@ -19,9 +19,6 @@ _NAMES = {
     "indicator": (Indicator, (str, str | bool | int | float | None, bool)),
     "filled": (Filled, (str, float)),
 }
-# An array of strings has room for the longest string in each entry: at most so many times the
-# length of the strings, otherwise it becomes an array of objects.
-_MOST_STRETCH = 64
 
 
 class UnsavableError(ValueError):
@@ -151,9 +148,7 @@ def _read_array(data):
 def _read_values(data):
     values = [from_json(value) for value in data["values"]]
     if data["text"]:
-        room = _MOST_STRETCH * (len(values) + sum(map(len, values)))
-        if len(values) * max(map(len, values), default=0) <= room:
-            return np.array(values, dtype=str)
+        return np.array(values, dtype=str)
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out

@@ -98,7 +98,6 @@ def test_new_rows_with_parts(tmp_path, capsys):
 _CATEGORIES = {"name": "a", "field_name": "a", "numpy_type": "int8", "metadata": None}
 ABOUT = {
     "a list": [],
-    "a number": 3,
     "null": {"columns": None, "index_columns": None},
     "categories": {"columns": [{**_CATEGORIES, "pandas_type": "categorical"}], "index_columns": []},
     "zones": {"columns": [{**_CATEGORIES, "pandas_type": "datetimetz"}], "index_columns": []},

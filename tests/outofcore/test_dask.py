@@ -232,9 +232,9 @@ def test_it_is_an_estimator_of_scikit_learn(client):
     again = pickle.loads(pickle.dumps(twin))  # noqa: S301
     assert again.client is None
     assert again.tree_ == twin.tree_
-    with pytest.raises(AttributeError, match="predict"):
+    with pytest.raises(AttributeError, match="labels_"):
         again.labels_  # noqa: B018
-    with pytest.raises(AttributeError, match="tree_"):
+    with pytest.raises(AttributeError, match="not fitted"):
         unfitted_model.tree_  # noqa: B018
     for use in (lambda: unfitted_model.predict(array()), unfitted_model.to_text):
         with pytest.raises(ValueError, match="not fitted"):

@@ -158,12 +158,14 @@ def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
     assert fitted.inertia_ == plain.inertia_
 
 
+@pytest.mark.slow
 def test_persisted_blocks_are_made_again(client, tmp_path):
     X = array().persist()
     found = sum_over_blocks(dying_once, dask_blocks(X), (str(tmp_path), {4}))
     np.testing.assert_array_equal(found, expected())
 
 
+@pytest.mark.slow
 def test_scattered_blocks_are_lost_with_their_worker(client):
     worker = next(iter(client.nthreads()))
     futures = client.scatter(np.split(ROWS, 20), workers=[worker])
@@ -190,8 +192,7 @@ def broken(block, block_info=None):
     return block
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("has_client", [True, False])
+@pytest.mark.parametrize("has_client", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_block_that_fails_is_named(request, has_client):
     if has_client:
         request.getfixturevalue("client")

@@ -124,7 +124,7 @@ def test_rows_clustered_elsewhere():
     assert model.cluster_centers_.shape == (10, 5)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("kind", [np.asarray, pytest.param(sp.csr_matrix, marks=pytest.mark.slow)])
 def test_standardised_columns(kind):
     estimator = TAOClustering(3, standardize=True, lambda_=0.5, random_state=0)
     model = fit(estimator, kind(WINE), 50)
@@ -369,7 +369,7 @@ def test_an_end_before_the_first_tree_is_raised(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tao_cluster.outofcore.refinement._describe", interrupted)
+    monkeypatch.setattr("tao_cluster.outofcore.fit.describe", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(TAOClustering(3, random_state=0), IRIS, 50)
 
