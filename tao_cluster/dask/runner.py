@@ -86,18 +86,15 @@ def results_on_cluster(client, tasks, patience):
 
 def _wait(client, number, future, patience):
     """Wait until a future is settled; LostRowsError if nobody works for too long."""
-    alone_since = None
+    last_seen = time.monotonic()
     while future.status == "pending":
         check_interrupted()
         with contextlib.suppress(TimeoutError, CancelledError, OSError):
             wait([future], timeout=_LOOK)
             return
         if _has_workers(client):
-            alone_since = None
-            continue
-        now = time.monotonic()
-        alone_since = now if alone_since is None else alone_since
-        if now - alone_since >= patience:
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen >= patience:
             raise LostRowsError(
                 f"Block {number} cannot be read any more: for {patience:g} s no worker could take "
                 "work, as there is none, their memory is full, or the scheduler does not answer."

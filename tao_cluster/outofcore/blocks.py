@@ -241,14 +241,14 @@ def _opener(part, name):
 
 def _side_by_side(openers):
     """Yield blocks of X, with those of what is beside it."""
-    parts = [itertools.repeat(None) if open_ is None else open_() for open_ in openers]
-    n_given = len(openers) - openers.count(None)
+    nothing = itertools.repeat(None)
+    parts = [nothing if open_ is None else open_() for open_ in openers]
     while True:
         block = [next(part, _END) for part in parts]
-        n_ended = sum(each is _END for each in block)
-        if n_ended == n_given:
+        has_ended = {each is _END for each, open_ in zip(block, openers, strict=True) if open_}
+        if has_ended == {True}:
             return
-        if n_ended:
+        if True in has_ended:
             raise ValueError("sample_weight and embedding must have as many blocks as X.")
         yield tuple(block)
 
@@ -256,12 +256,11 @@ def _side_by_side(openers):
 def _of_reader(read, n_jobs, has_embedding=False):
     """Blocks of what a function reads; a look at the first finds the names of the columns."""
     with naming(0):
-        first = next(read(), (None,))[0]
-        shape = (0, 0) if first is None else np.shape(first)
-        if len(shape) != 2:
+        first = next(read(), (np.empty((0, 0)),))[0]
+        if len(np.shape(first)) != 2:
             raise ValueError(
-                f"expected a block of rows and columns, got the shape {shape}; rows of numbers "
-                "are to be one array, np.asarray(X)."
+                f"expected a block of rows and columns, got the shape {np.shape(first)}; rows of "
+                "numbers are to be one array, np.asarray(X)."
             )
         names = names_of(first)
     return LocalBlocks(read, names, has_embedding, n_jobs)
@@ -359,15 +358,13 @@ class LocalBlocks:
 
     def results(self, function, state):
         """See :class:`Blocks`."""
+
+        def work(block):
+            with naming(block.number), one_thread():
+                return function(block, state)
+
         n_jobs = effective_n_jobs(self.n_jobs)
-        if n_jobs < 2:
-            for block in self._blocks():
-                with naming(block.number), one_thread():
-                    result = function(block, state)
-                del block  # before the next one is read
-                yield result
-        else:
-            yield from self._in_threads(function, state, n_jobs)
+        return map(work, self._blocks()) if n_jobs < 2 else self._in_threads(work, n_jobs)
 
     def _blocks(self):
         """Yield the blocks."""
@@ -381,11 +378,7 @@ class LocalBlocks:
             yield Block(number, *part)
             del part  # before the next one is read
 
-    def _in_threads(self, function, state, n_jobs):
-        def work(block):
-            with naming(block.number), one_thread():
-                return function(block, state)
-
+    def _in_threads(self, work, n_jobs):
         with ThreadPoolExecutor(n_jobs) as pool:
             waiting = deque()
             try:

@@ -111,10 +111,10 @@ class Table:
             If a value is missing or infinite; it names the file, the row and the column.
         """
         parts = (self.X, self.weight, self.embedding)
-        for batch, place in self._batches(self._names(), most_values, most_rows):
+        for batch, place in self._batches(self._names, most_values, most_rows):
             arrays = [None if part is None else part.array(batch) for part in parts]
             if not all(values is None or np.isfinite(values).all() for values in arrays):
-                _check_values(batch, *place)
+                _tell_missing(batch, *place)
             X, weight, embedding = arrays
             yield X, None if weight is None else weight[:, 0], embedding
 
@@ -123,35 +123,32 @@ class Table:
         for batch, _ in self._batches([name], most_values, most_rows):
             yield batch.column(0).to_pandas().to_numpy()
 
+    @property
     def _names(self):
         """Names of all columns that become arrays, perhaps of more than one."""
         parts = (self.X, self.weight, self.embedding)
         return [name for part in parts if part is not None for name in part.names]
 
     def _batches(self, names, most_values, most_rows):
-        """Yield some columns of the rows, in order, and (file, number of the first row, footer)."""
-        step = max(1, min(most_rows, most_values // len(self._names())))
+        """Yield some columns of the rows, in order, and (file name, number of the first row)."""
+        step = max(1, min(most_rows, most_values // len(self._names)))
         names = list(dict.fromkeys(names))
         for file in self.files:
             start = 0
             with _opened(file) as content:
                 for batch in content.iter_batches(step, columns=names, use_threads=False):
-                    yield batch, (_name_of(file), start, content.metadata)
+                    yield batch, (_name_of(file), start)
                     start += batch.num_rows
 
 
-def _check_values(batch, file, start, metadata):
+def _tell_missing(batch, file, start):
     """Raise a ValueError for the first missing or infinite value of some rows of a file."""
     for name in batch.schema.names:
         wrong = np.flatnonzero(~np.isfinite(_numbers(batch.column(name))))
         if len(wrong):
-            row = start + int(wrong[0])
-            groups = range(metadata.num_row_groups)
-            ends = np.cumsum([metadata.row_group(i).num_rows for i in groups])
-            group = int(np.searchsorted(ends, row, side="right"))
             raise ValueError(
-                f"{file}: row {row} (in row group {group}) has no finite number in column "
-                f"{name!r}; leave out such rows or columns, or fill them, when the file is written."
+                f"{file}: row {start + int(wrong[0])} has no finite number in column {name!r}; "
+                "leave out such rows or columns, or fill them, when the file is written."
             )
 
 

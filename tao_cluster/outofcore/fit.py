@@ -8,6 +8,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
@@ -18,9 +19,8 @@ from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
 from ..tree.spreads import first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
-from .centers import free_inertia, lloyd
 from .coreset import all_rows, coreset
-from .refinement import TreeStatistics, describe, refined, relabeled
+from .refinement import TreeStatistics, describe, free_inertia, lloyd, refined, relabeled
 from .statistics import AllRows, ColumnStatistics, Rows
 
 # Rows of a sample, and rows a cluster: as many as find a tree where all rows are at hand.
@@ -31,6 +31,13 @@ _SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000
 _SETTLED, _LEAST_GAIN = 1e-4, 1e-5
 
 
+@validate_params(
+    {
+        "coreset_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_passes": [Interval(Integral, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=False,
+)
 def fit(
     estimator,
     blocks,
@@ -105,7 +112,12 @@ def fit(
     >>> model.predict(parts[0]).shape, model.tree_.n_leaves
     ((500,), 3)
     """
-    _check(estimator, coreset_size, n_passes)
+    if not isinstance(estimator, TreeClustering):
+        raise TypeError(
+            "estimator must be one of tao_cluster or greedy, such as TAOClustering(10); got "
+            f"{estimator!r}."
+        )
+    estimator._validate_params()
     plain = with_plain_numbers(estimator)
     method = plain._method()
     _check_method(method)
@@ -121,7 +133,7 @@ def fit(
         source = AllRows(blocks, look.reader(space))
         sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
         centers = _free_centers(source, sample, look, plain)
-        cost = free_inertia(source, centers)
+        cost = source.sum(free_inertia, centers)
         model = clone(estimator).set_params(reference=_shown(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
@@ -206,18 +218,13 @@ def _store(model, state, source, free_centers, free_cost):
     space, tree, statistics = source.reader.space, state.tree, state.statistics
     if tree.leaf_value is not None:
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
-    fitted = {
-        "tree_": tree,
-        "node_counts_": statistics.counts(tree),
-        "split_spreads_": statistics.spreads(tree),
-        "split_gaps_": statistics.gaps(tree),
-        "cluster_centers_": _shown(space, state.centers),
-        "inertia_": statistics.cost,
-        "free_centers_": _shown(space, free_centers),
-        "free_inertia_": free_cost,
-        "cost_increase_": cost_increase(statistics.cost, free_cost),
-    }
-    vars(model).update(fitted)
+    model.tree_ = tree
+    model.node_counts_ = statistics.counts(tree)
+    model.split_spreads_, model.split_gaps_ = statistics.spreads(tree), statistics.gaps(tree)
+    model.cluster_centers_ = _shown(space, state.centers)
+    model.free_centers_ = _shown(space, free_centers)
+    model.inertia_, model.free_inertia_ = statistics.cost, free_cost
+    model.cost_increase_ = cost_increase(statistics.cost, free_cost)
     del model.labels_, model.free_labels_  # they have an entry for each row
     if source.blocks.names is not None:
         model.feature_names_in_ = np.asarray(source.blocks.names, dtype=object)
@@ -235,21 +242,6 @@ def _best(states):
         reason = str(error) if isinstance(error, LostRowsError) else "Interrupted."
         tell(f"{reason} The best tree so far is kept.", ConvergenceWarning)
     return best
-
-
-def _check(estimator, coreset_size, n_passes):
-    """Raise a sentence for what cannot be fitted to blocks."""
-    if not isinstance(estimator, TreeClustering):
-        raise TypeError(
-            "estimator must be one of tao_cluster or greedy, such as TAOClustering(10); got "
-            f"{estimator!r}."
-        )
-    is_whole = isinstance(coreset_size, Integral) and coreset_size > 0
-    if not (is_whole or (isinstance(coreset_size, str) and coreset_size == "auto")):
-        raise ValueError(f"coreset_size={coreset_size!r} must be 'auto' or a number above 0.")
-    if not isinstance(n_passes, Integral) or n_passes < 0:
-        raise ValueError(f"n_passes={n_passes!r} must be a whole number, 0 or more.")
-    estimator._validate_params()
 
 
 def _check_method(method):

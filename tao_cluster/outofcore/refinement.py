@@ -1,7 +1,7 @@
-"""Passes over all rows that make a tree better for them: weights, thresholds, labels, centres."""
+"""Passes over all rows: the free centres, and the weights, thresholds and labels of a tree."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,56 @@ RESOLUTION = 1e-5
 _SMALL = 1e-4
 
 _ROUNDING = 1e-12
+
+
+def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
+    """Alternate assignments and centres over all rows; a cluster without rows keeps its centre.
+
+    Parameters
+    ----------
+    source : AllRows
+    centers : float64 array of shape (k, m), the start
+    tol : float
+        It ends when the summed squares of the shifts of the centres are no more than this.
+    least_gain : float
+        It ends, too, when these squares, times the weights of the clusters, are no more: by so much
+        the cost of k-means has fallen.
+    max_iter : int, passes over the rows at most
+
+    Returns
+    -------
+    centers : float64 array of shape (k, m)
+    n_iter : int
+    """
+    objective = source.reader.objective
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
+        found = source.sum(_assign, centers)
+        before, centers = centers, objective.centers_of(found.sums, found.weight, centers)
+        shifts = ((centers - before) ** 2).sum(axis=1)
+        if shifts.sum() <= tol or found.weight @ shifts <= least_gain:
+            break
+    return centers, n_iter
+
+
+@dataclass(frozen=True, eq=False)
+class _Assigned(Sums):
+    """Sums (k, m) of the rows nearest to each centre, and their weights (k,)."""
+
+    sums: np.ndarray
+    weight: np.ndarray
+
+
+def _assign(rows, centers):
+    k, objective = len(centers), rows.objective
+    labels = nearest_center(objective, rows.data, centers)
+    sums = objective.cluster_sums(rows.data, labels, rows.weight, k)
+    return _Assigned(sums, np.bincount(labels, rows.weight, k))
+
+
+def free_inertia(rows, centers):
+    """Return the cost of some rows at their nearest centres."""
+    labels = nearest_center(rows.objective, rows.data, centers)
+    return rows.objective.value(rows.data, labels, rows.weight, centers)
 
 
 def refined(source, sample, state, evaluate, n_passes, rng, at_midpoints):
@@ -60,7 +110,7 @@ def improved(source, state, sample, rng, at_midpoints):
 
     Returns
     -------
-    Relabeled, of cost at the centres that there were; None where no test changes
+    Relabeled; None where no test changes
     """
     tree, centers = state.tree, state.centers
     sizes = np.zeros(tree.n_nodes)
@@ -160,8 +210,7 @@ def _together(tree, updates):
     return [updates, odd, even] if odd and even else [updates]
 
 
-@dataclass(frozen=True, eq=False)
-class Relabeled:
+class Relabeled(NamedTuple):
     """A tree with the cheapest labels of its leaves, and the centres that follow from them.
 
     Parameters
@@ -169,12 +218,10 @@ class Relabeled:
     tree : Tree, without branches that no row reaches
     centers : float64 array of shape (k, m), optimal for its labels if the objective has centres
         that follow from sums, else those that were given
-    cost : float, of all rows at the centres that were given
     """
 
     tree: Tree
     centers: np.ndarray
-    cost: float
 
 
 def relabeled(source, trees, centers, relabels=True):
@@ -199,14 +246,14 @@ def relabeled(source, trees, centers, relabels=True):
             label[has_rows] = sums.costs[has_rows].argmin(axis=1)
         total = float(sums.costs[has_rows, label[has_rows]].sum())
         results.append((total, tree, label, has_rows, sums))
-    total, tree, label, has_rows, sums = min(results, key=lambda result: result[0])
+    _, tree, label, has_rows, sums = min(results, key=lambda result: result[0])
     if sums.rows is not None:
         mass = np.bincount(label[has_rows], sums.mass[has_rows], len(centers))
         of_clusters = np.zeros(centers.shape)
         np.add.at(of_clusters, label[has_rows], sums.rows[has_rows])
         centers = source.reader.objective.centers_of(of_clusters, mass, centers)
     tree = tree.with_leaves(label, tree.leaf_value).prune(tree.sums_below(sums.mass))
-    return Relabeled(tree, centers, total)
+    return Relabeled(tree, centers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,19 +105,18 @@ class Reader:
         ValueError
             If the block has other rows than it had.
         """
-        X = stored_by_rows(_floats(block.X))
+        is_present, X, embedding, weight = _present_rows(block)
         start, stop = self.first[block.number : block.number + 2]
-        if X.shape != (stop - start, self.n_features):
+        found, expected = (len(is_present), X.shape[1]), (stop - start, self.n_features)
+        if found != expected:
             raise ValueError(
-                f"it had {stop - start} rows of {self.n_features} columns when it was first read, "
-                f"and has the shape {X.shape} now; blocks must be the same every time."
+                f"it had {expected[0]} rows of {expected[1]} columns when it was first read, and "
+                f"has the shape {found} now; blocks must be the same every time."
             )
-        weight = _weights(block.weight, X.shape[0])
-        embedding = None if block.embedding is None else stored_by_rows(_floats(block.embedding))
-        X, embedding, weight, numbers = _present(weight, X, embedding, np.arange(start, stop))
         if not len(weight):
             return None
         space = self.space.scaled(X) if embedding is None else embedding
+        numbers = np.arange(start, stop)[is_present]
         return Rows(X, embedding, space, weight, numbers, self.space.objective)
 
 
@@ -229,7 +228,10 @@ class Moments:
         return cls(float(total), mean.astype(np.float64), squares, *ranges(X))
 
     def __add__(self, other):
-        """Return those of the rows of both."""
+        """Return those of the rows of both; ValueError if they have other columns."""
+        columns, others = len(self.mean), len(other.mean)
+        if columns != others:
+            raise ValueError(f"its rows have {others} columns, those of the first {columns}.")
         total = self.weight + other.weight
         apart, share = other.mean - self.mean, other.weight / total
         squares = self.squares + other.squares + apart**2 * (self.weight * share)
@@ -275,19 +277,6 @@ class ColumnStatistics(Sums):
             raise ValueError(f"sample_weight must sum to less than {LARGEST_WEIGHT:g}.")
         return total
 
-    def __add__(self, other):
-        """Return those of the blocks of both; ValueError if they have other columns."""
-        for name, part, further in (
-            ("X", self.moments, other.moments),
-            ("embedding", self.of_embedding, other.of_embedding),
-        ):
-            columns = [len(moments.mean) for moments in (part, further) if moments is not None]
-            if len(set(columns)) > 1:
-                raise ValueError(
-                    f"{name} has {columns[1]} columns, in the blocks before it {columns[0]}."
-                )
-        return super().__add__(other)
-
     def scaling(self):
         """Return what brings columns of X to a common scale."""
         found = self.moments
@@ -311,14 +300,8 @@ def _n_rows(block, _):
 
 def _look(block, _):
     """Check a block and return its statistics."""
-    X, embedding = _floats(block.X, is_finite=True), block.embedding
-    weight = _weights(block.weight, X.shape[0])
-    if embedding is not None:
-        embedding = _floats(embedding, "embedding", is_finite=True)
-        if embedding.shape[0] != X.shape[0]:
-            raise ValueError(f"embedding has {embedding.shape[0]} rows, X has {X.shape[0]}.")
-    n_rows, n_sparse = len(weight), int(sp.issparse(X))
-    X, embedding, weight, _ = _present(weight, X, embedding, None)
+    is_present, X, embedding, weight = _present_rows(block, is_finite=True)
+    n_rows, n_sparse = len(is_present), int(sp.issparse(X))
     if not len(weight):
         return ColumnStatistics([n_rows], 0, n_sparse)
     moments = Moments.of(X, weight)
@@ -326,17 +309,33 @@ def _look(block, _):
     return ColumnStatistics([n_rows], len(weight), n_sparse, moments, other)
 
 
-def _present(weight, X, embedding, numbers):
-    """Return X, embedding, weight and numbers of the rows of positive weight."""
-    present = weight > 0
-    if present.all():
-        return X, embedding, weight, numbers
-    parts = (X, embedding, weight, numbers)
-    return tuple(None if part is None else part[present] for part in parts)
+def _present_rows(block, is_finite=False):
+    """Return which rows of a block have a positive weight, and those of its parts.
+
+    Parameters
+    ----------
+    block : Block
+    is_finite : bool, whether values are checked to be finite
+
+    Returns
+    -------
+    is_present : bool array of shape (m,)
+    X, embedding or None, weight : arrays or canonical CSR matrices
+    """
+    X, embedding = _floats(block.X, "X", is_finite), block.embedding
+    if embedding is not None:
+        embedding = _floats(embedding, "embedding", is_finite)
+        if embedding.shape[0] != X.shape[0]:
+            raise ValueError(f"embedding has {embedding.shape[0]} rows, X has {X.shape[0]}.")
+    weight = _weights(block.weight, X.shape[0])
+    is_present, parts = weight > 0, (X, embedding, weight)
+    if not is_present.all():
+        parts = tuple(None if part is None else part[is_present] for part in parts)
+    return is_present, *parts
 
 
 def _weights(weight, n_rows):
-    """Return weights of rows, at least 0; all of one block may be 0."""
+    """Return weights of rows, at least 0; all of one block may be 0, or there may be none."""
     if weight is None:
         return np.ones(n_rows)
     check_kind(weight, "sample_weight")
@@ -351,11 +350,10 @@ def _weights(weight, n_rows):
     return weight
 
 
-def _floats(X, name="X", is_finite=False):
+def _floats(X, name, is_finite):
     """Return a block as an array or canonical CSR matrix of floats; check values if asked to."""
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
     with numbers_that_fit(name):
-        return canonical(
-            check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
-        )
+        X = check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
+    return stored_by_rows(canonical(X))

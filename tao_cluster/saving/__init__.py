@@ -170,16 +170,13 @@ def _model(data):
         raise ValueError(
             f"it has version {data.get('version')!r}; this release reads version {FORMAT_VERSION}."
         )
-    cls = ESTIMATORS.get(data.get("class")) if isinstance(data.get("class"), str) else None
+    cls = ESTIMATORS.get(str(data.get("class")))
     if cls is None:
         raise ValueError(f"there is no estimator {data.get('class')!r}.")
-    parts = [data.get(name) for name in ("parameters", "attributes")]
-    if not all(isinstance(part, dict) for part in parts):
-        raise ValueError("parameters and attributes must be objects.")
-    parameters, attributes = ({k: from_json(v) for k, v in part.items()} for part in parts)
-    unknown = set(parameters) - set(cls().get_params(deep=False))
-    if unknown:
-        raise ValueError(f"{cls.__name__} has no parameter {min(unknown)!r}.")
+    parameters, attributes = (
+        {name: from_json(value) for name, value in data[part].items()}
+        for part in ("parameters", "attributes")
+    )
     model = cls(**parameters)
     model._validate_params()
     effective_n_jobs(model.n_jobs)  # ValueError for 0, which only it knows to be no number of jobs

@@ -9,8 +9,8 @@ from sklearn.datasets import load_digits
 from tao_cluster.objectives import KMeans as KMeansCost
 from tao_cluster.objectives import SphericalKMeans
 from tao_cluster.outofcore import blocks_of
-from tao_cluster.outofcore.centers import free_inertia, lloyd
 from tao_cluster.outofcore.coreset import all_rows, coreset, sensitive, uniforms
+from tao_cluster.outofcore.refinement import free_inertia, lloyd
 from tao_cluster.outofcore.statistics import AllRows, ColumnStatistics
 from tao_cluster.problem.scaling import Space
 from tao_cluster.reference import nearest_center
@@ -113,7 +113,7 @@ def test_lloyd_is_that_of_scikit_learn(kind, weighted):
     centers, n_iter = lloyd(source, start, tol * X.var(axis=0).mean(), max_iter=300)
     assert n_iter == expected.n_iter_
     np.testing.assert_allclose(centers, expected.cluster_centers_, atol=1e-8)
-    assert free_inertia(source, centers) == pytest.approx(expected.inertia_)
+    assert source.sum(free_inertia, centers) == pytest.approx(expected.inertia_)
 
 
 def test_lloyd_of_directions_lowers_their_cost():
@@ -123,7 +123,7 @@ def test_lloyd_of_directions_lowers_their_cost():
     costs = []
     for n in (1, 3, 300):
         centers, _ = lloyd(source, start, 0.0, max_iter=n)
-        costs.append(free_inertia(source, centers))
+        costs.append(source.sum(free_inertia, centers))
         np.testing.assert_allclose((centers**2).sum(axis=1), 1)
     assert costs[0] > costs[1] > costs[2]
     data = objective.prepare(X)

@@ -369,7 +369,7 @@ def test_an_end_before_the_first_tree_is_raised(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tao_cluster.outofcore.fit.describe", interrupted)
+    monkeypatch.setattr(refinement, "value_moments", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fit(TAOClustering(3, random_state=0), IRIS, 50)
 

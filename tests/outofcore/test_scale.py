@@ -54,14 +54,14 @@ def test_passes_are_as_many_as_the_docs_say():
     outofcore.fit(estimator, blocks, coreset_size=2000, random_state=0)
     names = blocks.passes
     count = {name: names.count(name) for name in set(names)}
-    assert count["_look"] == count["_value"] == 1
+    assert count["_look"] == count["free_inertia"] == 1
     assert count["_costs"] == count["_drawn"] == 2
     n_rounds = count["_draw"]
     assert 1 <= n_rounds <= 3
     # the last pass may change no test
-    assert count["_leaf_sums"] == count["_describe"]
+    assert count["_leaf_sums"] == count["describe"]
     assert count["_leaf_sums"] - 1 in {n_rounds, n_rounds - 1}
     assert n_rounds <= count["_histograms"] <= 6 * n_rounds
     assert count["_assign"] >= 2
-    known = {"_look", "_value", "_costs", "_drawn", "_draw", "_histograms", "_describe"}
+    known = {"_look", "free_inertia", "_costs", "_drawn", "_draw", "_histograms", "describe"}
     assert set(count) <= known | {"_assign", "_leaf_sums"}
