@@ -28,7 +28,7 @@ from .folder import (
 )
 from .large import fit_large
 from .loading import load_data, tell
-from .using import add_out, separator_option, shape_option
+from .using import add_out, add_separator, add_shape
 
 _OF_PATH = ("path.csv", "path.png", PAGE)
 
@@ -102,7 +102,7 @@ def add_parsers(commands):
 
 def _data_options():
     """What fits and comparisons ask about the data and their clustering."""
-    parser = ArgumentParser(add_help=False, parents=[separator_option()])
+    parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "data", metavar="DATA", help=".csv, .tsv (.gz), .parquet, .feather, .npy or .npz"
     )
@@ -128,6 +128,7 @@ def _data_options():
     table.add_argument(
         "--id", dest="id_column", metavar="COLUMN", help="names the rows, and is no feature"
     )
+    add_separator(table)
     table.add_argument(
         "--missing",
         choices=MISSING,
@@ -146,7 +147,7 @@ def _data_options():
 
 def _tree_options():
     """What fits and paths ask about the tree."""
-    parser = ArgumentParser(add_help=False, parents=[shape_option()])
+    parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "--split",
         choices=SPLIT_KINDS,
@@ -156,6 +157,7 @@ def _tree_options():
     parser.add_argument(
         "--depth", type=_auto_or(int), default="auto", help="of the tree (default %(default)s)"
     )
+    add_shape(parser)
     return parser
 
 

@@ -30,22 +30,19 @@ def add_parsers(commands):
         parser.set_defaults(run=run)
         return parser
 
-    model = ArgumentParser(add_help=False)
+    model, rows, drawn = (ArgumentParser(add_help=False) for _ in range(3))
     model.add_argument("model", metavar="MODEL", help="folder of a fit, or its model.json")
-    separated = separator_option()
-    rows, perhaps_rows = (ArgumentParser(add_help=False, parents=[separated]) for _ in range(2))
     text = "rows as those of the fit"
     rows.add_argument("data", metavar="DATA", help=text)
-    perhaps_rows.add_argument("data", metavar="DATA", nargs="?", help=text)
+    add_separator(rows)
+    drawn.add_argument("data", metavar="DATA", nargs="?", help=text)
+    add_separator(drawn)
+    add_shape(drawn)
 
-    predict = add(
-        "predict", "the clusters of a file's rows, by a fitted tree", _predict, model, rows
-    )
-    predict.add_argument(
-        "--out-of-core",
-        action="store_true",
-        help="DATA is larger than memory: .parquet, a folder of such, or .npy",
-    )
+    text = "the clusters of a file's rows, by a fitted tree"
+    predict = add("predict", text, _predict, model, rows)
+    text = "DATA is larger than memory: .parquet, a folder of such, or .npy"
+    predict.add_argument("--out-of-core", action="store_true", help=text)
     add_out(predict, help="labels to write (default: to the screen)")
 
     explain = add("explain", "why a row is in its cluster", _explain, model, rows)
@@ -53,13 +50,11 @@ def add_parsers(commands):
     which.add_argument("--row", type=int, help="number of the row, from 0")
     which.add_argument("--id", help="name of the row, in the column of names of the fit")
 
-    plot = add("plot", "draw the tree", _plot, model, perhaps_rows, shape_option())
+    plot = add("plot", "draw the tree", _plot, model, drawn)
     text = f"picture, .png, .pdf or .svg (default {PICTURE})"
     add_out(plot, default=PICTURE, help=text)
 
-    page = add(
-        "page", "an interactive page of the tree", _page, model, perhaps_rows, shape_option()
-    )
+    page = add("page", "an interactive page of the tree", _page, model, drawn)
     add_out(page, default=PAGE, help=f"page (default {PAGE})")
 
     export = add("export", "the tree in another language", _export, model)
@@ -67,21 +62,16 @@ def add_parsers(commands):
     add_out(export, help="file (default: to the screen; needed by onnx)")
 
 
-def shape_option():
-    """A parser of --image-shape, for several commands."""
-    parser = ArgumentParser(add_help=False)
+def add_shape(parser):
+    """Add --image-shape."""
     text = "features are pixels, as in 28x28"
     parser.add_argument("--image-shape", type=_shape, metavar="HxW", help=text)
-    return parser
 
 
-def separator_option():
-    """A parser of --sep, for several commands."""
-    parser = ArgumentParser(add_help=False)
-    parser.add_argument(
-        "--sep", dest="separator", type=_separator, help="between the values of a line"
-    )
-    return parser
+def add_separator(parser):
+    """Add --sep."""
+    text = "between the values of a line"
+    parser.add_argument("--sep", dest="separator", metavar="SEP", type=_separator, help=text)
 
 
 def add_out(parser, **settings):

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 from decimal import Decimal
 
 import numpy as np
@@ -31,8 +30,6 @@ def refuse(arguments, capsys, sentence):
 
 
 TEXTS = {
-    "a long field": ("x.csv", (LINES + "1," + "9" * 200_000 + "\n" + "x,y\n").encode(), "x.csv: "),
-    "a long text": ("x.csv", (LINES + "1," + "z" * 200_000 + "\n").encode(), "x.csv: row 40"),
     "cut": ("x.csv.gz", PACKED[:-12], "x.csv.gz: cannot be read as"),
     "a wrong sum": ("x.csv.gz", PACKED[:-8] + bytes(8), "x.csv.gz: cannot be read as"),
     "no gzip": ("x.csv.gz", b"a,b\n1,2\n", "x.csv.gz: cannot be read as"),
@@ -74,11 +71,7 @@ def test_nothing_is_no_place_to_write_to(command, tmp_path, capsys, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
 
 
-PARTS = {
-    "lists": [[1, 2], [3]] * 20,
-    "structs": [{"p": 1}, {"p": 2}] * 20,
-    "maps": pa.array([[("p", 1)], [("q", 2)]] * 20, pa.map_(pa.string(), pa.int64())),
-}
+PARTS = {"lists": [[1, 2], [3]] * 20, "structs": [{"p": 1}, {"p": 2}] * 20}
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -101,30 +94,6 @@ def test_new_rows_with_parts(tmp_path, capsys):
     capsys.readouterr()
     pq.write_table(pa.table({"a": [[1.0]] * 4, "b": [1.0] * 4}), tmp_path / "new.parquet")
     refuse(["predict", out, tmp_path / "new.parquet"], capsys, "column 'a' holds values with parts")
-
-
-_CATEGORIES = {"name": "a", "field_name": "a", "numpy_type": "int8", "metadata": None}
-ABOUT = {
-    "a list": [],
-    "a number": 3,
-    "null": {"columns": None, "index_columns": None},
-    "categories": {"columns": [{**_CATEGORIES, "pandas_type": "categorical"}], "index_columns": []},
-    "zones": {"columns": [{**_CATEGORIES, "pandas_type": "datetimetz"}], "index_columns": []},
-}
-
-
-@pytest.mark.parametrize("name", ABOUT)
-def test_what_a_file_says_of_pandas(name, tmp_path, capsys):
-    """Read or refused, but in a sentence; out of core it tells of nothing that is needed."""
-    table = pa.table({"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7})
-    about = {"pandas": json.dumps(ABOUT[name])}
-    file, out = str(tmp_path / "x.parquet"), str(tmp_path / "out")
-    pq.write_table(table.replace_schema_metadata(about), file)
-    command = ["fit", file, "-k", "2", "--out", out]
-    assert main(command) in (0, 2)
-    told = capsys.readouterr().err.strip()
-    assert told == "" or told.count("\n") == 0
-    assert main([*command, "--out-of-core", "--force"]) == 0
 
 
 def test_decimals_are_numbers(tmp_path):
@@ -154,23 +123,3 @@ def test_no_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("tao_cluster.cli.using.read_model", fail)
     command = ["export", tmp_path / "tree.json"]
     refuse(command, capsys, "error: there is not enough memory. Unable to allocate 80. GiB")
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[" * 100_000, "recursion"),
-        ('{"columns":[],"columns":[],"id_column":null}', "key 'columns' twice"),
-        ('{"columns":3,"id_column":null}', "not the columns of a fit"),
-        (
-            '{"columns":[{"name":"a","kinds":null,"known":[],"fill":"x","is_told":false}],'
-            '"id_column":null}',
-            "not the columns of a fit (missing values as 'x')",
-        ),
-    ],
-)
-def test_columns_of_a_folder_that_are_none(text, sentence, tmp_path, capsys):
-    Tree.single_leaf(0, 1).save(tmp_path / "model.json")
-    (tmp_path / "columns.json").write_text(text)
-    (tmp_path / "x.csv").write_text("a\n1\n2\n")
-    refuse(["predict", tmp_path, tmp_path / "x.csv"], capsys, sentence)
