@@ -15,11 +15,10 @@ from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
 
 from .base import POSITIVE, CostTree
-from .cuts import prices
 from .cuts.impurity import Region, density_cut
 from .growth import Cut, grow
 from .leaf_clusters import cut_back, deviance, joined, numbered
-from .nodes import price_scale
+from .nodes import price_scale, prices
 from .points import Points, squared_distances
 
 

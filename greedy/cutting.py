@@ -11,7 +11,7 @@ from tao_cluster._utils.matrices import canonical_csr
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
 
-from .cuts import binary_cut, code_dense, code_stored, stored_by_columns, stored_by_rows
+from .cuts import binary_cut, code_dense, code_stored, saved_by_columns, saved_by_rows
 from .exkmc import CutSurrogate
 from .growth import Cut, grow
 from .nodes import binary_node
@@ -67,10 +67,10 @@ class Cutter:
         node = binary_node(rows, goes_right, weight, n_rows)
         least = math.floor(min(price * node.scale, _MOST))  # prices are whole numbers
         columns, codes, stored = self._columns, self._coded(), self._stored(node)
-        gain, feature, threshold, is_flipped = binary_cut(columns, codes, node, stored, least)
+        value, feature, threshold, is_flipped = binary_cut(columns, codes, node, stored, least)
         if feature < 0:
             return None
-        return BinaryCut(feature, threshold, gain / node.scale - price, is_flipped)
+        return BinaryCut(feature, threshold, -value / node.scale - price, is_flipped)
 
     def _stored(self, node):
         """What the stored values of each column can save a node; empty for an array."""
@@ -78,8 +78,8 @@ class Cutter:
         if not issparse(self._X):
             return np.empty(0, np.int64)
         if self._X.format == "csr" and len(node.rows) < _MOST_BY_ROWS * n_rows:
-            return stored_by_rows(kernel_view(self._X), node, n_features)
-        return stored_by_columns(self._columns, node, n_features)
+            return saved_by_rows(kernel_view(self._X), node, n_features)
+        return saved_by_columns(self._columns, node, n_features)
 
     def _coded(self):
         with self._lock:  # the nodes of one depth are searched by several threads

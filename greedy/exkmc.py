@@ -255,7 +255,7 @@ class CutSurrogate:
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
-        edges = points.edges_from(node.rows, misplaced[spaced_rows(len(misplaced), n)])
+        edges = points.edges_from(misplaced[spaced_rows(len(misplaced), n)])
         stored = points.from_stored(savings_of_stored, node)
         best = points.best_cut(surrogate_cut, points.slot(node.rows), node, edges, stored)
         if best is None or -best[0] / node.scale <= self.price:

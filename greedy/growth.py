@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster._utils.threads import uninterrupted
 from tao_cluster._utils.warnings import tell
 from tao_cluster.tree import Split
 from tao_cluster.tree.routing import kernel_view, project
@@ -100,7 +99,6 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
             enqueue(child)
 
 
-@uninterrupted
 def _replace(growth, leaves, gains, node, cut, parts, labels):
     """Put its parts in the place of a leaf; returns their nodes."""
     children = growth.split(node, cut.split, labels)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tao_cluster._utils.threads import one_thread, uninterrupted
+from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 from tao_cluster.tree.routing import kernel_view
@@ -115,7 +115,6 @@ def _cut_leaves(partition, growth, max_leaves):
         _replace(partition, growth, node, split, cut, halves)
 
 
-@uninterrupted
 def _replace(partition, growth, node, split, cut, halves):
     partition.replace(node, growth.split(node, split, (cut.left, cut.right)), halves)
 

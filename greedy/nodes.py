@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster._utils.jit import jit
-
-from .cuts import label_costs, label_savings, prices
+from .cuts.surrogate import label_prices
 from .points import nearest_two
 
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
@@ -14,6 +12,8 @@ _BITS = 52
 
 # A cost of fewer units a row, or a price of fewer, is too coarse.
 _COARSE = 2**10
+
+_BLOCK = 2**16  # prices of rows under all labels that are there at a time
 
 
 class PartingNode(NamedTuple):
@@ -23,8 +23,7 @@ class PartingNode(NamedTuple):
     columns, what its nearest centre on its own side costs more than `nearest`, at least `price`.
     """
 
-    rows: np.ndarray  # (m,) int64, grouped by label
-    first: np.ndarray  # (c + 1,) int64, where each label's group starts
+    rows: np.ndarray  # (m,) int64
     label: np.ndarray  # (m,) int64, position of the row's centre
     second: np.ndarray  # (m,) int64, of its second nearest centre; empty without `distances`
     price: np.ndarray  # (m,) int64
@@ -113,14 +112,11 @@ def fixed_labels_node(points, rows, centers, all_left, is_ratio, most=np.inf):
     """
     position = np.zeros(len(points.positions), np.int64)
     position[centers] = np.arange(len(centers))
-    label = position[points.labels[rows]]
-    order, first = _grouped(label, len(centers))
-    rows, weight = rows[order], points.weight[rows[order]]
+    weight = points.weight[rows]
     scale, cap = price_scale(weight.sum(), len(rows), most)
     node = PartingNode(
         rows=rows,
-        first=first,
-        label=label[order],
+        label=position[points.labels[rows]],
         second=np.empty(0, np.int64),
         price=prices(np.ones(len(rows)), scale, weight, cap),
         mass=np.empty(0, np.int64),
@@ -153,21 +149,19 @@ def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
     PartingNode, Depth
     """
     label, second, nearest, gap, spread = nearest_two(points.distances, rows, centers)
-    order, first = _grouped(label, len(centers))
     weight = points.weight[rows]
     scale, cap = price_scale(weight @ spread, len(rows), most)
     mass = np.empty(0, np.int64)
     if factor > 0:
         by, _ = price_scale(weight.sum(), len(rows), np.inf)
-        mass = prices(np.ones(len(rows)), by, weight, np.inf)[order]
+        mass = prices(np.ones(len(rows)), by, weight, np.inf)
     node = PartingNode(
-        rows=rows[order],
-        first=first,
-        label=label[order],
-        second=second[order],
-        price=prices(gap, scale, weight, cap)[order],
+        rows=rows,
+        label=label,
+        second=second,
+        price=prices(gap, scale, weight, cap),
         mass=mass,
-        nearest=nearest[order],
+        nearest=nearest,
         positions=points.positions[centers],
         centers=centers,
         distances=points.distances,
@@ -197,22 +191,18 @@ def surrogate_node(points, rows):
     -------
     SurrogateNode
     """
-    nearest, weight = points.nearest[rows], points.weight[rows]
-
-    data = (rows, nearest, points.distances, points.weight)
+    weight = points.weight[rows]
     largest_sum = weight @ points.spread[rows]
     scale, cap = price_scale(largest_sum, len(rows), np.inf)
-    costs = label_costs(*data, scale, cap)
+    costs, own, savings = _label_terms(points, rows, scale, cap)
     most = finer_bound(costs.min(), weight, scale)
     if most is not None:
         scale, cap = price_scale(largest_sum, len(rows), 2 * most)
-        costs = label_costs(*data, scale, cap)
-    own = int(costs.argmin())
-    savings = label_savings(*data, scale, cap, own)
+        costs, own, savings = _label_terms(points, rows, scale, cap)
     others = np.flatnonzero(savings)
     return SurrogateNode(
         rows=rows,
-        nearest=nearest,
+        nearest=points.nearest[rows],
         own=own,
         others=others,
         totals=np.append(costs[own] - costs[others], costs[own]),
@@ -222,6 +212,25 @@ def surrogate_node(points, rows):
         scale=scale,
         cap=cap,
     )
+
+
+def _label_terms(points, rows, scale, cap):
+    """What rows pay under each label, which label is best, and what others save rows of it."""
+    k = points.distances.shape[1]
+    costs, savings, size = np.zeros(k), np.zeros(k), max(1, _BLOCK // k)
+    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+
+    def prices_of(block):
+        terms = (points.nearest[block], points.weight, scale, cap)
+        return label_prices(points.distances, block, *terms)
+
+    for block in blocks:
+        costs += prices_of(block).sum(axis=0)
+    own = int(costs.argmin())
+    for block in blocks:
+        paid = prices_of(block)
+        savings += np.maximum(paid[:, [own]] - paid, 0.0).sum(axis=0)
+    return costs, own, savings
 
 
 def mixed_node(points, rows):
@@ -312,19 +321,21 @@ def is_coarse(node):
     return bool((node.price < _COARSE * unit).any())
 
 
-@jit
-def _grouped(label, n_labels):
-    """Stable order of the rows by label, and where each label's group starts."""
-    first = np.zeros(n_labels + 1, np.int64)
-    for r in range(label.shape[0]):
-        first[label[r] + 1] += 1
-    for g in range(n_labels):
-        first[g + 1] += first[g]
-    order, free = np.empty(label.shape[0], np.int64), first.copy()
-    for r in range(label.shape[0]):
-        order[free[label[r]]] = r
-        free[label[r]] += 1
-    return order, first
+def prices(excess, scale, weight, cap):
+    """What rows pay, as whole numbers; whole weights multiply it exactly.
+
+    Parameters
+    ----------
+    excess : float64 array of shape (m,), increase of the cost
+    scale : float, power of two
+    weight : float64 array of shape (m,)
+    cap : float, largest price
+
+    Returns
+    -------
+    int64 array of shape (m,)
+    """
+    return np.minimum(np.rint(np.rint(excess * scale) * weight), cap).astype(np.int64)
 
 
 def price_scale(largest_sum, n_rows, cap):

@@ -1,7 +1,11 @@
-"""The rows of a node in the order of every feature: sorted once, then parted with the node.
+"""The values of a node's rows, feature by feature: as they are stored, or sorted once for all cuts.
 
-Cached kernels of another file do not see an edit here; touch `cuts/kauri.py` and
-`cuts/conductance.py` after one.
+Kernels of `cuts` read values through :func:`entries` and :func:`gather`, which know the layouts of
+X: an array, or (data, indices, indptr) of the CSC form of a sparse X. Where `slot` is asked for,
+it is an int64 array of shape (n,), the place of each row of X in the node's `rows` or -1; it is
+empty for an array, which needs none.
+
+Cached kernels of another file do not see an edit here: touch the files of `cuts` after one.
 """
 
 import itertools
@@ -10,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tao_cluster._utils.jit import jit
+from tao_cluster._utils.jit import by_layout, jit
 
 # A gain that exceeds another by less than this share of the scale of gains is a tie: sums of the
 # same rows in another order differ in their last bits.
 ROUNDING = 1e-12
+
+_CHUNK = 256  # rows of an array whose values are read together, all features after each other
 
 
 class Order(NamedTuple):
@@ -97,29 +103,27 @@ def _sorted(rows, values, rest):
 
 
 @jit
-def left_threshold(order, feature, entry):
-    """Threshold of the cut with an ascending entry and those before it on its left; NaN if none.
+def threshold_at(order, feature, is_above, entry):
+    """Threshold of the cut that moves an entry and those before it in its part; NaN if none.
 
     Parameters
     ----------
     order : Order
-    feature, entry : int, the entry below ``order.middle[feature]``
+    feature : int
+    is_above : bool or int
+        Whether the entry is in the descending part: it goes right, else left.
+    entry : int
     """
-    value, end = order.values[entry], order.start[feature + 1]
-    if entry + 1 < order.middle[feature]:
+    value, middle, end = order.values[entry], order.middle[feature], order.start[feature + 1]
+    if is_above:
+        if entry + 1 < end:
+            after = order.values[entry + 1]
+            return np.float64(after) if after < value else np.nan
+        return order.rest[feature] if order.n_rows > end - order.start[feature] else np.nan
+    if entry + 1 < middle:
         return np.float64(value) if order.values[entry + 1] > value else np.nan
-    has_others = order.n_rows > order.middle[feature] - order.start[feature]
-    return np.float64(value) if has_others or end > order.middle[feature] else np.nan
-
-
-@jit
-def right_threshold(order, feature, entry):
-    """The same with a descending entry and those before it on its right."""
-    value, end = order.values[entry], order.start[feature + 1]
-    if entry + 1 < end:
-        after = order.values[entry + 1]
-        return np.float64(after) if after < value else np.nan
-    return order.rest[feature] if order.n_rows > end - order.start[feature] else np.nan
+    has_others = order.n_rows > middle - order.start[feature] or end > middle
+    return np.float64(value) if has_others else np.nan
 
 
 def first_best(gain, tolerance):
@@ -136,3 +140,97 @@ def first_best(gain, tolerance):
     """
     most = gain.max(initial=-np.inf)
     return None if most == -np.inf else int(np.argmax(gain >= most - tolerance))
+
+
+def _entries_array(X, slot, rows, feature, first, last, values, places):
+    for i in range(last - first):
+        values[i], places[i] = X[rows[first + i], feature], i
+    return last - first
+
+
+def _entries_csc(X, slot, rows, feature, first, last, values, places):
+    data, indices, indptr = X
+    n = 0
+    for s in range(indptr[feature], indptr[feature + 1]):
+        place = slot[indices[s]]
+        if place >= 0 and data[s] != 0:
+            values[n], places[n] = data[s], place
+            n += 1
+    return n
+
+
+# Enter the values of rows[first:last] and their places in it; how many there are. Of a sparse X
+# these are all rows of a node, and only values other than 0 are entered.
+entries = by_layout(_entries_array, _entries_csc)
+
+
+def _gather_array(X, slot, rows, feature, values):
+    for r in range(rows.shape[0]):
+        values[r] = X[rows[r], feature]
+
+
+def _gather_csc(X, slot, rows, feature, values):
+    data, indices, indptr = X
+    values[:] = 0.0
+    for s in range(indptr[feature], indptr[feature + 1]):
+        if slot[indices[s]] >= 0:
+            values[slot[indices[s]]] = data[s]
+
+
+# Enter the values of all rows of a node.
+gather = by_layout(_gather_array, _gather_csc)
+
+
+def rows_at_a_time(slot, rows):
+    """How many rows :func:`entries` reads in one call, at least 1."""
+    return max(1, len(rows)) if len(slot) else _CHUNK
+
+
+@jit
+def stable_order(values):
+    """What a stable argsort gives. Numpy's takes 2 s to compile; this is a plain merge sort."""
+    n, width, last = values.shape[0], 1, 1
+    while last < n and values[last - 1] <= values[last]:
+        last += 1
+    order, other = np.arange(n), np.empty(n, np.int64)
+    while width < n and last < n:  # else they are sorted
+        for start in range(0, n, 2 * width):
+            a, middle, stop = start, min(start + width, n), min(start + 2 * width, n)
+            b = middle
+            for i in range(start, stop):
+                if b == stop or (a < middle and values[order[a]] <= values[order[b]]):
+                    other[i] = order[a]
+                    a += 1
+                else:
+                    other[i] = order[b]
+                    b += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@jit
+def edges_below(value, edges):
+    """Number of edges below a value: a binary search of fixed length, without branches.
+
+    The edges increase; there are 2 ** i - 1 of them, the last ones infinite, or one more.
+    """
+    at, step = 0, (edges.shape[0] + 1) // 2
+    while step > 0:
+        at += step if edges[at + step - 1] < value else 0
+        step //= 2
+    return at
+
+
+@jit
+def is_better(value, feature, threshold, best):
+    """Whether a cut comes before the best one (value, feature, threshold, ...): less is better."""
+    if value != best[0]:
+        return value < best[0]
+    return feature < best[1] or (feature == best[1] and threshold < best[2])
+
+
+@jit
+def is_hopeless(bound, feature, best):
+    """Whether no cut of a feature, of values from `bound` on, can come before the best one."""
+    return bound > best[0] or (bound == best[0] and feature > best[1])

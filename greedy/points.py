@@ -192,11 +192,30 @@ class Points:
         # Compared as float64: a centre may lie between two values of float32.
         return self.column(rows, feature) <= np.float64(threshold)
 
-    def edges_from(self, rows, some):
-        """Values of some of the rows of a node, as :func:`greedy.cuts.surrogate_cut` reads them."""
+    def edges_from(self, some):
+        """Distinct values of some rows by feature; of sparse X zero is among them for each.
+
+        See :func:`greedy.cuts.surrogate_cut`.
+
+        Returns
+        -------
+        values : float64 array, those of a feature increasing
+        start : int64 array of shape (d + 1,), where each feature's values begin
+        """
+        d = self.n_features
         if sp.issparse(self.X):
-            return np.isin(rows, some)
-        return np.sort(self.X[some].astype(np.float64), axis=0)
+            stored = self.X[some]
+            features = np.concatenate([stored.indices, np.arange(d)])
+            values = np.concatenate([stored.data, np.zeros(d)])
+            order = np.lexsort([values, features])
+            features, values = features[order], values[order]
+        else:
+            features = np.repeat(np.arange(d), len(some))
+            values = np.sort(self.X[some].T, axis=1).ravel()
+        is_new = np.ones(len(values), bool)
+        is_new[1:] = (values[1:] > values[:-1]) | (features[1:] > features[:-1])
+        counts = np.bincount(features[is_new], minlength=d)
+        return values[is_new].astype(np.float64), np.concatenate([[0], np.cumsum(counts)])
 
     def from_stored(self, kernel, node):
         """What ``kernel(rows of X, node, d)`` tells of each feature; nothing for dense X."""
@@ -331,13 +350,10 @@ def _fill_distances(X, centers, out):
             out[row, c] = max(out[row, c], 0.0)
 
 
-@jit
 def _drop_noise(bits):
     """Round floats, at least 0, that are given by their bits: these are in the same order."""
-    half, kept = 1 << (_NOISE_BITS - 1), -(1 << _NOISE_BITS)
-    for row in range(bits.shape[0]):
-        for c in range(bits.shape[1]):
-            bits[row, c] = (bits[row, c] + half) & kept
+    bits += 1 << (_NOISE_BITS - 1)
+    bits &= -(1 << _NOISE_BITS)
 
 
 def squared_distances(X, centers):

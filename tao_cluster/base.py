@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
-from ._utils.threads import one_thread, uninterrupted
+from ._utils.threads import one_thread
 from .problem.inputs import (
     Inputs,
     check_embedding,
@@ -42,7 +42,6 @@ def of_one_fit(method):
     return wrapped
 
 
-@uninterrupted
 def _set(model, given, fitted):
     """Set what a fit to given rows has found, at once for threads that use the estimator."""
     seen = copy.copy(model)

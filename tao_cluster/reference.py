@@ -1,5 +1,6 @@
 """The free clustering: the same problem without a tree, which every method explains."""
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from ._utils.matrices import check_centers, check_kind
-from ._utils.threads import one_thread
+from ._utils.threads import interruptible, one_thread
 from ._utils.warnings import tell
 from .objectives.alternating import lloyd
 from .objectives.labels import encode
@@ -350,4 +351,7 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     with one_thread(), warnings.catch_warnings():
         # Fewer distinct rows than clusters: told by the caller.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(rows, **options), rows, sample_weight
+        # Our own estimators check for Ctrl-C themselves; an interrupted kernel may fail otherwise.
+        is_ours = type(estimator).__module__.startswith(f"{__package__}.")
+        with contextlib.nullcontext() if is_ours else interruptible():
+            return estimator.fit(rows, **options), rows, sample_weight

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from conftest import rest_in_sweeps
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 
@@ -72,7 +73,11 @@ BAD_SIZES = {
 }
 
 
-@pytest.fixture(params=sorted(ESTIMATORS))
+@pytest.fixture(
+    params=rest_in_sweeps(
+        sorted(ESTIMATORS), "TAOClustering", "ExKMC", "ExSingleLink", "MixtureTree"
+    )
+)
 def estimator(request):
     """An estimator of each kind, as a function of further parameters."""
     return lambda **options: ESTIMATORS[request.param](3, random_state=0, **options)
@@ -162,7 +167,7 @@ def test_tables_with_dates_are_refused(kind):
             method.fit(TABLES[kind])
 
 
-@pytest.mark.parametrize("kind", NO_NUMBERS)
+@pytest.mark.parametrize("kind", rest_in_sweeps(NO_NUMBERS, "dates", "masked", "texts"))
 def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
     change, sentence = NO_NUMBERS[kind]
     bad, weight = change(ROWS), change(ROWS[:, 0] + 6)
@@ -191,7 +196,7 @@ def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
             IMM().build(ROWS, weight, CENTERS, None)
 
 
-@pytest.mark.parametrize("kind", NO_NUMBERS)
+@pytest.mark.parametrize("kind", rest_in_sweeps(NO_NUMBERS, "dates", "masked", "texts"))
 def test_what_is_no_number_is_refused_as_a_row(kind):
     change, sentence = NO_NUMBERS[kind]
     model = IMM(3, random_state=0).fit(ROWS)
@@ -240,7 +245,8 @@ def test_a_name_twice_is_told_before_the_fit(estimator):
 # ---------------------------------------------------------------- parameters
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [np.int8, np.uint64])
 def test_whole_numbers_of_numpy_are_those_of_python(estimator, kind):
     """Which wrap around at no 128, and have all methods."""
     sizes = {"max_leaves": 9, "depth": 8, "n_trees": 3}
@@ -259,7 +265,7 @@ def test_a_comparison_takes_whole_numbers_of_numpy():
     assert table["leaves"].equals(expected["leaves"])
 
 
-@pytest.mark.parametrize("number", [np.longdouble(1), np.float32(1), Fraction(1), np.int8(1)])
+@pytest.mark.parametrize("number", [np.longdouble(1), Fraction(1)])
 def test_real_numbers_of_any_kind_are_floats(number):
     options = {"depth": 2, "random_state": 0}
     expected = TAOClustering(3, lambda_=1.0, **options).fit(ROWS)
@@ -317,7 +323,7 @@ def test_weights_of_blocks_are_checked_too():
         outofcore.fit(TAOClustering(3), [ROWS], sample_weight=[np.full(30, 1e-310)])
 
 
-@pytest.mark.parametrize("size", [10**9, 10**30])
+@pytest.mark.parametrize("size", [10**30])
 @pytest.mark.parametrize("options", [{"lambda_": 1.0}, {"split": "axis"}, {"init": "random"}])
 def test_depths_beyond_the_rows_are_as_many_as_rows(size, options):
     options = {"lambda_": 1.0, "random_state": 0, **options}
@@ -325,7 +331,7 @@ def test_depths_beyond_the_rows_are_as_many_as_rows(size, options):
     assert deep.tree_ == TAOClustering(3, depth=30, **options).fit(ROWS).tree_
 
 
-@pytest.mark.parametrize("size", [10**9, 10**30])
+@pytest.mark.parametrize("size", [10**30])
 def test_leaves_beyond_the_rows_are_as_many_as_rows(estimator, size):
     if "max_leaves" in estimator().get_params():
         most, all_rows = (estimator(max_leaves=n).fit(ROWS) for n in (size, 30))

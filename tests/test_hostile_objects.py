@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from conftest import rest_in_sweeps
 
 from greedy import CART, IMM, ExKMC, Kauri
 from tao_cluster import TAOClustering, load, outofcore
@@ -50,7 +51,7 @@ def unsound(X):
     yield columns
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", [0, 1, 4, 5])
 def test_indices_outside_a_sparse_matrix_are_refused_everywhere(X, number):
     bad = list(unsound(X))[number]
     fitted = IMM(3, random_state=0).fit(X)
@@ -82,7 +83,7 @@ def test_a_sound_matrix_is_looked_at_and_left_alone(X):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("value", [0.0, 1.0, 1e5])
+@pytest.mark.parametrize("value", [0.0, 1e5])
 def test_a_large_column_does_not_swallow_the_cost(X, form, value):
     model = IMM(3, random_state=0).fit(form(np.c_[X, np.full(60, value)]))
     assert model.inertia_ == pytest.approx(cost_of(IMM(3, random_state=0).fit(X), X), rel=1e-9)
@@ -105,7 +106,7 @@ def test_distances_of_sparse_rows_without_digits_are_told(X):
     assert IMM(3, random_state=0).fit(far).cost_increase_ == 0  # an array is shifted
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_costs_of_sparse_rows_are_those_of_arrays(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(50, 8)) * (rng.random((50, 8)) < rng.random(8)) + [0, 0, 0, 5, 0, 0, 0, 0]
@@ -131,8 +132,8 @@ def test_rows_on_their_centres_cost_nothing(rng, form):
     assert objective.value(data, labels, weight, centers) == 0
 
 
-@pytest.mark.parametrize("ratio", [1e16, 1e25, 1e40, 1e90])
-@pytest.mark.parametrize("method", [IMM, ExKMC, CART, Kauri])
+@pytest.mark.parametrize("ratio", [1e16, 1e90])
+@pytest.mark.parametrize("method", rest_in_sweeps([IMM, ExKMC, CART, Kauri], IMM))
 def test_one_heavy_row_does_not_swallow_the_cost(X, method, ratio):
     weight = np.ones(60)
     weight[0] = ratio
@@ -144,8 +145,11 @@ def test_one_heavy_row_does_not_swallow_the_cost(X, method, ratio):
     assert model.free_inertia_ > 100
 
 
-@pytest.mark.parametrize("objective", ["kmeans", "kmedians", "kmedoids", "spherical"])
-@pytest.mark.parametrize("split", ["oblique", "axis"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("objective", "split"),
+    [("kmeans", "oblique"), ("kmedians", "axis"), ("kmedoids", "axis"), ("spherical", "oblique")],
+)
 def test_one_frequent_row_leaves_the_other_clusters(X, objective, split):
     """Lambda's grid went by all weights: no lambda of it was small enough for the other rows."""
     weight = np.ones(60)

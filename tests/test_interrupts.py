@@ -1,6 +1,5 @@
 """Ctrl-C at random moments: the best tree and a warning, or the old state; nothing is torn."""
 
-import ctypes
 import json
 import os
 import signal
@@ -12,8 +11,15 @@ import warnings
 from pathlib import Path
 
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster._utils.threads import interrupts, map_in_threads, one_thread, uninterrupted
+from tao_cluster._utils.threads import (
+    check_interrupted,
+    interruptible,
+    map_in_threads,
+    one_thread,
+)
+from tao_cluster.optimize.fit import until_interrupted
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,113 +69,72 @@ def test_interrupted_compilation(tmp_path):
     endings(10, 3, "few", NUMBA_CACHE_DIR=str(tmp_path))  # with what was kept
 
 
-def after(function):
-    """What a computation has done when Ctrl-C is pressed in a function of its, and what after."""
+def steps_of(function):
+    """What a computation has done before it ends with the KeyboardInterrupt."""
     done = []
-
-    @one_thread()
-    def compute():
-        function(done)
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            done[-1] = "after"
-
     with pytest.raises(KeyboardInterrupt):
-        compute()
+        one_thread()(function)(done)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    check_interrupted()  # it is raised once
     return done
 
 
-def test_it_is_raised_at_once_where_nothing_is_torn():
-    def plain(done):
-        done.append("before")
-        press()
-        done.append("never")
-
-    assert after(plain) == ["before"]
-
-
-def test_it_is_raised_after_what_is_done_in_whole():
-    @uninterrupted
-    def whole(done):
-        press()
-        press()  # once more is not another exception
-        done += ["whole", "a place"]
-
-    assert after(whole)[:1] == ["whole"]
-
-
-class Context:
-    """A context that is left in whole, and lost in a finalizer."""
-
-    def __init__(self, done, method):
-        self.done, self.method = done, method
-
-    def __enter__(self):
-        self.work("enter")
-
-    def __exit__(self, *error):
-        self.work("exit")
-
-    def __del__(self):
-        self.work("del")
-
-    def work(self, method):
-        if method == self.method:
-            press()
-            self.done += [method, "a place"]
-
-
-@pytest.mark.parametrize("method", ["enter", "exit", "del"])
-def test_it_is_raised_after_contexts_and_finalizers(method):
-    def use(done):
-        with Context(done, method):
-            pass
-
-    assert after(use)[:1] == [method]
-
-
-def test_it_is_raised_after_callbacks_whose_errors_are_lost():
-    """As that of LIBLINEAR: Python tells of such an error, and goes on."""
-
-    def use(done):
-        @ctypes.CFUNCTYPE(None)
-        def callback():
-            press()
-            done.append("never")
-
-        done.append("before")
-        callback()
-        done.append("a place")
-
-    assert after(use)[0] == "before"
-
-
-def test_it_comes_at_the_end_at_the_latest():
-    done = []
-
-    @uninterrupted
-    def whole():
+def test_it_is_postponed_to_the_next_check():
+    def compute(done):
         press()
         done.append("whole")
+        check_interrupted()
+        done.append("never")
 
-    with pytest.raises(KeyboardInterrupt), one_thread():
-        whole()
-    assert done == ["whole"]
+    assert steps_of(compute) == ["whole"]
 
 
-def test_the_impatient_get_it_at_once(monkeypatch):
-    monkeypatch.setattr(interrupts, "_PATIENCE", 0.05)
+def test_it_comes_at_the_end_of_the_computation_at_the_latest():
+    def compute(done):
+        with one_thread():
+            press()
+        done.append("whole")
 
-    @uninterrupted
-    def hangs(done):
-        done.append("before")
+    assert steps_of(compute) == ["whole"]
+
+
+def test_a_second_one_is_raised_at_once():
+    def compute(done):
         press()
-        time.sleep(0.2)
+        done.append("before")
         press()
         done.append("never")
 
-    assert after(hangs) == ["before"]
+    assert steps_of(compute) == ["before"]
+
+
+def test_one_in_another_library_is_raised_at_once():
+    def compute(done):
+        with interruptible():
+            done.append("before")
+            press()
+        done.append("never")
+
+    assert steps_of(compute) == ["before"]
+    assert steps_of(lambda done: [press(), done.append("whole")]) == ["whole"]
+
+
+def test_passes_end_with_the_best_so_far():
+    def passes():
+        for number in range(3):
+            yield number
+            if number == 1:
+                press()
+
+    with one_thread(), pytest.warns(ConvergenceWarning, match="best so far is kept"):
+        assert list(until_interrupted(check_each(passes()))) == [0, 1]
+
+
+def check_each(results):
+    """Results of work that checks for Ctrl-C."""
+    for result in results:
+        check_interrupted()
+        yield result
 
 
 def test_another_handler_stays_and_other_threads_have_none():
@@ -187,7 +152,7 @@ def test_another_handler_stays_and_other_threads_have_none():
 
 def test_settings_are_those_of_before():
     def found():
-        return signal.getsignal(signal.SIGINT), sys.unraisablehook, threading.active_count()
+        return signal.getsignal(signal.SIGINT), threading.active_count()
 
     before = found()
     with one_thread():

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io as skops_io
+from conftest import rest_in_sweeps
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
@@ -87,7 +88,14 @@ def same(one, other):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*VARIANTS, "labels", "embedding", *ESTIMATORS])
+@pytest.mark.parametrize(
+    "name",
+    rest_in_sweeps(
+        [*VARIANTS, "labels", "embedding", *ESTIMATORS],
+        *("standardized", "penalty", "objects", "a tree", "an estimator", "labels", "embedding"),
+        *("ExKMC", "MixtureTree", "SpEx"),
+    ),
+)
 def test_a_loaded_model_is_the_saved_one(name, tmp_path):
     model = model_of(name)
     model.save(tmp_path / "model.json")
@@ -136,7 +144,8 @@ def test_another_process_reads_it(tmp_path):
     assert done.stdout.split() == [str(label) for label in model.labels_]
 
 
-@pytest.mark.parametrize("name", ["standardized", "kmedoids", "labels", "ExKMC", "MixtureTree"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["standardized", "labels", "MixtureTree"])
 def test_skops_keeps_it_too(name):
     """Its files name the types that they hold, which the reader trusts one by one."""
     model = model_of(name)
@@ -194,7 +203,7 @@ def test_what_a_file_cannot_hold(tmp_path):
     model.notes_ = object()
     before = (tmp_path / "model.json").read_bytes()
     model.set_params(random_state=0)
-    with pytest.raises(ValueError, match="Cannot save notes_, which is no attribute"):
+    with pytest.raises(ValueError, match="Cannot save notes_, a object"):
         model.save(tmp_path / "model.json")
     assert (tmp_path / "model.json").read_bytes() == before
     with pytest.raises(OSError, match="No such file"):
@@ -224,27 +233,27 @@ BAD = {
     "a class that is a list": (put([], "class"), "no estimator"),
     "no parameters": (put([], "parameters"), "must be objects"),
     "another parameter": (put(1, "parameters", "n_trees"), "no parameter 'n_trees'"),
-    "another attribute": (put(1, "attributes", "predict"), "'predict' is no attribute"),
-    "a hidden attribute": (put({"dict": {}}, "attributes", "__dict__"), "is no attribute"),
+    "another attribute": (put(1, "attributes", "predict"), "no fitted attribute 'predict'"),
+    "a hidden attribute": (put({"dict": {}}, "attributes", "__dict__"), "no fitted attribute"),
     "no tree": (without("tree_"), "tree_ is missing"),
     "another tree": (put(3, "attributes", "tree_"), "tree_ must be a Tree"),
     "other features": (put(7, "attributes", "n_features_in_"), "another number of features"),
     "other names": (
         put({"values": ["a"], "text": False}, "attributes", "feature_names_in_"),
-        "feature_names_in_ must be an array of 4 strings",
+        "feature_names_in_ must be 4 strings",
     ),
     "no centre": (
         put(to_json(np.zeros((1, 4))), "attributes", "cluster_centers_"),
         "without a centre",
     ),
-    "an unknown part": (put({"part": "os", "fields": {"dict": {}}}, "parameters", "init"), "form"),
+    "an unknown part": (put({"part": "os", "fields": {"dict": {}}}, "parameters", "init"), "'os'"),
     "an unknown kind": (put({"pickle": "gAR9"}, "parameters", "init"), "unknown kind 'pickle'"),
     "half an array": (put("AAA=", "attributes", "labels_", "array", "data"), "the shape|padding"),
     "no base64": (put("ä", "attributes", "labels_", "array", "data"), "ASCII"),
     "objects": (put("|O8", "attributes", "labels_", "array", "dtype"), "unknown type"),
     "a shape": (put([10**12], "attributes", "labels_", "array", "shape"), "the shape"),
     "a negative shape": (put([-1], "attributes", "labels_", "array", "shape"), "the shape"),
-    "an odd number": (put({"float": "1e999"}, "parameters", "trim"), "form"),
+    "an odd number": (put({"float": "1e999"}, "parameters", "trim"), "1e999"),
 }
 
 
@@ -297,8 +306,9 @@ FITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
-def test_fits_of_any_kind_are_within_the_table(name, tmp_path):
+def test_models_of_any_fit_can_be_loaded(name, tmp_path):
     """What is asked of a file is not more than what fits give."""
     model = FITS[name]()
     model.save(tmp_path / "model.json")

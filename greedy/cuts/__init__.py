@@ -1,6 +1,6 @@
-"""Numba kernels that search the best axis-aligned cut of a node without sorting its features.
+"""Numba kernels that search the best axis-aligned cut of a node.
 
-All searches work alike. One pass over the rows gives, for every feature, the value of the
+Most searches work alike. One pass over the rows gives, for every feature, the value of the
 criterion at a few edges and a bound of it between two edges; only where the bound is as good as
 the best value so far are the rows between the edges looked at, and few of them are sorted.
 
@@ -10,19 +10,16 @@ have equal values, and threads that share the features give the result of one.
 
 Ties go to the lowest feature, then to the lowest threshold.
 
-Two files stand apart: `random.py` grows whole trees from random numbers, and `impurity.py` sorts
-the features of a node, for criteria that have no such bounds.
+Three files stand apart: `random.py` grows whole trees from random numbers, `impurity.py` sorts all
+features of a node, and `sweeps.py` moves rows over all cuts of features that are sorted already,
+for criteria that have no such bounds.
 """
 
-from .binary import binary_cut, stored_by_columns, stored_by_rows
-from .codes import code_dense, code_stored
-from .conductance import GraphNode, conductance_cuts
-from .impurity import purest_cut
-from .kauri import KauriNode, few_valued, kauri_cuts, side_sums
-from .parting import expected_depth, parting_cut, prices
-from .search_trees import parted_at_edges, search_tree
-from .spacing import spacing_cut
-from .surrogate import N_EDGES, label_costs, label_savings, savings_of_stored, surrogate_cut
+from .binary import binary_cut, code_dense, code_stored, saved_by_columns, saved_by_rows
+from .impurity import purest_cut, spacing_cut
+from .parting import expected_depth, parted_at_edges, parting_cut, search_tree
+from .surrogate import N_EDGES, savings_of_stored, surrogate_cut
+from .sweeps import GraphNode, KauriNode, conductance_cuts, few_valued, kauri_cuts, side_sums
 
 __all__ = [
     "N_EDGES",
@@ -35,17 +32,14 @@ __all__ = [
     "expected_depth",
     "few_valued",
     "kauri_cuts",
-    "label_costs",
-    "label_savings",
     "parted_at_edges",
     "parting_cut",
-    "prices",
     "purest_cut",
+    "saved_by_columns",
+    "saved_by_rows",
     "savings_of_stored",
     "search_tree",
     "side_sums",
     "spacing_cut",
-    "stored_by_columns",
-    "stored_by_rows",
     "surrogate_cut",
 ]

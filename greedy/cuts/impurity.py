@@ -1,7 +1,7 @@
-"""Kernels for cuts that part what differs: labels, rows, or regions by their density.
+"""Kernels for cuts that part what differs: labels, rows, regions by density, or far groups.
 
-Features are sorted for it. Sums of labels are whole numbers; other results are rounded before they
-are compared, so that equal cuts tie in spite of sums of floats.
+They sort every feature of a node. Sums of labels are whole numbers; other results are rounded
+before they are compared, so that equal cuts tie in spite of sums of floats.
 """
 
 from typing import NamedTuple
@@ -10,8 +10,7 @@ import numpy as np
 
 from tao_cluster._utils.jit import by_layout, jit
 
-from .parting import is_better
-from .sums import gather
+from ..order import entries, gather, is_better, stable_order
 
 _ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
 _LEAST_GAIN = 1e-12  # in bits; less is the rounding of entropies
@@ -37,62 +36,15 @@ class Region(NamedTuple):
     n_uniform: float  # mass of the uniform points
 
 
-def _node_values_dense(columns, slot, rows, feature):
-    values = np.empty(rows.shape[0])
-    for i in range(rows.shape[0]):
-        values[i] = columns[rows[i], feature]
-    return values, np.arange(rows.shape[0])
-
-
-def _node_values_csc(columns, slot, rows, feature):
-    data, indices, indptr = columns
-    n = 0
-    values = np.empty(indptr[feature + 1] - indptr[feature])
-    some = np.empty(values.shape[0], np.int64)
-    for s in range(indptr[feature], indptr[feature + 1]):
-        if slot[indices[s]] >= 0 and data[s] != 0:
-            values[n], some[n] = data[s], slot[indices[s]]
-            n += 1
-    return values[:n], some[:n]
-
-
-# Values of a feature that are given, and the places of their rows.
-_node_values = by_layout(_node_values_dense, _node_values_csc)
+@jit
+def _entered(X, slot, rows, feature):
+    """Values of a feature that are stored for some rows, and the places of these rows."""
+    values, places = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
+    n = entries(X, slot, rows, feature, 0, rows.shape[0], values, places)
+    return values[:n], places[:n]
 
 
 # ---------------------------------------------------------------- Gini impurity (ExKMC)
-
-
-@jit
-def _squares(masses):
-    total = 0.0
-    for c in range(masses.shape[0]):
-        total += masses[c] * masses[c]
-    return total
-
-
-@jit
-def _purest_of(values, node, best, feature):
-    """Best cut of a feature, or `best`, given its values."""
-    order = np.argsort(values, kind="mergesort")
-    left, right = np.zeros(node.totals.shape[0]), node.totals.copy()
-    at_left, at_right = 0.0, _squares(right)  # sums of squares
-    mass_left, mass_right = 0.0, right.sum()
-    for i in range(order.shape[0] - 1):
-        label, mass = node.label[order[i]], node.mass[order[i]]
-        at_left += mass * (2.0 * left[label] + mass)
-        at_right -= mass * (2.0 * right[label] - mass)
-        left[label] += mass
-        right[label] -= mass
-        mass_left += mass
-        mass_right -= mass
-        threshold = values[order[i]]
-        if values[order[i + 1]] == threshold or mass_left == 0.0 or mass_right == 0.0:
-            continue
-        purity = at_left / mass_left + at_right / mass_right
-        if purity > best[0]:
-            best = (purity, feature, threshold)
-    return best
 
 
 @jit
@@ -114,16 +66,35 @@ def purest_cut(X, slot, node, lo, hi):
         Feature -1 if the rows have no two values of any feature, or one label. Masses and squares
         are whole numbers, so that equal cuts tie: they go to the lowest feature and threshold.
     """
-    mass = node.totals.sum()
-    before = _squares(node.totals) / mass if mass > 0.0 else mass
-    best, values = (-1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
-    if before < mass:
-        for f in range(lo, hi):
-            gather(X, f, node.rows, slot, values)
-            best = _purest_of(values, node, best, np.int64(f))
+    total = squares = 0.0
+    for c in range(node.totals.shape[0]):
+        total += node.totals[c]
+        squares += node.totals[c] * node.totals[c]
+    before = squares / total if total > 0.0 else total
+    best, values = (1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
+    left, totals, labels, masses = (
+        np.empty(node.totals.shape[0]),
+        node.totals,
+        node.label,
+        node.mass,
+    )
+    for f in range(lo, hi if before < total else lo):
+        gather(X, slot, node.rows, f, values)
+        order, at_left, at_right, mass_left = stable_order(values), 0.0, squares, 0.0
+        left[:] = 0.0
+        for i in range(order.shape[0] - 1):
+            label, mass, value = labels[order[i]], masses[order[i]], values[order[i]]
+            at_left += mass * (2.0 * left[label] + mass)
+            at_right -= mass * (2.0 * (totals[label] - left[label]) - mass)
+            left[label] += mass
+            mass_left += mass
+            if value < values[order[i + 1]] and 0.0 < mass_left < total:
+                purity = at_left / mass_left + at_right / (total - mass_left)
+                if -purity < best[0]:
+                    best = (-purity, np.int64(f), value)
     if best[1] < 0:
         return 0.0, best[1], best[2]
-    return -(best[0] - before) / (mass - before), best[1], best[2]
+    return (best[0] + before) / (total - before), best[1], best[2]
 
 
 # ---------------------------------------------------------------- deviance (CUBT)
@@ -141,7 +112,7 @@ def _try_deviance(between, inside, node, feature, threshold, best):
 
 
 def _try_feature_dense(columns, view, values, some, node, feature, scratch, best):
-    order = np.argsort(values, kind="mergesort")
+    order = stable_order(values)
     scratch[:] = 0.0
     inside = 0.0
     for i in range(order.shape[0] - 1):
@@ -156,45 +127,37 @@ def _try_feature_dense(columns, view, values, some, node, feature, scratch, best
     return best
 
 
-@jit
-def _add_row(view, row, weight, node, scratch, state):
-    """Move a sparse row to the side whose sums are kept: their square, product with the mean."""
-    data, indices, indptr = view
-    square, product, inside = state
-    for s in range(indptr[row], indptr[row + 1]):
-        j, x = indices[s], weight * np.float64(data[s])
-        square += x * (2.0 * scratch[j] + x)
-        product += x * node.mean[j]
-        scratch[j] += x
-    return square, product, inside + weight
-
-
 def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
-    order = np.argsort(values, kind="mergesort")
+    data, indices, indptr = view
+    order = stable_order(values)
     n, n_below = order.shape[0], 0
     norm = (node.mean * node.mean).sum()
     while n_below < n and values[order[n_below]] < 0:
         n_below += 1
     has_zeros = n < node.rows.shape[0]
     for step in (1, -1):  # values below 0 from the left, those above from the right
-        state = (0.0, 0.0, 0.0)
+        square = product = inside = 0.0
         begin, end = (0, n_below) if step == 1 else (n - 1, n_below - 1)
         for i in range(begin, end, step):
             row = node.rows[some[order[i]]]
-            state = _add_row(view, row, node.weight[row], node, scratch, state)
-            value = values[order[i]]
+            weight, value = node.weight[row], values[order[i]]
+            inside += weight
+            for s in range(indptr[row], indptr[row + 1]):  # their square, product with the mean
+                j, x = indices[s], weight * np.float64(data[s])
+                square += x * (2.0 * scratch[j] + x)
+                product += x * node.mean[j]
+                scratch[j] += x
             if i + step == end:
                 beyond = 0.0 if has_zeros or end < 0 or end >= n else values[order[end]]
             else:
                 beyond = values[order[i + step]]
             if beyond != value:
-                square, product, inside = state
                 between = max(square - 2.0 * inside * product + inside * inside * norm, 0.0)
                 threshold = value if step == 1 else beyond
                 best = _try_deviance(between, inside, node, feature, threshold, best)
         for i in range(begin, end, step):
             row = node.rows[some[order[i]]]
-            scratch[view[1][view[2][row] : view[2][row + 1]]] = 0.0
+            scratch[indices[indptr[row] : indptr[row + 1]]] = 0.0
     return best
 
 
@@ -221,7 +184,7 @@ def deviance_cut(columns, view, slot, node, lo, hi):
     best = (0.0, np.int64(-1), np.inf)
     scratch = np.zeros(node.mean.shape[0])
     for f in range(lo, hi):
-        values, some = _node_values(columns, slot, node.rows, f)
+        values, some = _entered(columns, slot, node.rows, f)
         if values.shape[0] == 0 or (
             values.shape[0] == node.rows.shape[0] and values.min() == values.max()
         ):
@@ -236,13 +199,13 @@ def deviance_cut(columns, view, slot, node, lo, hi):
 @jit
 def _distinct(values, some, region):
     """Distinct values of the rows of a region, and the mass of the rows below each of them."""
-    order = np.argsort(values, kind="mergesort")
+    order = stable_order(values)
     distinct, below = np.empty(order.shape[0] + 1), np.zeros(order.shape[0] + 2, np.int64)
     zeros = np.int64(0)
-    for i in range(region.rows.shape[0]):
-        zeros += region.mass[region.rows[i]]
-    for i in range(some.shape[0]):
-        zeros -= region.mass[region.rows[some[i]]]
+    for row in region.rows:
+        zeros += region.mass[row]
+    for i in some:
+        zeros -= region.mass[region.rows[i]]
     has_zeros, n = values.shape[0] < region.rows.shape[0], 0
     for i in range(order.shape[0] + 1):
         value = values[order[i]] if i < order.shape[0] else np.inf
@@ -299,11 +262,6 @@ def _best_gain(values, below, part, per_length):
 
 
 @jit
-def _halves(part, cut):
-    return (part[0], part[1], cut[0], cut[1]), (cut[0], cut[1], part[2], part[3])
-
-
-@jit
 def _look_ahead(values, below, whole, per_length):
     """Cut of a feature at the edge of a sparse part, and the density of that part.
 
@@ -313,13 +271,15 @@ def _look_ahead(values, below, whole, per_length):
     first = _best_gain(values, below, whole, per_length)
     if first[1] < 0:
         return np.inf, 0.0, -1
-    left, right = _halves(whole, first)
+    left = (whole[0], whole[1], first[0], first[1])
+    right = (first[0], first[1], whole[2], whole[3])
     is_left = _density(left, below, per_length) <= _density(right, below, per_length)
     sparse = left if is_left else right
     second = _best_gain(values, below, sparse, per_length)
     if second[1] < 0:
         return _density(sparse, below, per_length), first[0], first[1]
-    left, right = _halves(sparse, second)
+    left = (sparse[0], sparse[1], second[0], second[1])
+    right = (second[0], second[1], sparse[2], sparse[3])
     outer, between = (left, right) if is_left else (right, left)
     density = _density(between, below, per_length)
     if density > _density(outer, below, per_length):
@@ -327,7 +287,8 @@ def _look_ahead(values, below, whole, per_length):
     third = _best_gain(values, below, between, per_length)
     if third[1] < 0:
         return density, second[0], second[1]
-    left, right = _halves(between, third)
+    left = (between[0], between[1], third[0], third[1])
+    right = (third[0], third[1], between[2], between[3])
     density = min(_density(left, below, per_length), _density(right, below, per_length))
     return density, third[0], third[1]
 
@@ -353,7 +314,7 @@ def density_cut(columns, slot, region, lo, hi):
         length = region.high[f] - region.low[f]
         if not length > 0.0:
             continue
-        values, below = _distinct(*_node_values(columns, slot, region.rows, f), region)
+        values, below = _distinct(*_entered(columns, slot, region.rows, f), region)
         whole = (region.low[f], 0, region.high[f], values.shape[0])
         density, place, n_below = _look_ahead(values, below, whole, region.n_uniform / length)
         if n_below < 0:
@@ -364,3 +325,73 @@ def density_cut(columns, slot, region, lo, hi):
         if best[1] < 0 or is_better(value, f, threshold, best):
             best, where = (value, f, threshold), place
     return best[0], best[1], best[2], where
+
+
+# ---------------------------------------------------------------- spacing (single linkage)
+
+
+@jit
+def spacing_cut(X, slot, rows, ends, squared, lo, hi):
+    """Cut of some rows, over features lo..hi-1, with the largest spacing between its sides.
+
+    The shortest pair of rows across a cut is an edge of their minimum spanning tree, so that the
+    edges are all that is looked at: O(m log m) a feature.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), or (data, indices, indptr) of its CSC form
+    slot : int64 array of shape (n,), place of a row in `rows` or -1; empty for dense X
+    rows : int64 array of shape (m,)
+    ends : int64 array of shape (m - 1, 2), edges of their tree, as positions in `rows`
+    squared : float64 array of shape (m - 1,), squared lengths, not decreasing
+    lo, hi : int
+
+    Returns
+    -------
+    (value, feature, threshold)
+        Minus the squared spacing; the threshold is the largest value on the left. Feature -1
+        where all rows are equal.
+    """
+    best = (np.inf, np.int64(-1), np.inf)
+    values, distinct = np.empty(rows.shape[0]), np.empty(rows.shape[0])
+    rank = np.empty(rows.shape[0], np.int64)
+    for f in range(lo, hi):
+        gather(X, slot, rows, f, values)
+        n = 0
+        for i in stable_order(values):
+            if n == 0 or values[i] != distinct[n - 1]:
+                distinct[n] = values[i]
+                n += 1
+            rank[i] = n - 1
+        if n < 2:
+            continue
+        widest, gap = _widest_gap(rank, n, ends, squared)
+        if -widest < best[0]:
+            best = (-widest, np.int64(f), distinct[gap])
+    return best
+
+
+@jit
+def _widest_gap(rank, n_distinct, ends, squared):
+    """The gap between distinct values whose shortest edge across is longest, and its square.
+
+    Edges come shortest first, so that the first one across a gap is its shortest.
+    """
+    after = np.arange(n_distinct)  # gap g lies between distinct values g and g + 1
+    n_open, best, widest = n_distinct - 1, -np.inf, 0
+    for e in range(squared.shape[0]):
+        if n_open == 0:
+            break
+        a, b = rank[ends[e, 0]], rank[ends[e, 1]]
+        low, high = min(a, b), max(a, b)
+        gap = low
+        while gap < high:
+            if after[gap] != gap:  # an edge has crossed it: halve the path to the next open one
+                after[gap] = after[after[gap]]
+                gap = after[gap]
+                continue
+            if squared[e] > best or gap < widest:
+                best, widest = squared[e], gap
+            after[gap] = gap + 1
+            n_open -= 1
+    return best, widest

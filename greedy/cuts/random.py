@@ -38,12 +38,11 @@ class DrawnTree(NamedTuple):
     label: np.ndarray  # int64, lowest centre in the node
 
 
-@jit
 def blank_tree(max_leaves):
     """A tree to be drawn."""
     n = 2 * max_leaves - 1
     return DrawnTree(
-        np.full(n, -1), np.empty(n), np.full(n, -1), np.full(n, np.iinfo(np.int64).max)
+        np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
     )
 
 
@@ -58,14 +57,6 @@ def _pick(lengths, target):
                 return j, target
             target -= lengths[j]
     return last, lengths[last]  # the rounding of sums
-
-
-@jit
-def _between(low, high, share, is_bent):
-    """Threshold in [low, high) below which there is a share of a gap's measure."""
-    if is_bent:
-        share = np.sqrt(share / 2.0) if share < 0.5 else 1.0 - np.sqrt((1.0 - share) / 2.0)
-    return max(low, min(low + share * (high - low), np.nextafter(high, -np.inf)))
 
 
 @jit
@@ -118,20 +109,29 @@ def _draw_cut(space, number, leaf, size, active, scratch):
     f, target = _pick(lengths, number * total)
     _open_gaps(space, f, leaf, size, active, pairs, seen, gaps)
     j, rest = _pick(gaps, target)
-    low, high = space.edges[f, j], space.edges[f, j + 1]
-    return f, _between(low, high, min(rest / gaps[j], 1.0), space.is_bent)
+    low, high, share = space.edges[f, j], space.edges[f, j + 1], min(rest / gaps[j], 1.0)
+    if space.is_bent:
+        share = np.sqrt(share / 2.0) if share < 0.5 else 1.0 - np.sqrt((1.0 - share) / 2.0)
+    return f, max(low, min(low + share * (high - low), np.nextafter(high, -np.inf)))
 
 
 @jit
 def _part(space, tree, node, n_nodes, f, threshold, leaf, size):
-    """Split a leaf; returns the number of nodes."""
-    tree.feature[node], tree.threshold[node], tree.left[node] = f, threshold, n_nodes
+    """Split a leaf if a cut parts its centres; returns the number of nodes."""
+    n_below = n_above = 0
     for c in range(leaf.shape[0]):
         if leaf[c] == node:
-            side = n_nodes + np.int64(space.edges[f, space.rank[f, c]] > threshold)
-            leaf[c] = side
-            size[side] += 1
-            tree.label[side] = min(tree.label[side], c)
+            is_above = space.edges[f, space.rank[f, c]] > threshold
+            n_above += is_above
+            n_below += not is_above
+    if n_below == 0 or n_above == 0:
+        return n_nodes
+    tree.feature[node], tree.threshold[node], tree.left[node] = f, threshold, n_nodes
+    size[n_nodes], size[n_nodes + 1] = n_below, n_above
+    for c in range(leaf.shape[0]):
+        if leaf[c] == node:
+            leaf[c] = n_nodes + np.int64(space.edges[f, space.rank[f, c]] > threshold)
+            tree.label[leaf[c]] = min(tree.label[leaf[c]], c)
     return n_nodes + 2
 
 
@@ -158,22 +158,9 @@ def _draw_parting(space, numbers, tree):
             node += 1
             continue
         for at in range(n_nodes):
-            if tree.feature[at] < 0 and _is_parted(space, f, threshold, leaf, at):
+            if tree.feature[at] < 0:
                 n_nodes = _part(space, tree, at, n_nodes, f, threshold, leaf, size)
     return n_nodes
-
-
-@jit
-def _is_parted(space, f, threshold, leaf, node):
-    """Whether a cut parts centres of a leaf."""
-    below = above = False
-    for c in range(leaf.shape[0]):
-        if leaf[c] == node:
-            if space.edges[f, space.rank[f, c]] > threshold:
-                above = True
-            else:
-                below = True
-    return below and above
 
 
 @jit
@@ -255,12 +242,14 @@ def draw_tree(space, numbers, tree):
     ----------
     space : CutSpace
     numbers : float64 array of shape (max_leaves - 1,), in [0, 1)
-    tree : DrawnTree, a blank one, altered
+    tree : DrawnTree, altered
 
     Returns
     -------
     int, number of its nodes
     """
+    tree.feature[:], tree.left[:] = -1, -1
+    tree.label[:] = np.iinfo(np.int64).max
     if space.share >= 0.0:
         return _draw_sharing(space, numbers, tree)
     return _draw_parting(space, numbers, tree)
@@ -321,7 +310,6 @@ def _cost_of(columns, tree, n_nodes, node_rows, terms):
     return total
 
 
-@jit
 def tree_costs(columns, space, numbers, rows, n_places, terms):
     """Costs of random trees with the reference centres.
 
@@ -339,15 +327,18 @@ def tree_costs(columns, space, numbers, rows, n_places, terms):
     float64 array of shape (n_trees,), whole numbers; over ``scale`` what a tree costs more than
     the nearest centres
     """
-    costs = np.empty(numbers.shape[0])
-    place = np.full(n_places, -1)
-    scratch = (rows.copy(), np.empty_like(rows), place, np.empty(rows.shape[0], np.bool_))
-    for t in range(numbers.shape[0]):
-        tree = blank_tree(space.max_leaves)
-        n_nodes = draw_tree(space, numbers[t], tree)
-        scratch[0][:] = rows
-        if n_places:
-            for i in range(rows.shape[0]):
-                place[rows[i]] = i
-        costs[t] = _cost_of(columns, tree, n_nodes, scratch, terms)
+    costs, place = np.empty(len(numbers)), np.full(n_places, -1)
+    scratch = (rows.copy(), np.empty_like(rows), place, np.empty(len(rows), np.bool_))
+    _fill_costs(columns, space, numbers, rows, scratch, blank_tree(space.max_leaves), terms, costs)
     return costs
+
+
+@jit
+def _fill_costs(columns, space, numbers, rows, scratch, tree, terms, costs):
+    for t in range(costs.shape[0]):
+        n_nodes = draw_tree(space, numbers[t], tree)
+        for i in range(rows.shape[0]):
+            scratch[0][i] = rows[i]
+            if scratch[2].shape[0]:
+                scratch[2][rows[i]] = i
+        costs[t] = _cost_of(columns, tree, n_nodes, scratch, terms)

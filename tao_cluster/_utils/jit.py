@@ -7,8 +7,6 @@ import warnings
 import numba
 import numpy as np
 from numba import types
-from numba.core.caching import FunctionCache
-from numba.core.sigutils import normalize_signature
 from numba.extending import overload
 
 # Compiled kernels are kept on disk between runs; TAO_CLUSTER_CACHE=0 turns that off
@@ -37,13 +35,11 @@ def jit(function=None, **options):
     if function is None:
         return functools.partial(jit, **options)
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}  # no C code calls kernels
-    kernel = numba.njit(function, **options)
-    if _CACHE and hasattr(kernel, "enable_caching"):  # with NUMBA_DISABLE_JIT it is the function
-        try:
-            kernel._cache = KernelFiles(function)  # what enable_caching does with numba's own
-        except RuntimeError:
-            _tell_once()
-    return kernel
+    try:
+        return numba.njit(function, cache=_CACHE, **options)
+    except RuntimeError:  # numba finds no folder that it can write to
+        _warn_once()
+        return numba.njit(function, **options)
 
 
 def chosen_by(is_first, first, second):
@@ -80,43 +76,8 @@ def _is_array(X):
 by_layout = functools.partial(chosen_by, _is_array)
 
 
-class KernelFiles(FunctionCache):
-    """Compiled kernels on disk, which never keep a kernel from being compiled.
-
-    Files that are cut (a full disk, a killed process), or that two processes wrote at once so
-    that one holds the other's signature, are written anew; a disk that takes no more is said
-    once. They are no protection: who may write into the folder runs code as the user.
-    """
-
-    def load_overload(self, sig, target_context):
-        """Compiled code of a signature, or None if there is none that can be read."""
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # whatever pickle and LLVM say of bytes that are not theirs
-            self._forget()
-            return None
-        if found is not None and tuple(found.signature.args) != normalize_signature(sig)[0]:
-            self._forget()
-            return None
-        return found
-
-    def save_overload(self, sig, data):
-        """Keep compiled code of a signature, where there is room."""
-        try:
-            super().save_overload(sig, data)
-        except OSError:
-            _tell_once()
-
-    def _forget(self):
-        """Empty the index: the next kernel that is saved starts it anew."""
-        try:
-            self.flush()
-        except OSError:  # others may read the folder only
-            self.disable()
-
-
 @functools.cache
-def _tell_once():
+def _warn_once():
     warnings.warn(
         "Compiled kernels cannot be kept: no folder for them is writable. Set NUMBA_CACHE_DIR to "
         "one, or TAO_CLUSTER_CACHE=0 to compile in every process without this warning.",

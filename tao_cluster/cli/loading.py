@@ -13,7 +13,6 @@ from sklearn.utils.fixes import parse_version
 
 from ..outofcore.files import read_npy, read_npz, readable
 from .columns import Choices, Loaded, NotANumberError, features_of
-from .unpacking import check_packed, is_packed
 
 
 def tell(sentence):
@@ -89,7 +88,11 @@ def read_file(path, separator=None):
 
 def _kind(path):
     """Ending of a file's name, without that of its compression."""
-    return Path(path.stem if is_packed(path) else path.name).suffix.lower()
+    return Path(path.stem if _is_packed(path) else path.name).suffix.lower()
+
+
+def _is_packed(path):
+    return path.suffix.lower() == ".gz"
 
 
 def _read_table(path, read):
@@ -122,7 +125,6 @@ _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
 def _read_csv(path, separator):
     """The table of a text; its index counts the lines that are not empty."""
     with readable(path):
-        check_packed(path)
         begin = [line for _, line in itertools.islice(_lines(path, separator), 2)]
     if not begin:
         raise ValueError(f"{path}: the file is empty.")
@@ -163,7 +165,7 @@ def _lines(path, separator):
 
     A quoted value may have several lines of the file.
     """
-    open_text = gzip.open if is_packed(path) else Path.open
+    open_text = gzip.open if _is_packed(path) else Path.open
     with open_text(path, "rt", newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file, delimiter=separator)
         yield from ((reader.line_num, line) for line in reader if line)

@@ -6,6 +6,6 @@ for _module in ("distributed", "dask.dataframe", "dask.array"):
     need(_module, "tao_cluster.dask", 'pip install "tao-cluster[dask]"')
 
 from .estimator import DaskTreeClustering  # noqa: E402
-from .runner import DaskBlocks, dask_blocks  # noqa: E402
+from .source import DaskBlocks, dask_blocks  # noqa: E402
 
 __all__ = ["DaskBlocks", "DaskTreeClustering", "dask_blocks"]

@@ -1,57 +1,32 @@
 """An estimator whose rows are dask arrays or frames."""
 
 import copy
-from functools import wraps
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import TreeClustering
 from ..outofcore.blocks import sum_over_blocks
 from ..outofcore.fit import fit
-from .lazy import lazily
-from .runner import dask_blocks
+from .source import by_rows, dask_blocks
 
 # Methods of the fitted estimator that have nothing to do with dask.
-_HANDED_ON = (
-    "cluster_profile",
-    "decision_path",
-    "explain",
-    "nearest_change",
-    "plot",
-    "save",
-    "to_html",
-    "to_rules",
-    "to_text",
-)
+_METHODS = {
+    *("cluster_profile", "decision_path", "explain", "nearest_change", "plot", "save"),
+    *("to_html", "to_onnx", "to_rules", "to_sql", "to_text"),
+}
 
 
-def _handing_on(*names):
-    """Decorator of classes: they get methods of TreeClustering, asked of `estimator_`."""
-
-    def handed_on(method):
-        @wraps(method)
-        def ask(self, *args, **options):
-            check_is_fitted(self)
-            return getattr(self.estimator_, method.__name__)(*args, **options)
-
-        return ask
-
-    def decorate(cls):
-        for name in names:
-            setattr(cls, name, handed_on(getattr(TreeClustering, name)))
-        return cls
-
-    return decorate
-
-
-@_handing_on(*_HANDED_ON)
 class DaskTreeClustering(ClusterMixin, BaseEstimator):
     """Fit an estimator of tao_cluster or greedy to dask arrays and frames.
 
     The fit is that of :func:`tao_cluster.outofcore.fit`: a weighted sample of the rows finds the
-    tree, passes over all of them make it exact. Chunks of rows, or partitions, are read one a
-    thread and forgotten; what is persisted is used where it lies. A worker that dies costs time
+    tree, passes over all of them make it exact. Chunks of rows, or partitions, are read in every
+    pass and forgotten; what is persisted is used where it lies. A worker that dies costs time
     only, and the result is the same to the last bit for any number of workers and threads.
 
     Parameters
@@ -76,7 +51,8 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
     labels_ : dask array or Series, lazy
         Cluster of each row that was fitted.
     tree_, cluster_centers_, inertia_, cost_increase_, free_centers_, free_inertia_, ...
-        Fitted attributes of `estimator_`, all but `labels_` and `free_labels_`.
+        Fitted attributes of `estimator_`, all but `labels_` and `free_labels_`. Methods that need
+        no rows in dask, such as `explain`, `plot`, `save` and `to_text`, are those of `estimator_`.
 
     Examples
     --------
@@ -109,12 +85,13 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.patience = patience
 
-    def fit(self, X, sample_weight=None, embedding=None):
+    def fit(self, X, y=None, sample_weight=None, embedding=None):
         """Cluster rows by a tree.
 
         Parameters
         ----------
         X : dask array of shape (n, d), of dense or CSR chunks, or dask DataFrame
+        y : ignored, as pipelines pass it
         sample_weight : dask array of shape (n,), or Series, optional
             Weights of the rows, at least 0.
         embedding : dask array of shape (n, m), or DataFrame, optional
@@ -134,6 +111,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
             If the scheduler, or for too long all workers, are gone before there is a tree; with a
             tree that is a warning, and the best tree so far is kept.
         """
+        del y
         blocks = self._blocks(X, sample_weight, embedding)
         self.estimator_ = fit(
             self.estimator,
@@ -145,9 +123,9 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         self._rows = X
         return self
 
-    def fit_predict(self, X, sample_weight=None, embedding=None):
+    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
         """Fit, and return the lazy `labels_`. See `fit`."""
-        return self.fit(X, sample_weight, embedding).labels_
+        return self.fit(X, y, sample_weight, embedding).labels_
 
     def predict(self, X):
         """Cluster of each row, by the tree.
@@ -160,24 +138,25 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         -------
         lazy dask array of shape (n,), or Series with the index of X; an array for plain rows
         """
-        return self._lazily(X, "predict")
+        return _lazily(X, self, "predict")
 
     def apply(self, X):
         """Leaf of `tree_` that each row reaches, as `predict` returns clusters."""
-        return self._lazily(X, "apply")
+        return _lazily(X, self, "apply")
 
     def transform(self, X):
         """Distances to `cluster_centers_`: shape (n, n_clusters), as `predict` returns clusters.
 
         X has rows in the space of the centres: the embedding, if `fit` was given one.
         """
-        return self._lazily(X, "transform")
+        return _lazily(X, self, "transform")
 
-    def score(self, X, sample_weight=None, embedding=None):
+    def score(self, X, y=None, sample_weight=None, embedding=None):
         """Minus the cost of rows at `cluster_centers_`: a float, summed over blocks at once.
 
         Parameters as for `fit`.
         """
+        del y
         check_is_fitted(self)
         return sum_over_blocks(_score, self._blocks(X, sample_weight, embedding), self.estimator_)
 
@@ -195,25 +174,23 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         beside = (sample_weight, embedding)
         return dask_blocks(X, *beside, client=self.client, patience=self.patience)
 
-    def _lazily(self, X, method):
-        check_is_fitted(self)
-        return lazily(X, self.estimator_, method)
-
     # ------------------------------------------------------------------ python and scikit-learn
 
     def __getattr__(self, name):
-        # Only what is not found otherwise: fitted attributes of the plain estimator.
+        # Only what is not found otherwise: attributes and methods of the plain estimator.
         model = vars(self).get("estimator_")
         if name in {"labels_", "_rows"} and model is not None:
             raise AttributeError("labels_ are of the rows of a fit in this process: use predict.")
-        if name.startswith("_") or not name.endswith("_") or model is None:
+        if name in _METHODS:
+            check_is_fitted(self)
+        elif name.startswith("_") or not name.endswith("_") or model is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         return getattr(model, name)
 
     def __dir__(self):
         model = vars(self).get("estimator_")
-        fitted = [name for name in vars(model) if name.endswith("_")] if model else []
-        return sorted({*super().__dir__(), *fitted})
+        fitted = [name for name in vars(model) if name.endswith("_")] if model else ()
+        return sorted({*super().__dir__(), *fitted, *(_METHODS if model else ())})
 
     def __getstate__(self):
         # A client belongs to its process, and rows may be results that only it can reach.
@@ -243,3 +220,49 @@ def _score(block, model):
     if not block.X.shape[0]:
         return None
     return model.score(block.X, sample_weight=block.weight, embedding=block.embedding)
+
+
+def _lazily(X, model, method):
+    """Result of a method for rows: lazy for a dask array or DataFrame, at once for others.
+
+    Parameters
+    ----------
+    X : dask array or DataFrame, or what the method of the plain estimator takes
+    model : DaskTreeClustering
+    method : str, "predict", "apply" or "transform"
+    """
+    check_is_fitted(model)
+    plain = model.estimator_
+    if isinstance(X, da.Array):
+        X = by_rows(X, "X", 2)
+        empty = _without_rows(np.ones((1, X.shape[1])), plain, method)
+        shape = {"chunks": (X.chunks[0], empty.shape[1:])} if empty.ndim == 2 else {"drop_axis": 1}
+        options = {"dtype": empty.dtype, "meta": empty, **shape}
+        return X.map_blocks(_of_chunk, dask.delayed(plain), method, empty, **options)
+    if isinstance(X, dd.DataFrame):
+        row = pd.DataFrame(np.ones((1, len(X.columns))), columns=X.columns)
+        empty = _without_rows(row, plain, method)
+        meta = _beside_index(empty, X._meta.index[:0], plain)
+        return X.map_partitions(_of_partition, dask.delayed(plain), method, empty, meta=meta)
+    return getattr(plain, method)(X)
+
+
+def _without_rows(row, model, method):
+    """What the method gives for no rows, by that for one: array of shape (0,) or (0, k)."""
+    return getattr(model, method)(row)[:0]
+
+
+def _of_chunk(X, model, method, empty):
+    """The result for one block; estimators reject those without rows, which filters leave."""
+    return getattr(model, method)(X) if X.shape[0] else empty
+
+
+def _of_partition(X, model, method, empty):
+    return _beside_index(_of_chunk(X, model, method, empty), X.index, model)
+
+
+def _beside_index(result, index, model):
+    """The result with the index of the rows."""
+    if result.ndim == 1:
+        return pd.Series(result, index)
+    return pd.DataFrame(result, index, model.get_feature_names_out())

@@ -1,133 +1,135 @@
-"""Dask collections as blocks: one task a block, on a cluster or in threads of this process."""
+"""One pass over blocks that are delayed: results in order, by a cluster or by threads."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+import contextlib
+import time
 
 import dask
-import dask.threaded
 from dask.system import CPU_COUNT
-from distributed import Client, futures_of
+from distributed import CancelledError, KilledWorker, wait
+from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
-from ..outofcore.blocks import Block, LocalBlocks
-from .cluster import Pass, Work
-from .graph import Plan
-from .rows import aligned
+from .._utils.threads import check_interrupted
+from ..outofcore.blocks import BlockError, LostRowsError, naming
 
-# What dask calls computing in the thread that asks.
-_ONE_THREAD = {"sync", "synchronous", "single-threaded"}
+# Seconds between two looks at whether there are workers, and for an answer of the scheduler.
+_LOOK, _ANSWER = 1.0, 30.0
 
-
-@dataclass(frozen=True, eq=False)
-class DaskBlocks:
-    """The blocks of dask collections; see :class:`.blocks.Blocks`.
-
-    Parameters
-    ----------
-    collections : tuple of X, weights or None, embedding or None, with as many blocks
-    names : list of str, optional
-    client : distributed.Client, optional
-        Whose cluster works; without one threads of this process do, as many as dask would take.
-    patience : float
-        Seconds that a pass waits for a worker when there is none.
-    """
-
-    collections: tuple = field(repr=False)
-    names: Any = None
-    client: Any = None
-    patience: float = 60.0
-
-    @property
-    def has_embedding(self):
-        """Whether blocks have an embedding."""
-        return self.collections[2] is not None
-
-    @cached_property
-    def _plan(self):
-        return Plan.of(self.collections)
-
-    def results(self, function, state):
-        """See :class:`.blocks.Blocks`."""
-        if self.client is not None:
-            return Pass(self.client, self._plan, Work(function, state), self.patience).results()
-        scheduler, n_threads = dask.config.get("scheduler", None), dask.config.get("num_workers", 0)
-        n_jobs = 1 if scheduler in _ONE_THREAD else n_threads or CPU_COUNT
-        return LocalBlocks(self._read, n_jobs=n_jobs).results(_made, Work(function, state))
-
-    def _read(self):
-        """Yield blocks that are not made yet, with the values that several of them need."""
-        plan, values = self._plan, {}
-        for number, recipe in enumerate(plan.recipes):
-            missing = [key for key in recipe.outer if key not in values]
-            if missing:
-                made = dask.threaded.get(plan.closure(missing), missing)
-                values.update(zip(missing, made, strict=True))
-            yield (recipe, [values[key] for key in recipe.outer]), None, None
-            for key in recipe.outer:
-                if plan.last_use[key] == number:
-                    del values[key]
+# Names that dask has for computing in the thread that asks, and the tasks of each thread that are
+# computed together: what several of them need is made once.
+_ONE_THREAD, _TASKS_PER_THREAD = ("sync", "synchronous", "single-threaded"), 8
 
 
-def _made(block, work):
-    """The result for a block that is made now."""
-    recipe, outer = block.X
-    return work(Block(block.number, *recipe.make(outer)))
-
-
-def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=60.0):
-    """Dask collections as blocks, for :func:`tao_cluster.outofcore.fit` and sums of your own.
-
-    Chunks of rows, or partitions, are the blocks. They are made anew at every pass over them, and
-    forgotten; those of persisted collections are used where they lie.
-
-    Parameters
-    ----------
-    X : dask array of shape (n, d), of dense or CSR chunks, or dask DataFrame
-    sample_weight : dask array of shape (n,), or Series, optional
-    embedding : dask array of shape (n, m), or DataFrame, optional
-    client : distributed.Client, optional
-        Default the current one; if there is none, threads of this process work.
-    patience : float, default=60
-        Seconds that a pass waits for a worker when there is none.
-
-    Returns
-    -------
-    DaskBlocks
+def results_in_threads(tasks):
+    """Yield the results of delayed tasks, one per block, by the threads that dask would take.
 
     Raises
     ------
-    TypeError
-        If these are no dask collections, or the client is an asynchronous one.
-    ValueError
-        If they have different rows, or blocks of different rows that cannot be aligned.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from tao_cluster import outofcore
-    >>> from tao_cluster.dask import dask_blocks
-    >>> blocks = dask_blocks(da.ones((6, 2), chunks=(3, 2)))
-    >>> int(outofcore.sum_over_blocks(lambda block, state: len(block.X), blocks))
-    6
+    BlockError
+        If a block cannot be made or worked on; it names the block.
     """
-    collections = aligned(X, sample_weight, embedding)
-    names = list(getattr(X, "columns", []))
-    names = names if names and all(isinstance(name, str) for name in names) else None
-    return DaskBlocks(collections, names, client_of(collections, client), patience)
+    scheduler = dask.config.get("scheduler", None)
+    scheduler = scheduler if scheduler in _ONE_THREAD else "threads"
+    step = _TASKS_PER_THREAD * (dask.config.get("num_workers", None) or CPU_COUNT)
+    for start in range(0, len(tasks), step):
+        some = tasks[start : start + step]
+        try:
+            results = dask.compute(*some, scheduler=scheduler)
+        except Exception:  # of which block, the same one by one tells
+            results = _one_by_one(some, start, scheduler)
+        yield from results
 
 
-def client_of(collections, client=None):
-    """The client that works on collections: the given one, that of persisted ones, the current."""
-    if client is None:
-        futures = futures_of([part for part in collections if part is not None])
-        client = futures[0].client if futures else _current_client()
-    if client is not None and client.asynchronous:
-        raise TypeError("The client must be a synchronous one: Client(..., asynchronous=False).")
-    return client
+def _one_by_one(tasks, start, scheduler):
+    for number, task in enumerate(tasks, start):
+        with naming(number):
+            (result,) = dask.compute(task, scheduler=scheduler)
+        yield result
 
 
-def _current_client():
+def results_on_cluster(client, tasks, patience):
+    """Yield the results of delayed tasks, one per block, by the workers of a cluster.
+
+    All tasks are submitted at once. Tasks whose worker dies are done again by the scheduler.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    tasks : list of Delayed
+    patience : float
+        Seconds to wait for a worker when there is none.
+
+    Raises
+    ------
+    BlockError
+        If a block cannot be made or worked on, or kills its workers; it names the block.
+    LostRowsError
+        If the scheduler is gone, or workers are for too long.
+    """
     try:
-        return Client.current()
-    except ValueError:
-        return None
+        # The state of a pass may be some megabytes, which is no mistake.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            futures = client.compute(tasks)
+    except Exception as error:
+        if isinstance(error, OSError) or client.status == "closed":
+            raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
+        raise
+    try:
+        for number, future in enumerate(futures):
+            _wait(client, number, future, patience)
+            yield _result(number, future)
+            future.release()
+    finally:
+        for future in futures:  # a traceback may hold them longer
+            with contextlib.suppress(Exception):
+                future.release()
+
+
+def _wait(client, number, future, patience):
+    """Wait until a future is settled; LostRowsError if nobody works for too long."""
+    alone_since = None
+    while future.status == "pending":
+        check_interrupted()
+        with contextlib.suppress(TimeoutError, CancelledError, OSError):
+            wait([future], timeout=_LOOK)
+            return
+        if _has_workers(client):
+            alone_since = None
+            continue
+        now = time.monotonic()
+        alone_since = now if alone_since is None else alone_since
+        if now - alone_since >= patience:
+            raise LostRowsError(
+                f"Block {number} cannot be read any more: for {patience:g} s no worker could take "
+                "work, as there is none, their memory is full, or the scheduler does not answer."
+            )
+
+
+def _has_workers(client):
+    """Whether some workers take work: those that have paused do not."""
+    try:
+        count = client.sync(client.scheduler.ncores_running, callback_timeout=_ANSWER)
+    except Exception:
+        return False
+    return sum(count.values()) > 0
+
+
+def _result(number, future):
+    """The result of a settled future, or the error that says what is lost."""
+    try:
+        return future.result()
+    except KilledWorker as error:
+        cause = MemoryError(
+            f"{error.allowed_failures + 1} workers died while they worked on it, or on another "
+            "block beside it; it probably needs more memory than they have: make the chunks "
+            "smaller, or give workers more memory or fewer threads."
+        )
+        raise BlockError(number, cause) from error
+    except Exception as error:
+        # The task has failed, or its result, or the rows that it needs, cannot be reached.
+        if future.status == "error" and not isinstance(error, NoValidWorkerError | NoWorkerError):
+            raise BlockError(number, error) from error
+        raise LostRowsError(
+            f"Block {number} cannot be read any more: the cluster has dropped its task or result "
+            f"({getattr(error, 'reason', error)}). Rows that were scattered to a worker are lost "
+            "with it, and everything with the scheduler."
+        ) from error

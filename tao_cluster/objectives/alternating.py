@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.jit import jit
+from .._utils.threads import check_interrupted
 from ..problem.repeats import content_order, distinct_rows
 from .base import NearestCenters, Objective
 from .kmeans import KMeans
@@ -228,6 +229,7 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
     """
     labels, cost = None, np.inf
     for n_iter in range(max_iter + 1):
+        check_interrupted()
         distances = objective.distances(data, centers)
         nearest = distances.argmin(axis=1)
         own = distances[np.arange(len(nearest)), nearest]

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
+from .._utils.threads import check_interrupted
 from .._utils.warnings import tell
 from ..outofcore.refinement import refined, relabeled
 from ..outofcore.statistics import AllRows
@@ -173,6 +174,7 @@ def until_interrupted(results):
         for result in results:
             has_result = True
             yield result
+            check_interrupted()
     except KeyboardInterrupt:
         if not has_result:
             raise

@@ -21,7 +21,7 @@ from joblib import effective_n_jobs
 from tqdm.auto import tqdm
 
 from .._utils.matrices import row_size
-from .._utils.threads import one_thread
+from .._utils.threads import check_interrupted, one_thread
 from .files import Table, mapped
 
 # Stored values of a block that is cut from an array or a file, and rows at most.
@@ -101,6 +101,7 @@ def sum_over_blocks(function, blocks, state=None):
     total = None
     with contextlib.closing(_results(blocks, function, state)) as results:
         for result in results:
+            check_interrupted()
             if total is None or result is None:
                 total = result if total is None else total
             else:

@@ -1,6 +1,7 @@
 """Fitted estimators as files of JSON, and back: no pickle, nothing in a file is ever run."""
 
 import json
+import math
 import os
 import platform
 import tempfile
@@ -14,20 +15,35 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from .._utils.warnings import tell
+from ..problem.scaling import Space
 from ..tree import Tree
 from ..tree.documents import FORMAT as TREE_FORMAT
 from ..tree.documents import is_version, read_document
-from .fitted import attributes_of, check_fitted
 from .parts import ESTIMATORS
-from .values import UnsavableError, from_json, to_json
+from .values import UnsavableError, from_json, set_attributes, to_json
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "load", "save"]
 
 FORMAT = "tao-cluster model"
 FORMAT_VERSION = 1
 
-# Of values that no check foresaw: a file is refused by a sentence all the same.
+# What values of other types and sizes than a fit gives make of the checks: `load` raises a
+# ValueError all the same.
 _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
+
+# Arrays of fitted estimators: the type of their numbers and the sides of their shape, by the names
+# of `_sizes`; and the attributes that are a number. What is not listed here is for display only.
+_ARRAYS = {
+    "cluster_centers_": (np.float64, "k", "m"),
+    "free_centers_": (np.float64, "k", "m"),
+    "node_counts_": (np.float64, "nodes"),
+    "split_spreads_": (np.float64, "weights"),
+    "split_gaps_": (np.float64, "nodes"),
+    "component_labels_": (np.integer, "k"),
+}
+_NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_", "best_lambda_")
+_OF_SOME = {"best_lambda_", "component_labels_"}  # estimators
+_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS} - _OF_SOME
 
 
 def save(model, path):
@@ -47,8 +63,8 @@ def save(model, path):
     NotFittedError
         If the estimator is not fitted.
     ValueError
-        If it is no estimator of ours, an attribute is not what the estimators have, or a parameter
-        is one that no fit would take.
+        If it is no estimator of ours, an attribute is something that a file cannot hold, or a
+        parameter is one that no fit would take.
 
     Warns
     -----
@@ -141,14 +157,9 @@ def _state(model):
     """Parameters and fitted attributes as JSON has them."""
     named, parameters, attributes, lost = model.get_params(deep=False), {}, {}, []
     constant = set(vars(type(model)())) - set(named)  # no parameter, and yet set by __init__
-    known = {name for forms in attributes_of(type(model).__name__) for name in forms}
     for name, value in vars(model).items():
         if name in constant:
             continue
-        if name not in named and name not in known:
-            raise ValueError(
-                f"Cannot save {name}, which is no attribute of a fitted {type(model).__name__}."
-            )
         try:
             (parameters if name in named else attributes)[name] = to_json(value)
         except UnsavableError as error:
@@ -182,9 +193,125 @@ def _model(data):
     model = cls(**parameters)
     model._validate_params()
     effective_n_jobs(model.n_jobs)  # ValueError for 0, which only it knows to be no number of jobs
-    check_fitted(cls.__name__, attributes)
-    vars(model).update(attributes)
+    _check_fitted(attributes)
+    set_attributes(model, attributes)
+    if cls is ESTIMATORS["ExKMC"]:
+        _check_growth(model)
     return model
+
+
+# ---------------------------------------------------------------------- what fits each other
+
+
+def _check_fitted(attributes):
+    """Raise an error if fitted attributes are missing or do not fit the tree.
+
+    Trees and spaces have checked their own fields.
+    """
+    missing = sorted(_FITTED - set(attributes))
+    if missing:
+        raise ValueError(f"the attribute {missing[0]} is missing.")
+    tree, space = attributes["tree_"], attributes["_space"]
+    for name, cls in (("tree_", Tree), ("_space", Space)):
+        _require(isinstance(attributes[name], cls), f"{name} must be a {cls.__name__}")
+    sizes = _sizes(tree, space, np.asarray(attributes["cluster_centers_"]))
+    for name in filter(attributes.__contains__, _ARRAYS):
+        dtype, *sides = _ARRAYS[name]
+        shape, value = tuple(sizes[side] for side in sides), attributes[name]
+        fits = isinstance(value, np.ndarray) and np.issubdtype(value.dtype, dtype)
+        _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
+    for name in filter(attributes.__contains__, _NUMBERS):
+        value = attributes[name]
+        is_number = type(value) in (int, float) and not math.isnan(value)
+        _require(is_number, f"{name} must be a number")
+    _check_values(attributes, sizes)
+    _check_space(attributes, sizes)
+    for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
+        labels, classes = attributes[name], space.classes
+        fits = labels.ndim == 1
+        if classes is not None:
+            fits = fits and {*labels.tolist()} <= {*classes.tolist(), -1, None}
+        _require(fits, f"{name} must be one known label per row")
+
+
+def _require(condition, sentence):
+    if not condition:
+        raise ValueError(f"{sentence}.")
+
+
+def _sizes(tree, space, centers):
+    """Sizes of a model, as its tree, space and centres have them."""
+    n_clusters = len(centers) if space.classes is None else len(space.classes)
+    _require(tree.leaf_label.max() < n_clusters, "the tree has a cluster without a centre")
+    return {
+        "d": tree.n_features,
+        "m": centers.shape[1] if space.has_embedding else tree.n_features,
+        "k": n_clusters,
+        "nodes": tree.n_nodes,
+        "weights": tree.n_nonzero,
+    }
+
+
+def _check_values(attributes, sizes):
+    """Ranges of values, without which formatting and measures fail."""
+    tree, counts = attributes["tree_"], attributes["node_counts_"]
+    n_features = attributes["n_features_in_"]
+    is_same = type(n_features) is int and n_features == sizes["d"]
+    _require(is_same, "the tree has another number of features than n_features_in_")
+    for name in ("cluster_centers_", "free_centers_"):
+        _require(np.isfinite(attributes[name]).all(), f"{name} must be finite")
+    for name in ("node_counts_", "split_spreads_", "split_gaps_"):
+        _require(not (attributes[name] < 0).any(), f"{name} must not be negative")
+    # Counts are sums of weights, which are rounded.
+    is_rooted = 0 < counts[0] * (1 + 1e-9) >= counts.max() and math.isfinite(counts[0])
+    _require(is_rooted, "node_counts_ must be largest at the root, where all rows are")
+    if tree.leaf_value is not None:
+        has_all = tree.leaf_value.shape[1] == sizes["k"]
+        _require(has_all, "the histograms of the tree are of another number of clusters")
+    names = attributes.get("feature_names_in_")
+    if names is not None:
+        are_names = isinstance(names, np.ndarray) and names.shape == (sizes["d"],)
+        are_names = are_names and all(isinstance(name, str) for name in names)
+        _require(are_names, f"feature_names_in_ must be {sizes['d']} strings")
+
+
+def _check_space(attributes, sizes):
+    space, classes = attributes["_space"], attributes.get("classes_")
+    has_classes = space.classes is not None
+    if not space.objective.explains_labels == has_classes == (classes is not None):
+        raise ValueError("classes_ are those of an objective that explains labels.")
+    if space.has_embedding and (space.scaling is not None or has_classes):
+        raise ValueError("an embedding has neither a scaling nor classes.")
+    if has_classes:
+        of_kinds = {str}, {int, float, bool}
+        is_one_kind = any(set(map(type, classes.tolist())) <= kinds for kinds in of_kinds)
+        is_sorted = is_one_kind and np.array_equal(np.unique(classes), classes)
+        is_same = classes.dtype == space.classes.dtype and np.array_equal(classes, space.classes)
+        _require(is_sorted and is_same, "classes_ must be the sorted labels of _space")
+    if space.scaling is not None:
+        offset, scale = space.scaling.offset, space.scaling.scale
+        for values in (offset, scale):
+            fits = values.shape == (sizes["d"],) and values.dtype == np.float64
+            _require(fits and np.isfinite(values).all(), "a scaling is one number per column")
+        _require((scale > 0).all(), "the scales of columns must be above 0")
+
+
+def _check_growth(model):
+    """The trees of an expansion are prefixes of its nodes, and the last one is the tree."""
+    growth, n_nodes = model._growth, model.tree_.n_nodes
+    columns = (growth.left, growth.right, growth.splits, growth.label)
+    pairs = sorted(pair for pair in zip(growth.left, growth.right, strict=True) if pair != (-1, -1))
+    n_clusters = len(model.cluster_centers_)
+    leaves = [step["leaves"] for step in model.trace_]
+    _require(
+        {len(column) for column in columns} == {n_nodes}
+        and pairs == [(node, node + 1) for node in range(1, n_nodes, 2)]
+        and all(type(label) is int and 0 <= label < n_clusters for label in growth.label)
+        and growth.to_tree(model.n_features_in_) == model.tree_
+        and leaves == list(range(min(leaves), growth.n_leaves + 1))
+        and type(model._max_leaves) is int,
+        "_growth and trace_ must be those of the tree",
+    )
 
 
 def _write(path, text):

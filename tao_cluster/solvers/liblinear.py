@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from liblinear import liblinear as _library
 
 from .._utils.matrices import power_of_two, variances
-from .._utils.threads import uninterrupted
 from ..tree import Split
 from .base import NodeSolver, Status, repeats_of
 
@@ -123,7 +122,6 @@ class _BoundLiblinear:
         return Split.from_dense(weights, weights @ self._origin - w[-1])
 
 
-@uninterrupted
 def _trained(problem, parameter):
     """The library's model, which is freed with this object."""
     _C_RUNTIME.srand(1)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._utils.threads import uninterrupted
 from .tree import Split, Tree
 
 
@@ -42,7 +41,6 @@ class Growth:
         """Number of leaves."""
         return (self.n_nodes + 1) // 2
 
-    @uninterrupted
     def add(self, label=0):
         """Append a leaf; returns its number."""
         for column, blank in ((self.left, -1), (self.right, -1), (self.splits, None)):
@@ -50,7 +48,6 @@ class Growth:
         self.label.append(int(label))
         return self.n_nodes - 1
 
-    @uninterrupted
     def split(self, node, split, labels=(0, 0)):
         """Make a leaf a decision node; returns the numbers of its children."""
         self.splits[node] = split

@@ -1,13 +1,11 @@
-"""Texts and tables that are cut, packed to burst or odd inside: one sentence each, no traceback."""
+"""Texts and tables that are cut, or odd inside: one sentence each, no traceback."""
 
 import gzip
-import io
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 from tao_cluster import Tree, cli
 from tao_cluster.__main__ import main
@@ -18,6 +16,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 LINES = "a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(40))
 PACKED = gzip.compress(LINES.encode())
+NOISE = "a,b\n" + "".join(f"{i},{i * 7919 % 104729}\n" for i in range(20_000))
 
 
 def refuse(arguments, capsys, sentence):
@@ -33,24 +32,15 @@ TEXTS = {
     "cut": ("x.csv.gz", PACKED[:-12], "x.csv.gz: cannot be read as"),
     "a wrong sum": ("x.csv.gz", PACKED[:-8] + bytes(8), "x.csv.gz: cannot be read as"),
     "no gzip": ("x.csv.gz", b"a,b\n1,2\n", "x.csv.gz: cannot be read as"),
-    "a bomb": ("x.csv.gz", None, "unpacks to more than 100 times its length"),
-    "a bomb of one line": ("x.csv.gz", None, "unpacks to more than 100 times its length"),
+    "cut late": ("x.csv.gz", gzip.compress(NOISE.encode())[:-12], "x.csv.gz: cannot be read as"),
 }
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_texts_that_are_cut_or_burst(name, tmp_path, capsys):
+def test_texts_that_are_cut_or_long(name, tmp_path, capsys):
     file, content, sentence = TEXTS[name]
-    if content is None:
-        unit = b"1,2\n" if name == "a bomb" else b"7777"
-        content = gzip.compress(unit * 2**22) * 5
     (tmp_path / file).write_bytes(content)
     refuse(["fit", tmp_path / file, "-k", 2, "--out", tmp_path / "out"], capsys, sentence)
-
-
-def test_what_is_packed_as_tables_are_is_read(tmp_path):
-    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(LINES.encode() * 1 + b"1,2\n" * 10**5))
-    assert load_data(tmp_path / "x.csv.gz").X.shape == (100_040, 2)
 
 
 @pytest.mark.parametrize("mark", ["ab", "", '"', "\n"])
@@ -102,17 +92,6 @@ def test_decimals_are_numbers(tmp_path):
     pq.write_table(table, tmp_path / "x.parquet")
     found = load_data(tmp_path / "x.parquet", cli.columns.Choices(missing="drop"))
     np.testing.assert_array_equal(found.X[:3, 0], [1.5, 2.25, 9.75])
-
-
-def test_columns_that_no_centre_can_have(tmp_path, capsys):
-    """Half a megabyte, of which each centre would take four gigabytes."""
-    n = 41_000
-    rng, matrix = np.random.default_rng(0), io.BytesIO()
-    entries = (rng.random(n), (rng.integers(60, size=n), rng.integers(5 * 10**8, size=n)))
-    sp.save_npz(matrix, sp.coo_matrix(entries, (60, 5 * 10**8)))
-    (tmp_path / "x.npz").write_bytes(matrix.getvalue())
-    command = ["fit", tmp_path / "x.npz", "-k", 2]
-    refuse(command, capsys, "60 x 500000000 values; at most 16777216 columns can be used")
 
 
 def test_no_memory_is_one_sentence(tmp_path, capsys, monkeypatch):

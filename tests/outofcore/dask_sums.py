@@ -60,8 +60,3 @@ def busy(block, folder):
     (Path(folder) / str(block.number)).touch()
     time.sleep(0.1)
     return sums(block, 1.0)
-
-
-def large(block, n):
-    """A result of some megabytes."""
-    return np.full(n, float(block.number))

@@ -8,7 +8,6 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import dask
 import dask.array as da
@@ -20,7 +19,6 @@ from sklearn.datasets import make_blobs
 
 from tao_cluster import TAOClustering, outofcore
 from tao_cluster.dask import DaskTreeClustering, dask_blocks
-from tao_cluster.dask.cluster import _Watch
 from tao_cluster.outofcore import BlockError, LostRowsError, sum_over_blocks
 
 FOLDER = str(Path(__file__).parent)
@@ -36,10 +34,9 @@ def expected():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _few_deaths():
-    """One death more, and a block is suspected: workers take seconds to come back."""
+def _no_scheduler_left():
     # A client that has lost its scheduler leaves itself behind as the scheduler of dask.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1, "scheduler": None}):
+    with dask.config.set({"scheduler": None}):
         yield
 
 
@@ -177,11 +174,11 @@ def test_scattered_blocks_are_lost_with_their_worker(client):
 
 
 @pytest.mark.slow
-def test_a_block_that_kills_its_workers_is_named(processes):
-    sentence = r"Block 6: MemoryError: .*more memory"
-    with processes(3).client() as client, pytest.raises(BlockError, match=sentence) as info:
+def test_a_block_that_kills_its_workers_is_an_error(processes):
+    """The scheduler suspects all blocks of a worker that dies, so the message names one of them."""
+    sentence = r"Block \d+: MemoryError: .*more memory"
+    with processes(2).client() as client, pytest.raises(BlockError, match=sentence):
         sum_over_blocks(dying, dask_blocks(array(), client=client), 6)
-    assert info.value.number == 6
 
 
 # ---------------------------------------------------------------------- blocks that fail
@@ -218,7 +215,7 @@ def test_a_lost_scheduler_is_one_sentence(processes):
         results = blocks.results(slow_sums, 1.0)
         next(results)
         cluster.scheduler.send_signal(signal.SIGKILL)
-        with pytest.raises(LostRowsError, match="connection to the scheduler is lost"):
+        with pytest.raises(LostRowsError, match=r"Block 1 .*with the scheduler"):
             list(results)
         client.close(timeout=1)
         with pytest.raises(LostRowsError, match="scheduler cannot be reached"):
@@ -235,28 +232,6 @@ def test_workers_may_come_late():
             sum_over_blocks(sums, dask_blocks(array(), patience=0.5), 1.0)
         later(1.5, cluster.scale, 1)
         np.testing.assert_array_equal(sum_over_blocks(sums, dask_blocks(array()), 1.0), expected())
-
-
-class Nobody:
-    """A client of a cluster without workers."""
-
-    scheduler = SimpleNamespace(ncores_running=None)
-
-    def sync(self, ask, callback_timeout):
-        del ask, callback_timeout
-        return {}
-
-
-def test_patience_counts_from_the_last_work():
-    watch = _Watch(Nobody(), 0.1)
-    for _ in range(3):
-        watch.look(0)
-        time.sleep(0.12)
-        watch.saw_work()
-    watch.look(0)
-    time.sleep(0.12)
-    with pytest.raises(LostRowsError, match=r"Block 0 .*no worker"):
-        watch.look(0)
 
 
 @pytest.mark.slow

@@ -148,10 +148,10 @@ def check(n_files, seed):
 
 @pytest.mark.slow
 def test_mutated_files_are_refused_or_can_be_used():
-    assert 10 < check(400, seed=0) < 300
+    assert 4 < check(150, seed=0) < 112
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("seed", range(1, 11))
-def test_100_000_mutated_files(seed):
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_30_000_mutated_files(seed):
     assert 250 < check(10_000, seed) < 7500

@@ -1,12 +1,17 @@
-"""Kernels for cuts that save most of the k-means cost when clusters follow their rows (Kauri)."""
+"""Kernels that move the rows of a node over every cut of a feature, in the order of its values.
+
+`KauriNode` and :func:`kauri_cuts` are for cuts that save most of the k-means cost when clusters
+follow their rows (Kauri), `GraphNode` and :func:`conductance_cuts` for cuts of least conductance in
+a graph of the rows (SpEx).
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tao_cluster._utils.jit import by_layout, jit
+from tao_cluster._utils.jit import by_layout, chosen_by, jit
 
-from ..order import Order, left_threshold, right_threshold
+from ..order import Order, threshold_at
 
 
 class KauriNode(NamedTuple):
@@ -78,28 +83,24 @@ def _clear_csr(space, rows, total):
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
-@jit
-def _threshold(order, feature, part, entry):
-    if part == 0:
-        return left_threshold(order, feature, entry)
-    return right_threshold(order, feature, entry)
-
-
-@jit
 def few_valued(order, n_columns):
     """Where the sums of the cuts of each feature are kept, and how many are: int64 (d,), int.
 
     -1 for features with so many cuts that to keep their sums takes more than to make them anew.
     """
-    at, n_kept = np.full(order.middle.shape[0], -1), 0
-    for f in range(at.shape[0]):
-        parts, n_cuts = (order.start[f], order.middle[f], order.start[f + 1]), 0
-        for p in range(2):
-            for e in range(parts[p], parts[p + 1]):
-                n_cuts += 0 if np.isnan(_threshold(order, f, p, e)) else 1
-        if n_cuts * n_columns <= parts[2] - parts[0]:
-            at[f], n_kept = n_kept, n_kept + n_cuts
-    return at, n_kept
+    values, start, middle, end = order.values, order.start[:-1], order.middle, order.start[1:]
+    is_cut = np.ones(len(values) + 1, bool)
+    is_cut[:-2] = values[1:] != values[:-1]
+    # The last ones of both parts, where there are any, are cut from the rest or the other part.
+    is_cut[middle[middle > start] - 1] = ((order.n_rows > middle - start) | (end > middle))[
+        middle > start
+    ]
+    is_cut[end[end > middle] - 1] = (order.n_rows > end - start)[end > middle]
+    before = np.concatenate([[0], np.cumsum(is_cut[:-1])])
+    n_cuts = before[end] - before[start]
+    is_few = n_cuts * n_columns <= end - start
+    kept = np.where(is_few, n_cuts, 0)
+    return np.where(is_few, np.cumsum(kept) - kept, -1), int(kept.sum())
 
 
 @jit
@@ -127,7 +128,7 @@ def side_sums(space, order, weight, lo, hi, norms, kept_at, kept):
                 row = order.rows[e]
                 norm += _add_row(space, row, weight[row], total)
                 norms[e] = norm
-                if at >= 0 and not np.isnan(_threshold(order, f, p, e)):
+                if at >= 0 and not np.isnan(threshold_at(order, f, p, e)):
                     kept[at] = total
                     at += 1
             _clear(space, order.rows[parts[p] : parts[p + 1]], total)
@@ -231,7 +232,7 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
                 if at < 0:
                     for q in range(n + 1):
                         products[q] += heft * node.products[row, q]
-                place = _threshold(order, f, p, e)
+                place = threshold_at(order, f, p, e)
                 if np.isnan(place):
                     continue
                 if at >= 0:
@@ -244,3 +245,102 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
                 if found > gain[f] + node.tolerance or is_lower:
                     gain[f], threshold[f] = found, place
                     left[f], right[f] = (here, there) if p == 0 else (there, here)
+
+
+class GraphNode(NamedTuple):
+    """A node as :func:`conductance_cuts` reads it.
+
+    `graph` is (label, scale), where rows of one label are a clique, a_ij = w_i w_j times the scale
+    of the label, loops included; or (indptr, indices, data) of the adjacency matrix A.
+    """
+
+    order: Order
+    graph: tuple
+    weight: np.ndarray  # (n,) float64
+    degree: np.ndarray  # (n,) float64, row sums of A
+    inside: np.ndarray  # (k,) float64, weight of each label in the node; of other graphs (n,) int8:
+    # 1 for rows in the node, 0 elsewhere
+    inner: float  # sum of A over pairs in the node
+    volume: float  # sum of the degrees in the node
+
+
+def _is_clique(graph):
+    return len(graph) == 2
+
+
+def _move_clique(graph, weight, row, inside, moved):
+    label, scale = graph
+    own, heft = label[row], weight[row]
+    share = heft * scale[own]
+    here, there = share * moved[own], share * (inside[own] - moved[own] - heft)
+    moved[own] += heft
+    return here, there, share * heft
+
+
+def _move_sparse(graph, weight, row, inside, moved):
+    indptr, indices, data = graph
+    here = there = 0.0
+    for s in range(indptr[row], indptr[row + 1]):
+        other, edge = indices[s], data[s]
+        if moved[other]:
+            here += edge
+        elif inside[other] and other != row:
+            there += edge
+    moved[row] = 1
+    return here, there, 0.0
+
+
+# Move a row; its edges to moved rows, to rows not moved, to itself.
+_move = chosen_by(_is_clique, _move_clique, _move_sparse)
+
+
+def _reset_clique(graph, rows, moved):
+    moved[:] = 0
+
+
+def _reset_sparse(graph, rows, moved):
+    for row in rows:
+        moved[row] = 0
+
+
+# Move some rows back.
+_reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)
+
+
+@jit
+def conductance_cuts(node, tolerance, lo, hi, kept, threshold):
+    """Cut of each of the features lo..hi-1 whose sides keep the largest shares of their edges.
+
+    The sum over both sides of inner edges over volume is 2 minus the sum of their conductances
+    in the whole graph.
+
+    Parameters
+    ----------
+    node : GraphNode
+    tolerance : float, by which a cut must be better than one of a lower threshold
+    lo, hi : int
+    kept, threshold : float64 arrays of shape (d,)
+        Filled: that sum, -inf if there is no cut; and the threshold.
+    """
+    order, moved = node.order, np.zeros_like(node.inside)
+    for f in range(lo, hi):
+        kept[f], threshold[f] = -np.inf, np.inf
+        parts = (order.start[f], order.middle[f], order.start[f + 1])
+        for p in range(2):
+            inner, volume, rest = 0.0, 0.0, node.inner
+            for e in range(parts[p], parts[p + 1]):
+                row = order.rows[e]
+                here, there, loop = _move(node.graph, node.weight, row, node.inside, moved)
+                inner += 2.0 * here + loop
+                rest -= 2.0 * there + loop
+                volume += node.degree[row]
+                place = threshold_at(order, f, p, e)
+                if np.isnan(place):
+                    continue
+                others = node.volume - volume
+                found = inner / volume if volume > 0.0 else 0.0
+                found += rest / others if others > 0.0 else 0.0
+                is_lower = place < threshold[f] and found > kept[f] - tolerance
+                if found > kept[f] + tolerance or is_lower:
+                    kept[f], threshold[f] = found, place
+            _reset(node.graph, order.rows[parts[p] : parts[p + 1]], moved)
