@@ -5,10 +5,10 @@ import gzip
 import itertools
 import sys
 import warnings
-from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import infer_dtype
 from sklearn.utils.fixes import parse_version
 
 from ..outofcore.files import read_npy, read_npz, readable
@@ -105,8 +105,8 @@ def _read_table(path, read):
         ) from error
     frame.columns = frame.columns.map(str)
     _check_names(path, frame.columns)
-    for name in frame.select_dtypes(object):
-        if {type(value) for value in frame[name].dropna()} == {Decimal}:
+    for name in frame:
+        if infer_dtype(frame[name], skipna=True) == "decimal":
             frame[name] = frame[name].astype(float)
     return frame.reset_index(drop=True)
 
