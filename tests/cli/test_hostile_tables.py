@@ -1,14 +1,12 @@
 """Texts and tables that are cut, or odd inside: one sentence each, no traceback."""
 
 import gzip
-import io
 import json
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 from tao_cluster import Tree, cli
 from tao_cluster.__main__ import main
@@ -125,17 +123,6 @@ def test_decimals_are_numbers(tmp_path):
     pq.write_table(table, tmp_path / "x.parquet")
     found = load_data(tmp_path / "x.parquet", cli.columns.Choices(missing="drop"))
     np.testing.assert_array_equal(found.X[:3, 0], [1.5, 2.25, 9.75])
-
-
-def test_columns_that_no_centre_can_have(tmp_path, capsys):
-    """Half a megabyte, of which each centre would take four gigabytes."""
-    n = 41_000
-    rng, matrix = np.random.default_rng(0), io.BytesIO()
-    entries = (rng.random(n), (rng.integers(60, size=n), rng.integers(5 * 10**8, size=n)))
-    sp.save_npz(matrix, sp.coo_matrix(entries, (60, 5 * 10**8)))
-    (tmp_path / "x.npz").write_bytes(matrix.getvalue())
-    command = ["fit", tmp_path / "x.npz", "-k", 2]
-    refuse(command, capsys, "60 x 500000000 values; at most 16777216 columns can be used")
 
 
 def test_no_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
