@@ -7,6 +7,8 @@ import warnings
 import numba
 import numpy as np
 from numba import types
+from numba.core.caching import FunctionCache
+from numba.core.sigutils import normalize_signature
 from numba.extending import overload
 
 # Compiled kernels are kept on disk between runs; TAO_CLUSTER_CACHE=0 turns that off
@@ -35,11 +37,23 @@ def jit(function=None, **options):
     if function is None:
         return functools.partial(jit, **options)
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}  # no C code calls kernels
-    try:
-        return numba.njit(function, cache=_CACHE, **options)
-    except RuntimeError:  # numba finds no folder that it can write to
-        _warn_once()
-        return numba.njit(function, **options)
+    kernel = numba.njit(function, **options)
+    if _CACHE and not numba.config.DISABLE_JIT:
+        try:
+            kernel._cache = _CheckedCache(function)  # as ``cache=True`` does with numba's own
+        except RuntimeError:  # numba finds no folder that it can write to
+            _warn_once()
+    return kernel
+
+
+class _CheckedCache(FunctionCache):
+    """Numba's cache on disk, where two processes may write the file of another signature."""
+
+    def load_overload(self, sig, target_context):
+        """Return the compiled code of a signature; None if the file holds another signature."""
+        found = super().load_overload(sig, target_context)
+        is_right = found is None or tuple(found.signature.args) == normalize_signature(sig)[0]
+        return found if is_right else None
 
 
 def chosen_by(is_first, first, second):

@@ -1,16 +1,17 @@
-"""From the columns of a table to features, with a sentence about everything that was done."""
+"""The columns of a table: how they become features, learned from one table, applied to others."""
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_integer_dtype
+from pandas.api.types import infer_dtype, is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
 from .._utils.warnings import listed
-from .recipe import Column, NotANumberError, Recipe, check_cells, is_text
+from ..columns import Indicator
 
 MISSING = ("refuse", "drop", "median", "indicator")
 CATEGORIES = ("one-hot", "drop")
@@ -18,6 +19,14 @@ _MOST_CATEGORIES = 20
 _ROW_NUMBERS = {"", "id", "index", "unnamed: 0", "rownames"}
 # Numbers as spreadsheets show them: 12,345 or 1.234,5 or 0,5 or 45 %
 _WRITTEN = re.compile(r"[+-]?(\d{1,3}([ ,.']\d{3})+([.,]\d+)?|\d+,\d+|\d+([.,]\d+)?(?=\s*%))\s*%?")
+
+
+class NotANumberError(ValueError):
+    """A cell that is no number in a column of numbers; it knows its `row`, a label of the index."""
+
+    def __init__(self, row, column, cell, advice=""):
+        super().__init__(f"column {column}: {cell!r} is not a number{advice}.")
+        self.row = row
 
 
 @dataclass(frozen=True)
@@ -60,26 +69,29 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What a file has to offer.
+    """Rows of a file as features.
 
     Parameters
     ----------
     X : float array or CSR matrix of shape (n, d)
-    feature_names : list of str, or None
+    recipe : Recipe, which makes such features of another table; None if the file has no columns
     rows : int array of shape (n,), numbers of the rows of the file, where some are left out
+    ids : array of shape (n,), names of the rows; None without a column of them
     classes : array of shape (n,), or None; None and NaN where a row has no class
     notes : tuple of str, sentences that say what was done with the columns
-    ids : array of shape (n,), names of the rows; None without a column of them
-    recipe : Recipe, which makes such features of another table; None if the file has no columns
     """
 
     X: Any
-    feature_names: list[str] | None = None
+    recipe: Any = None
     rows: np.ndarray | None = None
+    ids: np.ndarray | None = None
     classes: np.ndarray | None = None
     notes: tuple[str, ...] = ()
-    ids: np.ndarray | None = None
-    recipe: Recipe | None = None
+
+    @property
+    def feature_names(self):
+        """Names of the features: list of str, or None."""
+        return None if self.recipe is None else self.recipe.feature_names
 
 
 def features_of(frame, choices):
@@ -110,42 +122,31 @@ def features_of(frame, choices):
     notes = []
     features = frame if choices.columns is None else frame[list(choices.columns)]
     features = features.drop(columns=[*choices.drop, *others], errors="ignore")
-    check_cells(features)
-    check_cells(frame[others])
+    _check_cells(frame, [*features, *others])
     if choices.columns is None:
         features = without_row_numbers(features, notes)
-    features = _without_texts(features.apply(truth_as_text), choices.categories, notes)
+    features = features.apply(_truth_as_text)
+    if choices.categories == "drop":
+        texts = [name for name in features if _is_text(features[name])]
+        if texts:
+            notes.append(f"texts, left out: {listed(texts)}.")
+        features = features.drop(columns=texts)
     features = _without_useless(features, notes)
-    _check_finite(features)
+    rows = _usable_rows(features, choices.missing, notes)
+    if len(rows) < len(frame):
+        features = _without_useless(features.iloc[rows], notes)
     if features.shape[1] == 0:
         raise ValueError("no column is left to cluster by. " + " ".join(notes))
-    columns = [Column.of(features[name], name) for name in features]
-    columns = _with_fills(columns, features, choices.missing, notes)
+    is_told = choices.missing == "indicator"
+    columns = [Column.of(features[name], name, is_told=is_told) for name in features]
+    _tell_columns(columns, features, notes)
     recipe = Recipe(tuple(columns), choices.id_column)
-    rows = recipe.complete_rows(features)
-    complete = features.iloc[rows]
-    if len(rows) < len(features):
-        complete = _without_useless(complete, notes)
-        columns = [column for column in columns if column.name in complete]
-    # Texts that only rows with missing values have are no categories.
-    columns = [c if c.fill is not None else Column.of(complete[c.name], c.name) for c in columns]
-    recipe = Recipe(tuple(columns), choices.id_column)
-    _tell_categories(recipe, notes)
-    X, kept = recipe.features(complete, []), None if len(rows) == len(frame) else rows
-    classes, ids = (_values(frame, name, rows) for name in (choices.classes, choices.id_column))
-    return Loaded(X, recipe.feature_names, kept, classes, tuple(notes), ids, recipe)
-
-
-def _values(frame, name, rows):
-    return None if name is None else frame[name].to_numpy()[rows]
-
-
-def _without_texts(frame, categories, notes):
-    """Without columns of texts, if they are not wanted."""
-    texts = _texts(frame) if categories == "drop" else []
-    if texts:
-        notes.append(f"texts, left out: {listed(texts)}.")
-    return frame.drop(columns=texts)
+    classes, ids = (
+        None if name is None else frame[name].to_numpy()[rows]
+        for name in (choices.classes, choices.id_column)
+    )
+    kept = None if len(rows) == len(frame) else rows
+    return Loaded(recipe.features(features, []), recipe, kept, ids, classes, tuple(notes))
 
 
 def without_row_numbers(frame, notes):
@@ -156,29 +157,18 @@ def without_row_numbers(frame, notes):
         counts = place == 0 and len(frame) > 2 and is_integer_dtype(column)
         counts = counts and (np.diff(column) == 1).all()
         is_called = str(name).lower() in _ROW_NUMBERS and column.is_unique
-        if counts or (is_called and (is_integer_dtype(column) or is_text(column))):
+        if counts or (is_called and (is_integer_dtype(column) or _is_text(column))):
             dropped.append(name)
             called = f"column {name!r}" if name else "the column without a name"
             notes.append(f"{called} numbers or names the rows: left out.")
     return frame.drop(columns=dropped)
 
 
-def truth_as_text(column):
+def _truth_as_text(column):
     """True and False as categories; pandas has other types for them where some are missing."""
-    is_truth = column.dropna().map(lambda value: isinstance(value, bool | np.bool_))
-    if len(is_truth) == 0 or not is_truth.all():
+    if infer_dtype(column, skipna=True) != "boolean":
         return column
     return column.astype(object).map(str, na_action="ignore")
-
-
-def _check_finite(frame):
-    """NotANumberError at the first infinite value."""
-    for name in frame:
-        if not is_text(frame[name]):
-            infinite = np.flatnonzero(np.isinf(frame[name].to_numpy(dtype=float)))
-            if len(infinite):
-                row = int(frame.index[infinite[0]])
-                raise _not_a_number(row, name, float(frame[name].iloc[infinite[0]]))
 
 
 def _without_useless(frame, notes):
@@ -191,86 +181,255 @@ def _without_useless(frame, notes):
         notes.append(f"constant or empty, left out: {listed(constant)}.")
     frame = frame.drop(columns=constant)
     dropped = []
-    for name in _texts(frame):
-        _check_texts(frame[name], name)
+    for name in frame:
+        _check_values(frame[name])
         n_kinds = counts[name]
-        if n_kinds > max(2, min(_MOST_CATEGORIES, len(frame) / 2)):
+        if _is_text(frame[name]) and n_kinds > max(2, min(_MOST_CATEGORIES, len(frame) / 2)):
             notes.append(f"column {name!r} has {n_kinds} different texts, no categories: left out.")
             dropped.append(name)
     return frame.drop(columns=dropped)
 
 
-def _check_texts(column, name):
-    """NotANumberError if most values of a column that holds texts are numbers, or look so."""
+def _check_values(column):
+    """NotANumberError at an infinite number, or a text if most are numbers or look like some."""
     filled = column.dropna()
-    is_number = pd.to_numeric(filled, errors="coerce").notna()
-    looks_so = is_number | filled.map(lambda cell: bool(_WRITTEN.fullmatch(str(cell).strip())))
-    if looks_so.mean() >= 0.5 and not is_number.all():
-        row = filled.index[~is_number][0]
-        raise _not_a_number(int(row), name, filled[row])
+    if _is_text(column):
+        is_number = pd.to_numeric(filled, errors="coerce").notna()
+        looks_so = is_number | filled.map(lambda cell: bool(_WRITTEN.fullmatch(str(cell).strip())))
+        wrong = filled[~is_number & (looks_so.mean() >= 0.5)]
+    else:
+        wrong = filled[np.isinf(filled.to_numpy(dtype=float))]
+    if len(wrong) > 0:
+        cell, advice = wrong.tolist()[0], "mend it"
+        if _WRITTEN.fullmatch(str(cell).strip()):
+            advice = (
+                "write numbers like 12345.6, without separators of thousands, decimal commas and %"
+            )
+        raise NotANumberError(wrong.index[0], column.name, cell, f"; {advice}, or use --drop")
 
 
-def _not_a_number(row, name, cell):
-    """The error of a cell, which says what to do about it."""
-    advice = "mend it"
-    if _WRITTEN.fullmatch(str(cell).strip()):
-        advice = "write numbers like 12345.6, without separators of thousands, decimal commas and %"
-    return NotANumberError(row, name, cell, f"; {advice}, or use --drop")
+def _usable_rows(frame, missing, notes):
+    """Numbers of the rows that are kept; ValueError if missing values are refused, or everywhere.
 
-
-def _with_fills(columns, frame, missing, notes):
-    """The columns, with what stands for missing values where something does."""
-    gaps = frame.isna().sum()
-    gaps = gaps[gaps > 0]
-    if len(gaps) == 0:
-        return columns
-    told = listed([f"{name} ({count})" for name, count in gaps.items()], quote=False)
+    What is said about the values that replace missing ones is :func:`_tell_columns`' part.
+    """
+    is_complete = frame.notna().all(axis=1)
+    n_rows, n_complete = len(frame), int(is_complete.sum())
+    if n_complete == n_rows or missing in {"median", "indicator"}:
+        return np.arange(n_rows)
+    told = _told_gaps(frame)
     if missing == "refuse":
         raise ValueError(
-            f"missing values in {told}; choose --missing drop (leaves "
-            f"{len(frame.dropna())} of {len(frame)} rows), --missing median, --missing indicator, "
-            "or --drop of columns."
+            f"missing values in {told}; choose --missing drop (leaves {n_complete} of {n_rows} "
+            "rows), --missing median, --missing indicator, or --drop of columns."
         )
-    if missing == "drop":
-        n_dropped = int(frame.isna().any(axis=1).sum())
-        if n_dropped == len(frame):
-            raise ValueError(f"every row has a missing value: {told}; use --missing median.")
-        notes.append(f"{n_dropped} of {len(frame)} rows have missing values, {told}: left out.")
-        return columns
-    is_told = missing == "indicator"
-    columns = [
-        column.filled(frame[column.name], is_told=is_told) if column.name in gaps else column
-        for column in columns
-    ]
-    values = [f"{c.name} ({c.fill})" for c in columns if c.fill is not None]
-    notes.append(
-        "missing values replaced by the median, or the most frequent text: "
-        f"{listed(values, quote=False)}."
-    )
-    if is_told:
-        notes.append(f"a column of 0 and 1 says where they were missing: {told}.")
-    return columns
+    if n_complete == 0:
+        raise ValueError(f"every row has a missing value: {told}; use --missing median.")
+    notes.append(f"{n_rows - n_complete} of {n_rows} rows have missing values, {told}: left out.")
+    return np.flatnonzero(is_complete)
 
 
-def _tell_categories(recipe, notes):
-    """Say what became of texts; ValueError if two features would have one name."""
-    for column in recipe.columns:
-        if column.kinds is None:
-            continue
+def _told_gaps(frame):
+    """The columns with missing values and how many they are, for a sentence."""
+    gaps = frame.isna().sum()
+    return listed([f"{name} ({count})" for name, count in gaps[gaps > 0].items()], quote=False)
+
+
+def _tell_columns(columns, frame, notes):
+    """Say what became of missing values and texts; ValueError if two features share a name."""
+    fills = [f"{column.name} ({column.fill})" for column in columns if column.fill is not None]
+    if fills:
         notes.append(
-            f"column {column.name!r} is {column.known[1]!r} (1) or {column.known[0]!r} (0)."
-            if len(column.known) == 2
-            else f"column {column.name!r} has {len(column.known)} categories: a column of 0 and 1 "
-            "each."
+            "missing values replaced by the median, or the most frequent text: "
+            f"{listed(fills, quote=False)}."
         )
-    names = recipe.feature_names
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    if any(column.is_told for column in columns):
+        notes.append(f"a column of 0 and 1 says where they were missing: {_told_gaps(frame)}.")
+    for name, known in ((c.name, c.known) for c in columns if c.kinds is not None):
+        if len(known) == 2:
+            notes.append(f"column {name!r} is {known[1]!r} (1) or {known[0]!r} (0).")
+        else:
+            notes.append(f"column {name!r} has {len(known)} categories: a column of 0 and 1 each.")
+    names = Counter(name for column in columns for name in column.feature_names)
+    (name, count), *_ = names.most_common(1)
+    if count > 1:
         raise ValueError(
-            f"a column is named {str(twice[0])!r}, which is also a category of another; rename "
+            f"a column is named {str(name)!r}, which is also a category of another; rename "
             "it, or use --drop."
         )
 
 
-def _texts(frame):
-    return [name for name in frame if is_text(frame[name])]
+@dataclass(frozen=True)
+class Column:
+    """A column and the features that it becomes.
+
+    Parameters
+    ----------
+    name : str
+    kinds : tuple of str, optional
+        Texts of a column of categories that get a feature of 0 and 1 each; None of numbers.
+    known : tuple of str
+        All texts that the table had.
+    fill : float or str, optional
+        What stands for missing values; None if they are refused or their rows left out.
+    is_told : bool, default=False
+        Whether a further feature says where values are missing.
+    """
+
+    name: str
+    kinds: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
+    fill: float | str | None = None
+    is_told: bool = False
+
+    @classmethod
+    def of(cls, column, name, *, is_told=False):
+        """That of a column of a table; missing values become the median, or the commonest text.
+
+        Parameters
+        ----------
+        column : Series
+        name : str
+        is_told : bool, whether a further feature says where values are missing, if any are
+        """
+        kinds, known, fill = None, (), None
+        if _is_text(column):
+            known = tuple(sorted(column.dropna().astype(str).unique()))
+            kinds = known[1:] if len(known) == 2 else known
+        if column.hasnans:
+            fill = float(column.median()) if kinds is None else str(column.mode()[0])
+        return cls(name, kinds, known, fill, is_told and fill is not None)
+
+    @property
+    def feature_names(self):
+        """Names of the features: list of str."""
+        own = [self.name] if self.kinds is None else [Indicator(self.name, k) for k in self.kinds]
+        return own + ([Indicator(self.name, "missing")] if self.is_told else [])
+
+    def features(self, column):
+        """Values of the features, arrays of shape (n,), and texts that were never seen."""
+        gaps = column.isna()
+        told = [gaps.to_numpy(dtype=np.float64)] if self.is_told else []
+        column = column if self.fill is None else column.fillna(self.fill)
+        if self.kinds is None:
+            return [column.to_numpy(dtype=np.float64), *told], set()
+        texts = column.astype(str)
+        new = set(texts.unique()) - set(self.known)
+        return [(texts == kind).to_numpy(dtype=np.float64) for kind in self.kinds] + told, new
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All columns of a table that become features, in their order.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+    id_column : str, optional
+        Column that names the rows.
+    """
+
+    columns: tuple[Column, ...]
+    id_column: str | None = None
+
+    @property
+    def feature_names(self):
+        """Names of all features: list of str."""
+        return [name for column in self.columns for name in column.feature_names]
+
+    def features(self, frame, notes):
+        """Features of the rows of a table that are complete: float64 array of shape (n, d).
+
+        Texts that the first table did not have are told in `notes`: their rows have 0 in every
+        feature of the column.
+        """
+        arrays = []
+        for column in self.columns:
+            values, new = column.features(frame[column.name])
+            arrays += values
+            if new and column.known:
+                notes.append(
+                    f"column {column.name!r} has what the fit did not see, {listed(sorted(new))}: "
+                    "none of its categories."
+                )
+        return np.column_stack(arrays)
+
+    def applied(self, frame, notes):
+        """Features of another table, and the numbers of its rows that have them.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        notes : list of str, to which sentences are added
+
+        Returns
+        -------
+        X : float64 array of shape (n, d)
+        rows : int array of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or one of numbers holds something else.
+        """
+        names = [column.name for column in self.columns]
+        missing = [name for name in names if name not in frame]
+        if missing:
+            raise ValueError(f"no column {missing[0]!r}, which the model was fitted with.")
+        _check_cells(frame, names)
+        frame = frame[names].copy()
+        for column in self.columns:
+            values = frame[column.name]
+            if column.kinds is not None:
+                frame[column.name] = values.map(str, na_action="ignore")
+            elif not is_numeric_dtype(values):
+                frame[column.name] = pd.to_numeric(values, errors="coerce")
+                wrong = values[frame[column.name].isna() & values.notna()]
+                if len(wrong) > 0:
+                    raise NotANumberError(wrong.index[0], column.name, wrong.iloc[0])
+        needed = [column.name for column in self.columns if column.fill is None]
+        rows = np.flatnonzero(frame[needed].notna().all(axis=1))
+        if len(rows) < len(frame):
+            notes.append(f"{len(frame) - len(rows)} of {len(frame)} rows have missing values.")
+        if len(rows) == 0:
+            raise ValueError("every row has a missing value.")
+        return self.features(frame.iloc[rows], notes), rows
+
+    def to_dict(self):
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data):
+        """The recipe of a result of :meth:`to_dict` that may have been to a file.
+
+        Raises
+        ------
+        ValueError
+            If it is not such a dict.
+        """
+        try:
+            columns = [
+                Column(**{**part, "kinds": part["kinds"] and tuple(part["kinds"])})
+                for part in data["columns"]
+            ]
+            return cls(tuple(columns), data["id_column"])
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"not the columns of a fit ({error}).") from error
+
+
+def _is_text(column):
+    """Whether a column holds texts: neither numbers nor truth values."""
+    return not (is_numeric_dtype(column) or is_bool_dtype(column))
+
+
+def _check_cells(frame, names):
+    """ValueError if one of some columns holds lists, dicts and the like, as Parquet files may."""
+    for name in names:
+        if frame[name].dtype == object:
+            found = next((v for v in frame[name] if not isinstance(v, Hashable)), None)
+            if found is not None:
+                raise ValueError(
+                    f"column {name!r} holds values with parts ({type(found).__name__}), neither "
+                    "numbers nor texts; leave it out by --drop."
+                )

@@ -4,12 +4,16 @@ import argparse
 import sys
 import warnings
 
+from sklearn.datasets import load_digits
+
 from .. import __version__
-from .demo import run_demo
+from ..comparison import compare
+from ..estimator import TAOClustering
 from .fitting import add_parsers as add_fits
 from .folder import check_free
+from .loading import tell
+from .using import PICTURES, place
 from .using import add_parsers as add_uses
-from .using import place
 
 
 def main(argv=None):
@@ -17,29 +21,21 @@ def main(argv=None):
     options = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
             options.run(options)
     except KeyboardInterrupt:
-        _tell("interrupted.")
+        tell("interrupted.")
         return 130
     except BrokenPipeError:  # the reader, head say, has seen enough
         sys.stderr.close()
         return 0
     except (ValueError, OSError, ImportError) as error:
-        _tell(f"error: {error}")
+        tell(f"error: {error}")
         return 2
     except MemoryError as error:
-        _tell(f"error: there is not enough memory. {error}")
+        tell(f"error: there is not enough memory. {error}")
         return 2
     return 0
-
-
-def _tell(sentence):
-    print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
-
-
-def _show_warning(message, *_, **__):
-    _tell(f"warning: {message}")
 
 
 def _parser():
@@ -54,14 +50,47 @@ def _parser():
     picture = "picture (default %(default)s)"
     demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
     demo.set_defaults(run=_demo)
-    add_fits(commands, _tell)
-    add_uses(commands, _tell)
+    add_fits(commands)
+    add_uses(commands)
     return parser
 
 
 def _demo(options):
+    """Compare methods on digits, print one table and draw the sparsest oblique tree."""
     out = options.out
-    if out.suffix.lower() not in {".png", ".pdf", ".svg"}:
+    if out.suffix.lower() not in PICTURES:
         raise ValueError(f"{out}: expected a picture file, .png, .pdf or .svg.")
     check_free([out], force=True)
-    run_demo(out)
+    X, n_clusters = load_digits().data / 16, 10
+    lambdas = (0.3, 2.0, 8.0)  # the last one is drawn
+    published = TAOClustering(
+        lambda_=lambdas[0],
+        algorithm="penalty",
+        refine=False,
+        node_solver="liblinear",
+        init="bisecting",
+        n_init=1,
+        trim=0,
+    )
+    methods = {
+        "CART": "cart",
+        "IMM": "imm",
+        "ExGreedy": "exgreedy",
+        "ExShallow": "exshallow",
+        "ExKMC": "exkmc",
+        "TAO axis": "tao-axis",
+        f"TAO as published, lambda={lambdas[0]:g}": published,
+        "TAO oblique": "tao",
+    }
+    print(f"digits: {len(X)} images of 8x8 pixels in [0, 1], {n_clusters} clusters")
+    budgets = {"leaves": [n_clusters, 4 * n_clusters]}
+    found = compare(X, n_clusters, methods, budgets=budgets, lambdas=lambdas)
+    print(found)
+
+    *_, model = found.models.values()
+    title = (
+        f"digits, lambda={model.lambda_:g}: cost {model.cost_increase_:.2f} % above k-means with "
+        f"{model.tree_.n_leaves} leaves and {model.tree_.n_nonzero} weights"
+    )
+    model.plot(X=X, image_shape=(8, 8), title=title).figure.savefig(out)
+    print(f"\nThe last tree is drawn in {out}")

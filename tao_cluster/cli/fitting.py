@@ -2,39 +2,47 @@
 
 import sys
 import time
+from argparse import ArgumentParser
+from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
 
-from ..comparison import METHODS, Comparison, compare
+from ..comparison import METHODS, compare
 from ..estimator import TAOClustering
 from ..optimize.settings import OBJECTIVES
 from ..optimize.split_kinds import SPLIT_KINDS
 from ..page import to_html
 from ..plot import plot_tradeoff
 from .columns import CATEGORIES, MISSING, Choices
-from .folder import MODEL, OF_FIT, PAGE, check_folder, check_free, named, write_fit
-from .large import check_options, check_shape, fit_large
-from .loading import load_data
-from .using import place, separator, shape
+from .folder import (
+    MODEL,
+    OF_FIT,
+    PAGE,
+    check_folder,
+    check_free,
+    check_shape,
+    named,
+    report_fit,
+    write_fit,
+)
+from .large import fit_large
+from .loading import load_data, tell
+from .using import add_out, add_separator, add_shape
 
 _OF_PATH = ("path.csv", "path.png", PAGE)
 
 
-def add_parsers(commands, tell):
+def add_parsers(commands):
     """Add the commands that fit to the command line; see :func:`.using.add_parsers`."""
+    data, tree = _data_options(), _tree_options()
 
-    def add(name, text, run):
-        parser = commands.add_parser(name, help=text)
-        _add_data(parser)
-        parser.set_defaults(run=lambda options: run(options, tell))
-        return parser
-
-    fit = add("fit", "cluster a file by a tree", _fit)
+    fit = commands.add_parser("fit", help="cluster a file by a tree", parents=[data, tree])
+    fit.set_defaults(run=_fit)
     fit.add_argument(
         "--lambda",
         dest="lambda_",
-        type=_lambda,
+        type=_auto_or(float),
         default="auto",
         help="larger: fewer features and leaves, higher cost (default %(default)s)",
     )
@@ -47,48 +55,54 @@ def add_parsers(commands, tell):
         metavar="PERCENT",
         help="instead of --lambda: smallest tree of so little cost",
     )
-    _add_tree(fit)
     fit.add_argument("--max-rows", type=int, help="a sample of so many rows finds the tree")
     fit.add_argument(
         "--out-of-core",
         action="store_true",
         help="DATA is larger than memory: .parquet, a folder of such, or .npy, read in passes",
     )
-    _add_folder(fit, ", ".join(OF_FIT))
+    text = "for {} (default: DATA's name with _tree)"
+    add_out(fit, metavar="FOLDER", help=text.format(", ".join(OF_FIT)))
 
-    path = add("path", "trees from large to small, one after the other", _path)
-    path.add_argument("--lambdas", type=_numbers, metavar="A,B", help="default: ten, by the data")
-    _add_tree(path)
-    _add_folder(path, f"{', '.join(_OF_PATH)} and a model a tree")
+    path = commands.add_parser(
+        "path", help="trees from large to small, one after the other", parents=[data, tree]
+    )
+    path.set_defaults(run=_path)
+    path.add_argument(
+        "--lambdas", type=_list_of(float), metavar="A,B", help="default: ten, by the data"
+    )
+    files = f"{', '.join(_OF_PATH)} and a model a tree"
+    add_out(path, metavar="FOLDER", help=text.format(files))
 
-    study = add("compare", "fit methods to a file and compare their trees", _compare)
+    study = commands.add_parser(
+        "compare", help="fit methods to a file and compare their trees", parents=[data]
+    )
+    study.set_defaults(run=_compare)
     study.add_argument(
         "--methods",
-        type=_names,
+        type=_list_of(str.strip),
         metavar="A,B",
         help=f"of {', '.join(METHODS)} (default: all that know the objective)",
     )
     study.add_argument(
         "--leaves",
-        type=_whole,
+        type=_list_of(int),
         metavar="N,M",
         help="of axis-aligned trees (default: 1, 2 and 4 times the number of clusters)",
     )
-    study.add_argument("--parameters", type=_whole, metavar="N,M", help="of oblique trees, at most")
+    study.add_argument(
+        "--parameters", type=_list_of(int), metavar="N,M", help="of oblique trees, at most"
+    )
     study.add_argument(
         "--validation", type=float, metavar="SHARE", help="of the rows, held out of the fits"
     )
     study.add_argument("--depth", type=int, help="of oblique trees")
-    study.add_argument(
-        "--out",
-        type=place,
-        help="prefix of OUT_compare.csv and OUT_compare.png (default: DATA's name)",
-    )
-    study.add_argument("--force", action="store_true", help="overwrite what is there")
+    add_out(study, help="prefix of OUT_compare.csv and OUT_compare.png (default: DATA's name)")
 
 
-def _add_data(parser):
+def _data_options():
     """What fits and comparisons ask about the data and their clustering."""
+    parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "data", metavar="DATA", help=".csv, .tsv (.gz), .parquet, .feather, .npy or .npz"
     )
@@ -108,11 +122,13 @@ def _add_data(parser):
     parser.add_argument(
         "--reference-seed", "--seed", type=int, default=0, help="default %(default)s"
     )
-    table = parser.add_argument_group("of a table")
-    table.add_argument("--columns", type=_names, metavar="A,B", help="use only these")
-    table.add_argument("--drop", type=_names, default=(), metavar="A,B", help="do not use these")
-    table.add_argument("--id", metavar="COLUMN", help="names the rows, and is no feature")
-    table.add_argument("--sep", type=separator, help="between the values of a line")
+    table, names = parser.add_argument_group("of a table"), _list_of(str.strip)
+    table.add_argument("--columns", type=names, metavar="A,B", help="use only these")
+    table.add_argument("--drop", type=names, default=(), metavar="A,B", help="do not use these")
+    table.add_argument(
+        "--id", dest="id_column", metavar="COLUMN", help="names the rows, and is no feature"
+    )
+    add_separator(table)
     table.add_argument(
         "--missing",
         choices=MISSING,
@@ -126,9 +142,12 @@ def _add_data(parser):
         default=CATEGORIES[0],
         help="what texts of few kinds become (default %(default)s)",
     )
+    return parser
 
 
-def _add_tree(parser):
+def _tree_options():
+    """What fits and paths ask about the tree."""
+    parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "--split",
         choices=SPLIT_KINDS,
@@ -136,38 +155,20 @@ def _add_tree(parser):
         help="tests of weighted sums or of single features (default %(default)s)",
     )
     parser.add_argument(
-        "--depth", type=_depth, default="auto", help="of the tree (default %(default)s)"
+        "--depth", type=_auto_or(int), default="auto", help="of the tree (default %(default)s)"
     )
-    parser.add_argument(
-        "--image-shape", type=shape, metavar="HxW", help="features are pixels, as in 28x28"
-    )
+    add_shape(parser)
+    return parser
 
 
-def _add_folder(parser, files):
-    parser.add_argument(
-        "--out", type=place, metavar="FOLDER", help=f"for {files} (default: DATA's name with _tree)"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+def _list_of(kind):
+    """Reader of values with commas between them."""
+    return lambda text: tuple(kind(part) for part in text.split(","))
 
 
-def _names(text):
-    return tuple(name.strip() for name in text.split(","))
-
-
-def _whole(text):
-    return [int(number) for number in text.split(",")]
-
-
-def _numbers(text):
-    return [float(number) for number in text.split(",")]
-
-
-def _depth(text):
-    return text if text == "auto" else int(text)
-
-
-def _lambda(text):
-    return text if text == "auto" else float(text)
+def _auto_or(kind):
+    """Reader of a number, or of the word auto."""
+    return lambda text: text if text == "auto" else kind(text)
 
 
 def _estimator(options, **parameters):
@@ -183,39 +184,32 @@ def _estimator(options, **parameters):
     )
 
 
-def _fit(options, tell):
+def _fit(options):
     folder = _folder(options)
     if options.classes and options.objective != "labels":
         raise ValueError("--classes of fit are labels to explain: add --objective labels.")
     check_folder(folder, OF_FIT, options.force)
-    goals = {
-        "lambda_": options.lambda_,
-        "max_parameters": options.max_parameters,
-        "max_cost_increase": options.max_cost_increase,
-    }
+    goals = ("lambda_", "max_parameters", "max_cost_increase")
+    estimator = _estimator(options, **{goal: getattr(options, goal) for goal in goals})
     if options.out_of_core:
-        check_options(options)
-        fit_large(options, _estimator(options, **goals), _choices(options), folder, tell)
+        fit_large(options, estimator, _choices(options), folder)
         return
-    data = _load(options, tell)
+    data = _load(options)
     check_shape(options.image_shape, data.X.shape[1])
+    rows = named(data.X, data.feature_names)
     start = time.perf_counter()
     max_rows = "auto" if options.max_rows is None else options.max_rows
-    model = _estimator(options, **goals, max_rows=max_rows)
-    model.fit(named(data.X, data.feature_names), data.classes)
-    name = f"TAO {options.split}"
-    seconds = {name: time.perf_counter() - start}
-    rows = named(data.X, data.feature_names)
-    print(Comparison.of({name: model}, rows, seconds=seconds))
-    print("\n" + model.to_text(data.feature_names, max_terms=8))
+    model = estimator.set_params(max_rows=max_rows).fit(rows, data.classes)
+    seconds = time.perf_counter() - start
+    report_fit(model, seconds, rows, names=data.feature_names)
     write_fit(folder, model, data, options.image_shape)
     print(f"\nLabels, model, text, picture and page in {folder}")
 
 
-def _path(options, tell):
+def _path(options):
     folder = _folder(options)
     check_folder(folder, _OF_PATH, options.force)
-    data = _load(options, tell)
+    data = _load(options)
     check_shape(options.image_shape, data.X.shape[1])
     X = named(data.X, data.feature_names)
     models = _estimator(options).fit_path(X, options.lambdas, y=data.classes)
@@ -239,11 +233,11 @@ def _path(options, tell):
     print(f"\nTable, picture, page and models in {folder}")
 
 
-def _compare(options, tell):
+def _compare(options):
     prefix = options.out or Path(options.data).stem
     table_path, picture_path = Path(f"{prefix}_compare.csv"), Path(f"{prefix}_compare.png")
     check_free([table_path, picture_path], options.force)
-    data = _load(options, tell)
+    data = _load(options)
     budgets = {"leaves": options.leaves, "parameters": options.parameters}
     found = compare(
         data.X,
@@ -260,12 +254,15 @@ def _compare(options, tell):
     print(found)
     found.table.to_csv(table_path, index_label="model")
     is_held = options.validation is not None
-    axes = found.plot(new=is_held, title=f"{Path(options.data).name}, {_clusters(options)}")
+    clusters = f"k={options.n_clusters or 8}"
+    if options.objective == "labels":
+        clusters = f"labels {options.classes}"
+    axes = found.plot(new=is_held, title=f"{Path(options.data).name}, {clusters}")
     axes.figure.savefig(picture_path)
     print(f"\nTable in {table_path}, picture in {picture_path}")
 
 
-def _load(options, tell):
+def _load(options):
     """The data of a file; what was done with its columns is said."""
     if options.objective == "labels":
         if options.classes is None:
@@ -283,21 +280,7 @@ def _load(options, tell):
 
 
 def _choices(options):
-    return Choices(
-        options.columns,
-        options.drop,
-        options.missing,
-        options.classes,
-        options.id,
-        options.categories,
-        options.sep,
-    )
-
-
-def _clusters(options):
-    if options.objective == "labels":
-        return f"labels {options.classes}"
-    return f"k={8 if options.n_clusters is None else options.n_clusters}"
+    return Choices(**{field.name: getattr(options, field.name) for field in fields(Choices)})
 
 
 def _folder(options):

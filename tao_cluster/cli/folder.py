@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 
 from .._utils.warnings import listed
+from ..comparison import Comparison
 from ..plot import save_tree
 from ..saving import load
 from ..tree import Tree
 from ..tree.documents import read_document
-from .loading import read_file
-from .recipe import Recipe
+from .columns import Loaded, Recipe
+from .loading import read_file, tell
 
 MODEL, COLUMNS = "model.json", "columns.json"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
@@ -51,9 +52,34 @@ def check_folder(folder, files, force):
             raise ValueError(f"{folder}: no such folder can be made ({error.strerror}).") from error
 
 
+def check_shape(image_shape, n_features):
+    """ValueError if images of a shape do not have so many pixels."""
+    if image_shape is not None and image_shape[0] * image_shape[1] != n_features:
+        raise ValueError(
+            f"--image-shape {image_shape[0]}x{image_shape[1]} does not hold {n_features} features."
+        )
+
+
 def named(X, names):
     """Rows with the names of their features, as estimators take them."""
     return X if names is None else pd.DataFrame(X, columns=[str(name) for name in names])
+
+
+def report_fit(model, seconds, rows=None, names=None):
+    """Print the measures of a fit and its tree.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    seconds : float, of the fit
+    rows : array, CSR matrix or DataFrame, optional
+        More is told with the rows than without.
+    names : list of str, optional
+        Names of the features; default those that the model has.
+    """
+    name = f"TAO {model.split}"
+    print(Comparison.of({name: model}, rows, seconds={name: seconds}))
+    print("\n" + model.to_text(names, max_terms=8))
 
 
 def write_fit(folder, model, data, image_shape=None):
@@ -139,6 +165,43 @@ def n_features_of(model):
     return model.n_features if isinstance(model, Tree) else model.n_features_in_
 
 
+def check_width(path, n_columns, model):
+    """ValueError if a file has not as many columns as a model has features."""
+    n_features = n_features_of(model)
+    if n_columns != n_features:
+        raise ValueError(f"{path}: {n_columns} columns, but the model has {n_features} features.")
+
+
+def read_rows(path, model, recipe, separator):
+    """Rows of a file as a model takes them; what is odd about them is told.
+
+    Parameters
+    ----------
+    path : str
+    model : estimator or Tree
+    recipe : Recipe or None
+    separator : str or None
+
+    Returns
+    -------
+    Loaded, X with names where the model has some
+    """
+    content = read_file(Path(path), separator)
+    if not isinstance(content, pd.DataFrame):
+        data = Loaded(content)
+    else:
+        try:
+            data = (
+                _by_name(content, model) if recipe is None else _by_recipe(content, model, recipe)
+            )
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+    for note in data.notes:
+        tell(f"{path}: {note}")
+    check_width(path, data.X.shape[1], model)
+    return data
+
+
 def _by_name(content, model):
     """The columns that a model without its recipe names; all of them where it names none."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
@@ -149,37 +212,18 @@ def _by_name(content, model):
             f"of others, its {COLUMNS} must lie beside its {MODEL}."
         )
     numbers = (content[names] if names else content).astype(np.float64)
-    return numbers if names else numbers.to_numpy()
+    return Loaded(numbers if names else numbers.to_numpy())
 
 
-def read_rows(path, model, recipe, separator, notes):
-    """Rows of a file as a model takes them.
-
-    Parameters
-    ----------
-    path : Path
-    model : estimator or Tree
-    recipe : Recipe or None
-    separator : str or None
-    notes : list of str, to which sentences are added
-
-    Returns
-    -------
-    X : DataFrame, array or CSR matrix
-    rows : int array, numbers of the rows of the file that are in X; None for all
-    ids : array of their names, or None
-    """
-    content = read_file(path, separator)
-    if not isinstance(content, pd.DataFrame):
-        return content, None, None
-    try:
-        if recipe is None:
-            return _by_name(content, model), None, None
-        X, rows = recipe.applied(content, notes)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+def _by_recipe(content, model, recipe):
+    """The features that a recipe makes of a table; new rows need not have names."""
+    notes = []
+    X, rows = recipe.applied(content, notes)
     has_ids = recipe.id_column is not None and recipe.id_column in content
-    ids = content[recipe.id_column].to_numpy()[rows] if has_ids else None
-    has_names = hasattr(model, "feature_names_in_")
-    X = named(X, recipe.feature_names if has_names else None)
-    return X, None if len(rows) == len(content) else rows, ids
+    return Loaded(
+        named(X, recipe.feature_names if hasattr(model, "feature_names_in_") else None),
+        recipe,
+        None if len(rows) == len(content) else rows,
+        content[recipe.id_column].to_numpy()[rows] if has_ids else None,
+        notes=tuple(notes),
+    )

@@ -3,18 +3,21 @@
 import csv
 import gzip
 import itertools
+import sys
 import warnings
-import zlib
-from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 from sklearn.utils.fixes import parse_version
 
 from ..outofcore.files import read_npy, read_npz, readable
-from .columns import Choices, Loaded, features_of
-from .recipe import NotANumberError
+from .columns import Choices, Loaded, NotANumberError, features_of
+
+
+def tell(sentence):
+    """Print a line beside the output."""
+    print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
 
 
 def load_data(path, choices=None):
@@ -72,7 +75,7 @@ def read_file(path, separator=None):
     if not path.is_file():
         raise ValueError(f"{path}: no such file.")
     if kind in _SEPARATORS:
-        return _read_csv(path, _separator(path, separator))
+        return _read_csv(path, separator or _SEPARATORS[kind])
     if kind in _TABLES:
         return _read_table(path, _TABLES[kind])
     X = _ARRAYS[kind](path)
@@ -85,38 +88,11 @@ def read_file(path, separator=None):
 
 def _kind(path):
     """Ending of a file's name, without that of its compression."""
-    return Path(path.stem).suffix.lower() if _is_packed(path) else path.suffix.lower()
+    return Path(path.stem if _is_packed(path) else path.name).suffix.lower()
 
 
 def _is_packed(path):
     return path.suffix.lower() == ".gz"
-
-
-def _separator(path, separator):
-    """What is between the values of a line: the one that was said, or that of the file's name."""
-    return separator or _SEPARATORS[_kind(path)]
-
-
-def _lines(path, separator):
-    """Yield (where it ends, values) of the lines of a text that are not empty.
-
-    A quoted value may have several lines of the file.
-    """
-    with _open(path) as file:
-        reader = csv.reader(file, delimiter=separator)
-        yield from ((reader.line_num, line) for line in reader if line)
-
-
-def _first_lines(path, separator):
-    """Values of the first two lines; None for one that is not there."""
-    found = [line for _, line in itertools.islice(_lines(path, separator), 2)]
-    return (*found, None, None)[:2]
-
-
-def _open(path):
-    """The text of a file, perhaps compressed."""
-    open_text = gzip.open if _is_packed(path) else Path.open
-    return open_text(path, "rt", newline="", encoding="utf-8-sig")
 
 
 def _read_table(path, read):
@@ -128,20 +104,17 @@ def _read_table(path, read):
             f"{path}: reading {path.suffix} needs pyarrow (pip install pyarrow)."
         ) from error
     frame.columns = frame.columns.map(str)
-    _check_names(path, list(frame.columns))
-    return frame.reset_index(drop=True).apply(_without_decimals)
-
-
-def _without_decimals(column):
-    """A column of decimal numbers as floats; others as they are."""
-    is_decimal = column.dtype == object and {type(v) for v in column.dropna()} == {Decimal}
-    return column.astype(np.float64) if is_decimal else column
+    _check_names(path, frame.columns)
+    for name in frame:
+        if infer_dtype(frame[name], skipna=True) == "decimal":
+            frame[name] = frame[name].astype(float)
+    return frame.reset_index(drop=True)
 
 
 def _check_names(path, names):
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{path}: several columns are named {twice[0]!r}.")
+    names = pd.Index(names)
+    if names.has_duplicates:
+        raise ValueError(f"{path}: several columns are named {min(names[names.duplicated()])!r}.")
 
 
 # How pandas reads numbers to the last bit; from 3.1 on it does so, and dislikes to be told.
@@ -150,45 +123,22 @@ _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 
 def _read_csv(path, separator):
+    """The table of a text; its index counts the lines that are not empty."""
     with readable(path):
-        first, second = _first_lines(path, separator)
-    if first is None:
+        begin = [line for _, line in itertools.islice(_lines(path, separator), 2)]
+    if not begin:
         raise ValueError(f"{path}: the file is empty.")
+    first = begin[0]
     _check_separator(path, first)
-    has_names = _are_names(first, second)
-    if has_names and second is None:
+    has_names = _are_names(*begin)
+    if has_names and len(begin) == 1:
         raise ValueError(f"{path}: the file has column names but no rows.")
     names = [cell.strip() for cell in first] if has_names else [f"x{j}" for j in range(len(first))]
     _check_names(path, names)
-    frame = _read_frame(path, separator, has_names, len(names))
-    frame.columns = names
-    return frame
-
-
-def _check_separator(path, first):
-    """ValueError if the first line seems to be separated by something else."""
-    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
-        if len(first) == 1 and mark in first[0]:
-            raise ValueError(
-                f"{path}: values seem to be separated by {name}; say so by --sep "
-                f"{'TAB' if mark == chr(9) else repr(mark)} (numbers need decimal points)."
-            )
-
-
-def _are_names(first, second):
-    """Whether the first line names the columns: no numbers, or words above numbers."""
-    is_number = [_is_number(cell) for cell in first]
-    words = [j for j, cell in enumerate(first) if cell.strip() and not is_number[j]]
-    if not any(is_number) or not words:
-        return not any(is_number)
-    return second is not None and any(_is_number(second[j]) for j in words if j < len(second))
-
-
-def _read_frame(path, separator, has_names, width):
-    """The lines as columns of numbers or texts; "?" and what pandas takes for it is missing."""
     try:
-        with warnings.catch_warnings():
+        with readable(path), warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a line is too long
+            # "?" and what pandas takes for it are missing values.
             frame = pd.read_csv(
                 path,
                 sep=separator,
@@ -200,14 +150,25 @@ def _read_frame(path, separator, has_names, width):
                 encoding="utf-8-sig",
                 low_memory=False,
             )
-    except (ValueError, pd.errors.ParserWarning) as error:
-        _check_lines(path, separator, width)
-        raise ValueError(f"{path}: cannot be read as {_kind(path)} ({error}).") from error
-    except (EOFError, OSError, zlib.error) as error:  # a compressed file that is cut or altered
-        raise ValueError(f"{path}: cannot be read as {path.suffix} ({error}).") from error
+    except ValueError:
+        _check_lines(path, separator, len(names))
+        raise
     if frame.iloc[:, -1].isna().any():  # perhaps of lines that are too short
-        _check_lines(path, separator, width)
+        _check_lines(path, separator, len(names))
+    frame.columns = names
+    frame.index += int(has_names)
     return frame
+
+
+def _lines(path, separator):
+    """Yield (where it ends, values) of the lines of a text that are not empty.
+
+    A quoted value may have several lines of the file.
+    """
+    open_text = gzip.open if _is_packed(path) else Path.open
+    with open_text(path, "rt", newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, delimiter=separator)
+        yield from ((reader.line_num, line) for line in reader if line)
 
 
 def _check_lines(path, separator, width):
@@ -222,14 +183,29 @@ def _place(path, row, separator):
     """Where a row of a table is: the line of a text, or the row."""
     if _kind(path) not in _SEPARATORS:
         return f"row {row}"
-    separator = _separator(path, separator)
-    lines = itertools.islice(_lines(path, separator), row, None)
-    try:
-        if _are_names(*_first_lines(path, separator)):
-            next(lines)
-        return f"line {next(lines)[0]}"
-    except (csv.Error, StopIteration):  # they are read in another way than the table was
-        return f"row {row}"
+    with readable(path):
+        lines = _lines(path, separator or _SEPARATORS[_kind(path)])
+        number, _ = next(itertools.islice(lines, row, None))
+    return f"line {number}"
+
+
+def _check_separator(path, first):
+    """ValueError if the first line seems to be separated by something else."""
+    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        if len(first) == 1 and mark in first[0]:
+            raise ValueError(
+                f"{path}: values seem to be separated by {name}; say so by --sep "
+                f"{'TAB' if mark == chr(9) else repr(mark)} (numbers need decimal points)."
+            )
+
+
+def _are_names(first, second=()):
+    """Whether the first line names the columns: no numbers, or words above numbers."""
+    is_number = [_is_number(cell) for cell in first]
+    words = [j for j, cell in enumerate(first) if cell.strip() and not is_number[j]]
+    if not any(is_number) or not words:
+        return not any(is_number)
+    return any(_is_number(second[j]) for j in words if j < len(second))
 
 
 def _is_number(cell):

@@ -1,14 +1,11 @@
 """Texts and tables that are cut, or odd inside: one sentence each, no traceback."""
 
 import gzip
-import io
-import json
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 from tao_cluster import Tree, cli
 from tao_cluster.__main__ import main
@@ -32,8 +29,6 @@ def refuse(arguments, capsys, sentence):
 
 
 TEXTS = {
-    "a long field": ("x.csv", (LINES + "1," + "9" * 200_000 + "\n" + "x,y\n").encode(), "x.csv: "),
-    "a long text": ("x.csv", (LINES + "1," + "z" * 200_000 + "\n").encode(), "x.csv: row 40"),
     "cut": ("x.csv.gz", PACKED[:-12], "x.csv.gz: cannot be read as"),
     "a wrong sum": ("x.csv.gz", PACKED[:-8] + bytes(8), "x.csv.gz: cannot be read as"),
     "no gzip": ("x.csv.gz", b"a,b\n1,2\n", "x.csv.gz: cannot be read as"),
@@ -66,11 +61,7 @@ def test_nothing_is_no_place_to_write_to(command, tmp_path, capsys, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
 
 
-PARTS = {
-    "lists": [[1, 2], [3]] * 20,
-    "structs": [{"p": 1}, {"p": 2}] * 20,
-    "maps": pa.array([[("p", 1)], [("q", 2)]] * 20, pa.map_(pa.string(), pa.int64())),
-}
+PARTS = {"lists": [[1, 2], [3]] * 20, "structs": [{"p": 1}, {"p": 2}] * 20}
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -95,46 +86,12 @@ def test_new_rows_with_parts(tmp_path, capsys):
     refuse(["predict", out, tmp_path / "new.parquet"], capsys, "column 'a' holds values with parts")
 
 
-_CATEGORIES = {"name": "a", "field_name": "a", "numpy_type": "int8", "metadata": None}
-ABOUT = {
-    "a list": [],
-    "null": {"columns": None, "index_columns": None},
-    "categories": {"columns": [{**_CATEGORIES, "pandas_type": "categorical"}], "index_columns": []},
-    "zones": {"columns": [{**_CATEGORIES, "pandas_type": "datetimetz"}], "index_columns": []},
-}
-
-
-@pytest.mark.parametrize("name", ABOUT)
-def test_what_a_file_says_of_pandas(name, tmp_path, capsys):
-    """Read or refused, but in a sentence; out of core it tells of nothing that is needed."""
-    table = pa.table({"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7})
-    about = {"pandas": json.dumps(ABOUT[name])}
-    file, out = str(tmp_path / "x.parquet"), str(tmp_path / "out")
-    pq.write_table(table.replace_schema_metadata(about), file)
-    command = ["fit", file, "-k", "2", "--out", out]
-    assert main(command) in (0, 2)
-    told = capsys.readouterr().err.strip()
-    assert told == "" or told.count("\n") == 0
-    assert main([*command, "--out-of-core", "--force"]) == 0
-
-
 def test_decimals_are_numbers(tmp_path):
     values = [Decimal("1.50"), None, Decimal("2.25"), Decimal("9.75")] * 5
     table = pa.table({"a": pa.array(values, pa.decimal128(6, 2)), "b": np.arange(20.0) ** 2})
     pq.write_table(table, tmp_path / "x.parquet")
     found = load_data(tmp_path / "x.parquet", cli.columns.Choices(missing="drop"))
     np.testing.assert_array_equal(found.X[:3, 0], [1.5, 2.25, 9.75])
-
-
-def test_columns_that_no_centre_can_have(tmp_path, capsys):
-    """Half a megabyte, of which each centre would take four gigabytes."""
-    n = 41_000
-    rng, matrix = np.random.default_rng(0), io.BytesIO()
-    entries = (rng.random(n), (rng.integers(60, size=n), rng.integers(5 * 10**8, size=n)))
-    sp.save_npz(matrix, sp.coo_matrix(entries, (60, 5 * 10**8)))
-    (tmp_path / "x.npz").write_bytes(matrix.getvalue())
-    command = ["fit", tmp_path / "x.npz", "-k", 2]
-    refuse(command, capsys, "60 x 500000000 values; at most 16777216 columns can be used")
 
 
 def test_no_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
@@ -145,23 +102,3 @@ def test_no_memory_is_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("tao_cluster.cli.using.read_model", fail)
     command = ["export", tmp_path / "tree.json"]
     refuse(command, capsys, "error: there is not enough memory. Unable to allocate 80. GiB")
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[" * 100_000, "recursion"),
-        ('{"columns":[],"columns":[],"id_column":null}', "key 'columns' twice"),
-        ('{"columns":3,"id_column":null}', "not the columns of a fit"),
-        (
-            '{"columns":[{"name":"a","kinds":null,"known":[],"fill":"x","is_told":false}],'
-            '"id_column":null}',
-            "not the columns of a fit (missing values as 'x')",
-        ),
-    ],
-)
-def test_columns_of_a_folder_that_are_none(text, sentence, tmp_path, capsys):
-    Tree.single_leaf(0, 1).save(tmp_path / "model.json")
-    (tmp_path / "columns.json").write_text(text)
-    (tmp_path / "x.csv").write_text("a\n1\n2\n")
-    refuse(["predict", tmp_path, tmp_path / "x.csv"], capsys, sentence)

@@ -33,17 +33,23 @@ def test_the_cache_can_be_turned_off(nowhere, monkeypatch):
         assert switch.jit(nowhere)(3.0) == 6.0
 
 
-def test_compiled_kernels_are_kept(tmp_path, monkeypatch):
+def test_compiled_kernels_are_kept_and_another_signature_is_not_taken(tmp_path, monkeypatch):
     script, folder = tmp_path / "kernel.py", tmp_path / "kept"
     script.write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "kernel", raising=False)
     function = importlib.import_module("kernel").double
-    for hits in (0, 1):
+
+    def n_from_disk():
         double = switch.jit(function)
-        assert double(3.0) == 6.0
-        assert sum(double.stats.cache_hits.values()) == hits
+        assert (double(3.0), double(4)) == (6.0, 8)
+        return sum(double.stats.cache_hits.values())
+
+    assert (n_from_disk(), n_from_disk()) == (0, 2)
+    one, other = sorted(folder.rglob("*.nbc"))
+    other.write_bytes(one.read_bytes())  # as two processes do that save at the same moment
+    assert (n_from_disk(), n_from_disk()) == (1, 2)
 
 
 def test_kernels_are_plain_functions_without_a_compiler(nowhere, monkeypatch):
