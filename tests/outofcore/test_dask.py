@@ -236,7 +236,7 @@ def test_it_is_an_estimator_of_scikit_learn(client):
         again.labels_  # noqa: B018
     with pytest.raises(AttributeError, match="not fitted"):
         unfitted_model.tree_  # noqa: B018
-    for use in (lambda: unfitted_model.predict(array()), unfitted_model.to_text):
+    for use in (lambda: unfitted_model.predict(array()), lambda: unfitted_model.to_text(0)):
         with pytest.raises(ValueError, match="not fitted"):
             use()
 
