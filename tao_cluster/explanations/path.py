@@ -291,16 +291,11 @@ class Explanation:
         return plot_ways(self.tests, self.name if title is None else title)
 
     def __str__(self):
-        return "\n".join([*map(str, self.tests), self._end])
+        return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])
 
     def _repr_html_(self):
         """A table a test, with bars; texts are escaped."""
-        tests, end = "".join(map(_test_html, self.tests)), html.escape(self._end)
-        return f"<div>{tests}<p><b>{end}</b></p></div>"
-
-    @property
-    def _end(self):
-        return f"{self.name} (leaf {self.leaf})"
+        return path_html(self.tests, str(self).rsplit("\n", 1)[-1])
 
 
 class Explanations(Sequence):
@@ -360,6 +355,17 @@ class Explanations(Sequence):
         ]
         more = f"{len(self) - len(lines)} more rows" if len(self) > len(lines) else ""
         return table_html(("row", "cluster", "leaf", "tests"), lines, more)
+
+
+def path_html(tests, end):
+    """Tests of a path as tables of bars, and where it ends.
+
+    Parameters
+    ----------
+    tests : sequence of PathTest
+    end : str
+    """
+    return "<div>" + "".join(map(_test_html, tests)) + f"<p><b>{html.escape(end)}</b></p></div>"
 
 
 def _test_html(test):
