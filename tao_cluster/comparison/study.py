@@ -157,7 +157,7 @@ def compare(
     series = _series(methods, objective)
     leaves, parameters = _budgets(budgets)
     ignored += _ignored(series, leaves, parameters, of_paths)
-    if not leaves and any(_is_sized(value) for _, value in series):
+    if not leaves and any(isinstance(v, str) and METHODS[v].is_sized for _, v in series):
         leaves = _leaves_for(parameters, n_clusters)
     study = _Study(rows, settings, leaves, parameters, path)
     study.check(series)
@@ -304,10 +304,6 @@ def _timed(name, run):
 def _same(a, b):
     """Whether two values of a parameter are known to be the same."""
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
-
-
-def _is_sized(value):
-    return isinstance(value, str) and METHODS[value].is_sized
 
 
 def _series(methods, objective):

@@ -6,6 +6,9 @@ from ..report import report
 from ..tree import Tree, tree_of
 from .format import check_options, condition_text
 
+_COLUMNS = ["node", "parent", "depth", "is_leaf", "left", "right", "cluster", "name", "test"]
+_COLUMNS += ["features", "weights", "spreads", "threshold", "count", "share", "histogram"]
+
 
 def to_dataframe(
     tree,
@@ -62,7 +65,7 @@ def to_dataframe(
     options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
     facts = report(tree, X, **options)
     rows = [_row(node, precision, max_terms) for node in facts["nodes"]]
-    frame = pandas.DataFrame(rows).set_index("node")
+    frame = pandas.DataFrame(rows, columns=_COLUMNS).set_index("node")
     whole = dict.fromkeys(("parent", "left", "right", "cluster"), "Int64")
     frame = frame.astype({**whole, "threshold": float, "count": float, "share": float})
     return frame if frame["histogram"].notna().any() else frame.drop(columns="histogram")
@@ -71,23 +74,15 @@ def to_dataframe(
 def _row(node, precision, max_terms):
     terms = sorted(node["terms"], key=lambda term: term["feature"])
     left, right = node["children"] or (None, None)
-    return {
+    return node | {
         "node": node["id"],
-        "parent": node["parent"],
-        "depth": node["depth"],
-        "is_leaf": node["is_leaf"],
         "left": left,
         "right": right,
-        "cluster": node["cluster"],
         "name": node["name"] or "",
         "test": "" if node["is_leaf"] else condition_text(node, precision, max_terms),
         "features": [term["feature"] for term in terms],
         "weights": [term["weight"] for term in terms],
         "spreads": [term["spread"] for term in terms],
-        "threshold": node["threshold"],
-        "count": node["count"],
-        "share": node["share"],
-        "histogram": node["histogram"],
     }
 
 

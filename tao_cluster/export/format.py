@@ -1,6 +1,7 @@
 """How trees are written: names, sums, tests, counts and numbers as text; options of the exports."""
 
 import math
+import operator
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -16,6 +17,7 @@ _CONSTRAINTS = {
     "scaled": ["boolean"],
     "table": [None, str],
 }
+_COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
 _EXACT_DIGITS = 3  # of a feature's bound, beyond the precision, where they make it exact
 _MOST_DIGITS = 15  # that a float has in any case
@@ -245,11 +247,7 @@ def told_apart(value, limit, sign, precision):
 
 def _are_told(a, b, sign, shown_a, shown_b):
     """Whether shown numbers compare as those that they stand for, and differ where those do."""
-    return _holds(shown_a, sign, shown_b) and (shown_a != shown_b or a == b)
-
-
-def _holds(a, sign, b):
-    return {"<=": a <= b, "<": a < b, ">=": a >= b, ">": a > b}[sign]
+    return _COMPARISONS[sign](shown_a, shown_b) and (shown_a != shown_b or a == b)
 
 
 def rounded(number, decimals):

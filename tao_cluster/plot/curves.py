@@ -19,18 +19,19 @@ _MOST_NOTES = 5
 _LOGARITHMIC = 8  # from this ratio of the largest to the smallest on
 _FAR = 20  # the same of costs
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
+COST = "cost over the free clustering, %"
 
 # What a tree's size is called, and how it is measured.
-_SIZES = {
+SIZES = {
     "leaves": ("leaves", lambda tree, X: tree.n_leaves),
     "parameters": ("parameters (weights, thresholds, leaves)", lambda tree, X: tree.n_parameters),
     "explanation_size": ("mean conditions a row (WAES)", weighted_average_explanation_size),
 }
 _NAMES = {
-    "leaves": _SIZES["leaves"][0],
-    "parameters": _SIZES["parameters"][0],
+    "leaves": SIZES["leaves"][0],
+    "parameters": SIZES["parameters"][0],
     "WAD": "mean tests on a row's path (WAD)",
-    "WAES": _SIZES["explanation_size"][0],
+    "WAES": SIZES["explanation_size"][0],
 }
 
 
@@ -75,7 +76,7 @@ def plot_path(models, *, ax=None, title=None):
             spot = (best.tree_.n_parameters, best.cost_increase_)
             ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label="knee")
             ax.legend(frameon=False)
-        _finish(ax, _SIZES["parameters"][0], title)
+        _finish(ax, SIZES["parameters"][0], title)
     return ax
 
 
@@ -114,14 +115,14 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     >>> models = [make(3, max_leaves=n).fit(X) for make in (CART, ExKMC) for n in (3, 6)]
     >>> axes = plot_tradeoff(models)
     """
-    if size not in _SIZES:
-        raise ValueError(f"size must be one of {', '.join(_SIZES)}; got {size!r}.")
+    if size not in SIZES:
+        raise ValueError(f"size must be one of {', '.join(SIZES)}; got {size!r}.")
     if size == "explanation_size" and X is None:
         raise ValueError("size='explanation_size' needs X, the rows it is a mean over.")
     labels = _methods(models) if labels is None else list(labels)
     if len(labels) != len(models):
         raise ValueError(f"There are {len(labels)} labels for {len(models)} models.")
-    name, measure = _SIZES[size]
+    name, measure = SIZES[size]
     points = {}
     for label, model in zip(labels, models, strict=True):
         place = (float(measure(tree_of(model), X)), model.cost_increase_)
@@ -237,7 +238,7 @@ def plot_history(model, *, ax=None, title=None):
         if along_mu:
             ax.set_xscale("log")
         ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may lie over points
-        ax.set_ylabel("cost over the free clustering, %")
+        ax.set_ylabel(COST)
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
         ax.set_title(title or "", loc="left")
     return ax
@@ -278,7 +279,7 @@ def _finish(ax, size_name, title):
     if ax.get_yscale() == "linear":  # perhaps shared with another that is not
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.set_xlabel(size_name)
-    ax.set_ylabel("cost over the free clustering, %")
+    ax.set_ylabel(COST)
     ax.set_title(title or "", loc="left")
 
 

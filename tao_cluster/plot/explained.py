@@ -7,7 +7,7 @@ import numpy as np
 from ..columns.names import brief
 from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
-from .curves import STYLE
+from .curves import COST, SIZES, STYLE
 
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100  # inches; of a bar, and of what is about them
 _LONGEST_TITLE = 100  # characters: the layout makes room for all of a title
@@ -154,22 +154,16 @@ def plot_stability(table, features, title=None):
         figure, axes = plt.subplots(1, 3, figsize=_SIZE, dpi=_DPI, layout="constrained")
         for i, (kind, part) in enumerate(table.groupby("kind", sort=False)):
             look = {"color": cluster_color(i), "marker": _MARKERS[kind], "alpha": 0.7}
+            look |= {"linestyle": "none", "markersize": 4}
             _stripe(axes[0], i, part["ARI"].to_numpy(), look)
-            axes[1].plot(
-                part["parameters"],
-                part["cost_increase"],
-                linestyle="none",
-                markersize=4,
-                label=_NAMES[kind],
-                **look,
-            )
+            axes[1].plot(part["parameters"], part["cost_increase"], label=_NAMES[kind], **look)
         kinds = table["kind"].unique()
         axes[0].set_xticks(range(len(kinds)), [_NAMES[kind] for kind in kinds])
         axes[0].set_xlim(-0.5, len(kinds) - 0.5)
         axes[0].set_ylim(min(0.0, table["ARI"].min()), 1.02)
         axes[0].set_ylabel("agreement with the model (ARI)")
-        axes[1].set_xlabel("parameters (weights, thresholds, leaves)")
-        axes[1].set_ylabel("cost over the free clustering, %")
+        axes[1].set_xlabel(SIZES["parameters"][0])
+        axes[1].set_ylabel(COST)
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))
         figure.suptitle(title or "", x=0.01, ha="left")
@@ -179,7 +173,7 @@ def plot_stability(table, features, title=None):
 def _stripe(ax, place, values, look):
     """Values of one kind side by side, in order, and their mean."""
     offsets = np.linspace(-0.2, 0.2, len(values))
-    ax.plot(place + offsets, np.sort(values), linestyle="none", markersize=4, **look)
+    ax.plot(place + offsets, np.sort(values), **look)
     ax.plot([place - 0.3, place + 0.3], [values.mean()] * 2, color="0.2", linewidth=1)
 
 
