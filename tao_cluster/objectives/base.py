@@ -61,7 +61,17 @@ class Objective(Protocol):
         """
 
     def prepare(self, X) -> Any:
-        """Check X and compute once what the other methods need. Never modifies X."""
+        """Check X and compute once what the other methods need: X itself, if it is all.
+
+        Never modifies X.
+
+        Raises
+        ------
+        ValueError
+            If squared norms overflow.
+        """
+        check_norms(X)
+        return X
 
     def distances(self, data, centers) -> np.ndarray:
         """d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
@@ -73,7 +83,8 @@ class Objective(Protocol):
         """E(Z, psi)."""
 
     def as_distance(self, dissimilarities) -> np.ndarray:
-        """What `transform` shows for d, may work in place (k-means: the root of d)."""
+        """What `transform` shows for d: d itself, or the root of d for k-means, in place."""
+        return dissimilarities
 
 
 class NearestCenters(ClusterMixin, BaseEstimator):

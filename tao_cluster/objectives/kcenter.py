@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from .._utils.matrices import as_array
 from ..problem.repeats import content_order
-from .base import NearestCenters, Objective, check_norms, euclidean, members_of
+from .base import NearestCenters, Objective, euclidean, members_of
 
 _N_NEW = 16  # rows outside a ball that are looked at together
 _ROUNDING = 1e-12
@@ -40,23 +40,11 @@ class KCenter(Objective):
     """
 
     n_init: int = 10
-    centers_are_means: ClassVar[bool] = False
     is_sum: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
         """Farthest-first traversal and alternation, `n_init` restarts."""
         return FarthestFirst(n_clusters, n_init=self.n_init, random_state=random_state)
-
-    def prepare(self, X):
-        """X itself.
-
-        Raises
-        ------
-        ValueError
-            If squared norms overflow.
-        """
-        check_norms(X)
-        return X
 
     def distances(self, data, centers):
         """Euclidean distances, float64 array of shape (n, k)."""
@@ -73,10 +61,6 @@ class KCenter(Objective):
         """Largest distance of a row of positive weight to the centre of its cluster."""
         own = self.distances(data, centers)[np.arange(len(labels)), labels]
         return float(own.max(initial=0.0, where=weight > 0))
-
-    def as_distance(self, dissimilarities):
-        """The distance as it is."""
-        return dissimilarities
 
 
 class FarthestFirst(NearestCenters):

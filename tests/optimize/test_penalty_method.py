@@ -66,7 +66,7 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
 
 
 def test_at_large_mu_the_assignment_is_the_trees(digits):
-    search, tree = start_of(digits, 10, 4)
+    search, tree = start_of(digits[:500], 10, 4)
     state = search.evaluate(tree)
     table, free = search.settings.penalty.table(tree, 10), search.problem.free
     labels, centers, _ = clustering_step(
@@ -136,6 +136,7 @@ def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
 
 def test_history_describes_the_path(digits):
     seen = []
+    digits = digits[:500]
     search, tree = start_of(digits, 10, 3, on_record=seen.append)
     method = PenaltyMethod(1.2, 12, tao_iter=2, init_tao_iter=5)
     state, history = follow(search, tree, 0.3, method)
@@ -164,7 +165,7 @@ def test_history_describes_the_path(digits):
 
 
 def test_structure_stays_until_the_end(digits):
-    search, tree = start_of(digits, 10, 4)
+    search, tree = start_of(digits[:500], 10, 4)
     state, _ = follow(search, tree, 3.0, PenaltyMethod(1.1, 20, tao_iter=2, init_tao_iter=5))
     np.testing.assert_array_equal(state.tree.children_left, tree.children_left)
     assert state.pruned.n_nodes < tree.n_nodes
@@ -206,7 +207,7 @@ def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
 
 
 def test_direct_fit_takes_all_its_passes(digits):
-    search, tree = start_of(digits[:600], 10, 4)
+    search, tree = start_of(digits[:300], 10, 3)
     problem = search.problem
     strength = 0.03 / problem.mismatch_prices().mean()
     criterion = search.agreement(problem.free.labels)
@@ -240,6 +241,7 @@ def test_an_interrupted_path_returns_the_best_tree_so_far(digits):
         if len(records) == 4:
             raise KeyboardInterrupt
 
+    digits = digits[:500]
     search, tree = start_of(digits, 10, 4, on_record=interrupt)
     with pytest.warns(ConvergenceWarning, match="best so far is kept"):
         state, history = follow(search, tree, 0.3, PenaltyMethod())
