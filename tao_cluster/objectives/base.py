@@ -190,6 +190,15 @@ def euclidean(X, places, squared=False):
     return out
 
 
+def squared_distances(X):
+    """Function of one place: squared Euclidean distances of rows, from what is computed once."""
+    X = X.astype(np.float64, copy=False)
+    if not sp.issparse(X):
+        return lambda place: cdist(X, place[None], "sqeuclidean")[:, 0]
+    norms = row_norms(X, squared=True)
+    return lambda place: np.maximum(norms - 2 * (X @ place) + place @ place, 0.0)
+
+
 def check_norms(X):
     """ValueError if squared norms of rows overflow."""
     with np.errstate(over="ignore"):

@@ -5,16 +5,14 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import row_norms
 
 from .._utils.matrices import as_array
 from ..problem.repeats import content_order
-from .base import NearestCenters, Objective, euclidean, members_of
+from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
 _N_NEW = 16  # rows outside a ball that are looked at together
 _ROUNDING = 1e-12
@@ -271,7 +269,7 @@ def _closed_in(rows):
     share[[0, first]] = 0.5
     if first == 0:
         return _as_dense(rows[:1])[0]
-    center, measure = share @ rows, _measure(rows)
+    center, measure = share @ rows, squared_distances(rows)
     for _ in range(_MOST_STEPS):
         squared = measure(center)
         bound = share @ squared
@@ -288,14 +286,6 @@ def _closed_in(rows):
         share *= 1 - step
         share[row] += step if share[row] > 0 or step > 0 else 0.0
     return center
-
-
-def _measure(rows):
-    """Function of a centre: squared distances of the rows, from what is computed once."""
-    if not sp.issparse(rows):
-        return lambda center: cdist(rows, center[None], "sqeuclidean")[:, 0]
-    norms = row_norms(rows.astype(np.float64, copy=False), squared=True)
-    return lambda center: np.maximum(norms - 2 * (rows @ center) + center @ center, 0.0)
 
 
 def _as_dense(rows):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._utils.matrices import as_array
-from .base import Objective, euclidean
+from .base import Objective, euclidean, squared_distances
 from .kmeans import cluster_means
 
 
@@ -169,21 +169,22 @@ def _joining_edges(X, component):
 
     Returns
     -------
-    Edges, one less than there are components; ties to the row that comes first
+    Edges in the order in which they were found, one less than there are components; ties to the
+    row that comes first
     """
     n_edges, rest = component.max(), np.arange(len(component))
     ends, squared = np.empty((n_edges, 2), np.int64), np.empty(n_edges)
     key, near = np.full(len(rest), np.inf), np.zeros(len(rest), np.int64)
-    added = component[0]
+    added, others, distances_to = component[0], rest, squared_distances(X)
     for edge in range(n_edges):
         rest = rest[component[rest] != added]  # the rows that are not in the tree yet
-        points = X[rest]
+        if 2 * len(rest) <= len(others):
+            others, distances_to = rest, squared_distances(X[rest])
         for member in np.flatnonzero(component == added):
-            distances = euclidean(points, as_array(X[[member]]), squared=True)[:, 0]
-            nearer = distances < key[rest]
-            key[rest[nearer]], near[rest[nearer]] = distances[nearer], member
+            distances = distances_to(as_array(X[[member]])[0].astype(np.float64))
+            nearer = distances < key[others]
+            key[others[nearer]], near[others[nearer]] = distances[nearer], member
         best = rest[key[rest].argmin()]
         ends[edge], squared[edge] = (near[best], best), key[best]
         added = component[best]
-    order = np.argsort(squared, kind="stable")
-    return Edges(ends[order], squared[order])
+    return Edges(ends, squared)

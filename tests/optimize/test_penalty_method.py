@@ -136,7 +136,6 @@ def test_joint_optimisation_beats_the_direct_fit_of_equal_size(digits):
 
 def test_history_describes_the_path(digits):
     seen = []
-    digits = digits[:500]
     search, tree = start_of(digits, 10, 3, on_record=seen.append)
     method = PenaltyMethod(1.2, 12, tao_iter=2, init_tao_iter=5)
     state, history = follow(search, tree, 0.3, method)
@@ -207,7 +206,7 @@ def test_the_path_ends_when_tree_and_assignment_agree(blobs, digits):
 
 
 def test_direct_fit_takes_all_its_passes(digits):
-    search, tree = start_of(digits[:300], 10, 3)
+    search, tree = start_of(digits[:600], 10, 4)
     problem = search.problem
     strength = 0.03 / problem.mismatch_prices().mean()
     criterion = search.agreement(problem.free.labels)
