@@ -8,6 +8,8 @@ import numpy as np
 
 from .tree import Tree
 
+__all__ = ["Penalty", "SquaredError", "ZeroOne"]
+
 
 @runtime_checkable
 class Penalty(Protocol):

@@ -18,6 +18,8 @@ from .objectives.alternating import lloyd
 from .objectives.labels import encode
 from .problem.repeats import as_repeats
 
+__all__ = ["FreeClustering", "cost_increase", "free_clustering"]
+
 _ROUNDING = 1e-12
 # Of rows that are repeated for what takes no weights, and as a multiple of the distinct ones.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
