@@ -167,16 +167,11 @@ class TreeClustering(
             problem.objective, problem.data, labels, problem.weight, free
         )
         space, absent = Space.of(problem, inputs), np.flatnonzero(~inputs.present)
-        labels_ = rows.expand(
-            labels,
-            absent,
-            lambda absent: tree.leaf_label[
-                tree.route(kernel_view(inputs.X), absent, n_jobs=n_jobs)
-            ],
-        )
-        free_labels = rows.expand(
-            free.labels, absent, lambda absent: free_labels_of(problem, inputs.space[absent])
-        )
+        labels_, free_labels = rows.of_input(labels), rows.of_input(free.labels)
+        if len(absent):
+            further = tree.route(kernel_view(inputs.X), absent, n_jobs=n_jobs)
+            labels_[absent] = tree.leaf_label[further]
+            free_labels[absent] = free_labels_of(problem, inputs.space[absent])
         return {
             "tree_": tree,
             "labels_": space.named(labels_),

@@ -11,7 +11,6 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ._utils.matrices import numbers_that_fit
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import TreeClustering, of_one_fit
@@ -62,9 +61,8 @@ def _has_histograms(estimator):
 
 def _checked(lambdas):
     """The lambdas of a path: sorted float64 array of positive numbers."""
-    with numbers_that_fit("lambdas"):
-        options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
-        lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
+    options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
+    lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
     if not lambdas[0] > 0:
         raise ValueError("lambdas must be positive.")
     return lambdas

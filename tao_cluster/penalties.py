@@ -6,14 +6,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ._utils.jit import jit
 from .tree import Tree
 
-__all__ = [
-    "Penalty",
-    "SquaredError",
-    "ZeroOne",
-]
+__all__ = ["Penalty", "SquaredError", "ZeroOne"]
 
 
 @runtime_checkable
@@ -159,20 +154,8 @@ class CostCriterion:
     def loss_at(self, tree):
         """See :class:`Criterion`."""
         label = tree.leaf_label
-
-        def loss(rows, leaves):
-            found = np.empty(len(rows))
-            _costs(self.distances, self.weight, rows, leaves, label, found)
-            return found
-
-        return loss
+        return lambda rows, leaves: self.weight[rows] * self.distances[rows, label[leaves]]
 
     def best_output(self, rows):
         """Label with the least summed cost, ties to the lowest; no histogram."""
         return int((self.weight[rows] @ self.distances[rows]).argmin()), None
-
-
-@jit
-def _costs(distances, weight, rows, leaves, label, out):
-    for r in range(rows.shape[0]):
-        out[r] = weight[rows[r]] * distances[rows[r], label[leaves[r]]]

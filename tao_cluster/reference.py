@@ -18,11 +18,7 @@ from .objectives.alternating import lloyd
 from .objectives.labels import encode
 from .problem.repeats import as_repeats
 
-__all__ = [
-    "FreeClustering",
-    "cost_increase",
-    "free_clustering",
-]
+__all__ = ["FreeClustering", "cost_increase", "free_clustering"]
 
 _ROUNDING = 1e-12
 # Of rows that are repeated for what takes no weights, and as a multiple of the distinct ones.

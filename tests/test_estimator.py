@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import assert_same_fit, rest_in_sweeps, small
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tao_cluster import TAOClustering
@@ -23,13 +23,19 @@ pytestmark = [
 ]
 
 
-@pytest.mark.slow
-@parametrize_with_checks([TAOClustering()])
+@parametrize_with_checks([TAOClustering(n_init=1, depth=2, lambda_=1.0)])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
         # Some checks have fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
+
+
+@pytest.mark.slow
+def test_scikit_learn_conventions_with_default_parameters():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(TAOClustering())
 
 
 # ---------------------------------------------------------------- what the paper promises

@@ -1,1 +1,1 @@
-"""The tree itself: arrays, routing, growth, pruning, storage; every other room builds on it."""
+"""Helpers of all packages: matrices, options, threads, compilation, warnings."""

@@ -1,6 +1,5 @@
 """Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
 
-import contextlib
 import copy
 import datetime
 
@@ -44,22 +43,14 @@ def check_rows(X, name="X", estimator=None):
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
     try:
-        with numbers_that_fit(name):
-            return canonical(check_array(X, estimator=estimator, **options))
+        return canonical(check_array(X, estimator=estimator, **options))
+    except OverflowError as error:  # of Python's whole numbers
+        raise ValueError(f"{name} has numbers larger than any float, about 1.8e308.") from error
     except ValueError as error:  # of NaN scikit-learn tells what classifiers can do
         told = str(error).partition("\n")[0].rstrip(".")
         if not told.startswith(f"Input {name} contains"):
             raise
         raise ValueError(f"{told}; fill in such values or leave out their rows.") from None
-
-
-@contextlib.contextmanager
-def numbers_that_fit(name):
-    """A sentence for whole numbers of Python that no float can hold."""
-    try:
-        yield
-    except OverflowError as error:
-        raise ValueError(f"{name} has numbers larger than any float, about 1.8e308.") from error
 
 
 def check_kind(values, name="X", instead="days since a date", *, has_texts=False):
@@ -151,9 +142,8 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
         raise ValueError(f"{name} is sparse; centres must be a dense array, as of toarray().")
     check_kind(centers, name)
     try:
-        with numbers_that_fit(name):
-            centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
-    except TypeError as error:
+        centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
+    except (TypeError, OverflowError) as error:
         raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
     if not np.abs(centers).max() <= largest:
         raise ValueError(

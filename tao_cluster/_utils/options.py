@@ -32,9 +32,9 @@ def resolve(value, named, protocol=None):
     if isinstance(value, type):
         raise ValueError(f"{value.__name__} is a class; give an object, {value.__name__}().")
     part = named[value] if isinstance(value, str) else value
-    defaults = {} if protocol is None else _options(protocol)
-    missing = {name: default for name, default in defaults.items() if not hasattr(part, name)}
-    return _Completed(part, missing) if missing else part
+    options = () if protocol is None else protocol.__annotations__
+    missing = [name for name in options if hasattr(protocol, name) and not hasattr(part, name)]
+    return _Completed(part, protocol) if missing else part
 
 
 def name_of(part):
@@ -42,26 +42,17 @@ def name_of(part):
     return type(part.part if isinstance(part, _Completed) else part).__name__
 
 
-def _options(protocol):
-    """Options of a protocol that have a default."""
-    return {
-        name: vars(protocol)[name] for name in protocol.__annotations__ if name in vars(protocol)
-    }
-
-
 class _Completed:
-    """A part with the options that it does not declare itself."""
+    """A part for which a protocol answers where the part does not declare an option itself."""
 
-    def __init__(self, part, options):
-        self.part = part
-        vars(self).update(options)
+    def __init__(self, part, protocol):
+        self.part, self.protocol = part, protocol
 
     def __getattr__(self, name):
-        return getattr(self.part, name)
+        return getattr(self.part if hasattr(self.part, name) else self.protocol, name)
 
     def __copy__(self):
-        options = {name: value for name, value in vars(self).items() if name != "part"}
-        return _Completed(copy.copy(self.part), options)
+        return _Completed(copy.copy(self.part), self.protocol)
 
 
 def with_plain_numbers(estimator):
@@ -81,31 +72,17 @@ def with_plain_numbers(estimator):
     Raises
     ------
     ValueError
-        If a truth value stands where a number should, or a number is larger than floats are.
+        If a truth value stands where a number should.
     """
     constraints, changed = estimator._parameter_constraints, {}
     for name, value in estimator.get_params(deep=False).items():
-        plain = _plain(name, value, constraints.get(name, ()))
-        if plain is not value:
-            changed[name] = plain
+        if isinstance(value, bool | np.bool_):
+            if not any(kind in constraints.get(name, ()) for kind in _OF_TRUTH):
+                raise ValueError(f"{name}={value} is a truth value, where a number should be.")
+        elif isinstance(value, Real) and type(value) not in (int, float):
+            changed[name] = int(value) if isinstance(value, Integral) else float(value)
     if not changed:
         return estimator
     other = copy.copy(estimator)
     vars(other).update(changed)
     return other
-
-
-def _plain(name, value, constraints):
-    if isinstance(value, bool | np.bool_):
-        if any(kind in constraints for kind in _OF_TRUTH):
-            return value
-        raise ValueError(f"{name}={value} is a truth value, where a number should be.")
-    if type(value) is float or not isinstance(value, Real):
-        return value
-    try:
-        as_float = float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is larger than any float, about 1.8e308.") from None
-    if type(value) is int:
-        return value
-    return int(value) if isinstance(value, Integral) else as_float

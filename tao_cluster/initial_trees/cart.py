@@ -9,11 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ..tree import Tree
 
-__all__ = [
-    "Cart",
-    "cart_tree",
-    "from_sklearn",
-]
+__all__ = ["Cart", "cart_tree", "from_sklearn"]
 
 # scikit-learn's trees take values for equal that differ by 1e-7, whatever their unit.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125

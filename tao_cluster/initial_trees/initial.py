@@ -108,11 +108,8 @@ class Bisecting(InitialTree):
         sample = rows
         if len(rows) > self.max_rows:
             sample = np.sort(rng.choice(rows, self.max_rows, replace=False))
-        kmeans = KMeans(2, n_init=self.n_init, random_state=rng, copy_x=False)
-        with warnings.catch_warnings():  # all rows equal: handled below
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            kmeans.fit(X[sample], sample_weight=sample_weight[sample])
-        return _parted(view, rows, bisector(*kmeans.cluster_centers_.astype(np.float64)))
+        pair = _two_means(X[sample], sample_weight[sample], self.n_init, rng)
+        return _parted(view, rows, bisector(*pair.astype(np.float64)))
 
 
 @dataclass(frozen=True)
@@ -169,11 +166,7 @@ class Centroids(InitialTree):
         def bisect(clusters, remaining):
             if len(clusters) < 2:
                 return None
-            kmeans = KMeans(2, n_init=1, random_state=rng)
-            with warnings.catch_warnings():  # equal centres: handled below
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                kmeans.fit(centers[clusters], sample_weight=size[clusters])
-            split = bisector(*kmeans.cluster_centers_)
+            split = bisector(*_two_means(centers[clusters], size[clusters], 1, rng))
             return split and _balanced(split, centers[clusters], leaves_at(remaining - 1))
 
         def label(clusters):
@@ -202,6 +195,14 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
         return np.bincount(labels[rows], sample_weight[rows], n_clusters).argmax()
 
     return _grow(np.arange(len(labels)), depth, bisect, label, n_features)
+
+
+def _two_means(points, weight, n_init, rng):
+    """Centres of 2-means of some points, which may be altered; equal ones where these are."""
+    kmeans = KMeans(2, n_init=n_init, random_state=rng, copy_x=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return kmeans.fit(points, sample_weight=weight).cluster_centers_
 
 
 def _parted(view, rows, split):

@@ -180,7 +180,6 @@ class ByDistances(Objective):
     a sum of distances, and dissimilarities shown as they are.
     """
 
-    centers_are_means: ClassVar[bool] = False
     swaps: ClassVar[str | None] = None
 
     def reference(self, n_clusters, random_state):
@@ -193,10 +192,6 @@ class ByDistances(Objective):
         """Weighted sum of each row's dissimilarity to the centre of its own cluster."""
         own = self.distances(data, centers)[np.arange(len(labels)), labels]
         return float(weight @ own)
-
-    def as_distance(self, dissimilarities):
-        """The dissimilarity as it is."""
-        return dissimilarities
 
 
 class Run(NamedTuple):

@@ -61,7 +61,17 @@ class Objective(Protocol):
         """
 
     def prepare(self, X) -> Any:
-        """Check X and compute once what the other methods need. Never modifies X."""
+        """Check X and compute once what the other methods need: X itself, if it is all.
+
+        Never modifies X.
+
+        Raises
+        ------
+        ValueError
+            If squared norms overflow.
+        """
+        check_norms(X)
+        return X
 
     def distances(self, data, centers) -> np.ndarray:
         """d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
@@ -73,7 +83,8 @@ class Objective(Protocol):
         """E(Z, psi)."""
 
     def as_distance(self, dissimilarities) -> np.ndarray:
-        """What `transform` shows for d, may work in place (k-means: the root of d)."""
+        """What `transform` shows for d: d itself, or the root of d for k-means, in place."""
+        return dissimilarities
 
 
 class NearestCenters(ClusterMixin, BaseEstimator):
@@ -177,6 +188,15 @@ def euclidean(X, places, squared=False):
         else:
             out[part] = cdist(rows, places, "sqeuclidean" if squared else "euclidean")
     return out
+
+
+def squared_distances(X):
+    """Function of one place: squared Euclidean distances of rows, from what is computed once."""
+    X = X.astype(np.float64, copy=False)
+    if not sp.issparse(X):
+        return lambda place: cdist(X, place[None], "sqeuclidean")[:, 0]
+    norms = row_norms(X, squared=True)
+    return lambda place: np.maximum(norms - 2 * (X @ place) + place @ place, 0.0)
 
 
 def check_norms(X):

@@ -5,16 +5,14 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.extmath import row_norms
 
 from .._utils.matrices import as_array
 from ..problem.repeats import content_order
-from .base import NearestCenters, Objective, check_norms, euclidean, members_of
+from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
 _N_NEW = 16  # rows outside a ball that are looked at together
 _ROUNDING = 1e-12
@@ -40,23 +38,11 @@ class KCenter(Objective):
     """
 
     n_init: int = 10
-    centers_are_means: ClassVar[bool] = False
     is_sum: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
         """Farthest-first traversal and alternation, `n_init` restarts."""
         return FarthestFirst(n_clusters, n_init=self.n_init, random_state=random_state)
-
-    def prepare(self, X):
-        """X itself.
-
-        Raises
-        ------
-        ValueError
-            If squared norms overflow.
-        """
-        check_norms(X)
-        return X
 
     def distances(self, data, centers):
         """Euclidean distances, float64 array of shape (n, k)."""
@@ -73,10 +59,6 @@ class KCenter(Objective):
         """Largest distance of a row of positive weight to the centre of its cluster."""
         own = self.distances(data, centers)[np.arange(len(labels)), labels]
         return float(own.max(initial=0.0, where=weight > 0))
-
-    def as_distance(self, dissimilarities):
-        """The distance as it is."""
-        return dissimilarities
 
 
 class FarthestFirst(NearestCenters):
@@ -287,7 +269,7 @@ def _closed_in(rows):
     share[[0, first]] = 0.5
     if first == 0:
         return _as_dense(rows[:1])[0]
-    center, measure = share @ rows, _measure(rows)
+    center, measure = share @ rows, squared_distances(rows)
     for _ in range(_MOST_STEPS):
         squared = measure(center)
         bound = share @ squared
@@ -304,14 +286,6 @@ def _closed_in(rows):
         share *= 1 - step
         share[row] += step if share[row] > 0 or step > 0 else 0.0
     return center
-
-
-def _measure(rows):
-    """Function of a centre: squared distances of the rows, from what is computed once."""
-    if not sp.issparse(rows):
-        return lambda center: cdist(rows, center[None], "sqeuclidean")[:, 0]
-    norms = row_norms(rows.astype(np.float64, copy=False), squared=True)
-    return lambda center: np.maximum(norms - 2 * (rows @ center) + center @ center, 0.0)
 
 
 def _as_dense(rows):

@@ -33,20 +33,6 @@ class KMedians(ByDistances):
 
     n_init: int = 10
 
-    def prepare(self, X):
-        """X itself.
-
-        Raises
-        ------
-        ValueError
-            If sums of absolute values overflow.
-        """
-        with np.errstate(over="ignore"):
-            total = sum(abs(X[part]).sum(dtype=np.float64) for part in row_blocks(X))
-            if not np.isfinite(total):
-                raise ValueError("The L1 norms of the rows of X overflow; rescale the data.")
-        return X
-
     def distances(self, data, centers):
         """L1 distances, float64 array of shape (n, k)."""
         if sp.issparse(data):

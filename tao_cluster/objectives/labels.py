@@ -20,13 +20,11 @@ class Labels(Objective):
     Alternating Optimization was made for (Carreira-Perpinan & Tavallali, NeurIPS 2018).
     """
 
-    centers_are_means: ClassVar[bool] = False
     explains_labels: ClassVar[bool] = True
     geometry: ClassVar[KMeans] = KMeans()
 
     def reference(self, n_clusters, random_state):
         """The centres themselves: array of shape (n_clusters, 1)."""
-        del random_state
         return np.arange(float(n_clusters))[:, None]
 
     def prepare(self, X) -> Any:
@@ -41,17 +39,11 @@ class Labels(Objective):
 
     def update_centers(self, data, labels, weight, centers):
         """The centres as they are."""
-        del data, labels, weight
         return centers
 
     def value(self, data, labels, weight, centers):
         """Weight of the rows whose cluster is not their label."""
-        del centers
         return float(weight[(data >= 0) & (data != labels)].sum())
-
-    def as_distance(self, dissimilarities):
-        """Dissimilarities as they are."""
-        return dissimilarities
 
 
 def encode(y, classes=None):
@@ -99,12 +91,9 @@ def encode(y, classes=None):
         known = np.array(known.tolist())
     if classes is None:
         classes = _sorted(known)
-    place, found = np.zeros(len(known), dtype=np.intp), np.zeros(len(known), dtype=bool)
-    if len(classes) and len(known):
-        place = np.searchsorted(classes, known)
-        found = np.append(classes, classes[:1])[place] == known
+    place = pandas.Index(classes).get_indexer(known)
     codes = np.full(len(y), -1)
-    codes[is_known] = np.where(found, place, len(classes))
+    codes[is_known] = np.where(place < 0, len(classes), place)
     return codes, classes
 
 

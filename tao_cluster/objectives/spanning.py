@@ -8,12 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from .._utils.jit import by_layout, jit
-from ..tree.routing import kernel_view
-from .base import Objective, check_norms, euclidean
+from .._utils.matrices import as_array
+from .base import Objective, euclidean, squared_distances
 from .kmeans import cluster_means
-
-_CHUNK = 32  # columns after which a distance that is too large already is given up
 
 
 @dataclass(frozen=True)
@@ -27,12 +24,10 @@ class Spacing(Objective):
     weight 0 are absent. Time grows with the square of the number of rows, memory does not.
     """
 
-    centers_are_means: ClassVar[bool] = False
     is_sum: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
         """None: the free clustering is that of `free_labels`."""
-        del n_clusters, random_state
 
     def prepare(self, X):
         """X and, once it is asked for, its minimum spanning tree.
@@ -42,8 +37,7 @@ class Spacing(Objective):
         ValueError
             If squared norms overflow.
         """
-        check_norms(X)
-        return SpannedRows(X)
+        return SpannedRows(super().prepare(X))
 
     def free_labels(self, data, n_clusters, weight):
         """Clusters of single linkage: int array of shape (n,), numbered by their first rows.
@@ -72,7 +66,6 @@ class Spacing(Objective):
 
     def value(self, data, labels, weight, centers):
         """One over the spacing: 0 for one cluster, inf where clusters touch."""
-        del centers
         squared = self.squared_spacing(data, labels, weight)
         with np.errstate(divide="ignore"):
             return float(1 / np.sqrt(squared))
@@ -88,10 +81,6 @@ class Spacing(Objective):
         edges = data.edges
         is_between = labels[edges.ends[:, 0]] != labels[edges.ends[:, 1]]
         return np.float64(edges.squared.min(initial=np.inf, where=is_between))
-
-    def as_distance(self, dissimilarities):
-        """The distance as it is."""
-        return dissimilarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +124,7 @@ class Edges:
 class SpannedRows:
     """Rows with their minimum spanning tree, which is made when it is first asked for.
 
-    The tree is found in O(n^2 d) time and O(n) memory beside the rows (Prim 1957), of which
-    dense ones that are not contiguous are copied.
+    The tree is found in O(n^2 d) time (Prim 1957); the memory is that of a copy of the rows.
 
     Parameters
     ----------
@@ -166,120 +154,37 @@ class SpannedRows:
         """
         place = np.empty(self.X.shape[0], np.int64)
         place[rows] = np.arange(len(rows))
-        local = Edges(place[forest.ends], forest.squared)
-        component = local.components(len(rows))
-        members = np.argsort(component, kind="stable")
-        first = np.searchsorted(component[members], np.arange(component.max() + 2))
-        groups, room = (component, members, first), np.empty(self.X.shape[1])
-        ends, squared = joining_edges(self._view, self._norms, rows, groups, room)
-        order = np.argsort(squared, kind="stable")
-        return forest.joined(Edges(rows[ends[order]], squared[order]))
-
-    @cached_property
-    def _view(self):
-        if sp.issparse(self.X):
-            return kernel_view(self.X)
-        return np.ascontiguousarray(self.X)
-
-    @cached_property
-    def _norms(self):
-        """Squared norms of sparse rows, summed as the products of two rows are."""
-        if not sp.issparse(self.X):
-            return np.empty(0)
-        X = self.X.astype(np.float64)
-        return X.multiply(X) @ np.ones(X.shape[1])
+        component = Edges(place[forest.ends], forest.squared).components(len(rows))
+        joining = _joining_edges(self.X[rows], component)
+        return forest.joined(Edges(rows[joining.ends], joining.squared))
 
 
-def _load_dense(X, row, scratch):
-    for f in range(scratch.shape[0]):
-        scratch[f] = X[row, f]
-
-
-def _load_csr(X, row, scratch):
-    data, indices, indptr = X
-    scratch[:] = 0.0
-    for s in range(indptr[row], indptr[row + 1]):
-        scratch[indices[s]] = data[s]
-
-
-# Put a row into the scratch memory.
-_load = by_layout(_load_dense, _load_csr)
-
-
-def _distance_dense(X, norms, row, scratch, other, most):
-    a = b = c = d = 0.0  # four sums side by side, which the processor adds at once
-    n, f = scratch.shape[0], 0
-    while f + 4 <= n:
-        stop = f + min(_CHUNK, (n - f) // 4 * 4)
-        while f < stop:
-            a += (scratch[f] - X[other, f]) ** 2
-            b += (scratch[f + 1] - X[other, f + 1]) ** 2
-            c += (scratch[f + 2] - X[other, f + 2]) ** 2
-            d += (scratch[f + 3] - X[other, f + 3]) ** 2
-            f += 4
-        if (a + b) + (c + d) >= most:
-            return most
-    for g in range(f, n):
-        a += (scratch[g] - X[other, g]) ** 2
-    return (a + b) + (c + d)
-
-
-def _distance_csr(X, norms, row, scratch, other, most):
-    data, indices, indptr = X
-    product = 0.0
-    for s in range(indptr[other], indptr[other + 1]):
-        product += np.float64(data[s]) * scratch[indices[s]]
-    return max(norms[row] + norms[other] - 2.0 * product, 0.0)
-
-
-# Squared distance of a loaded row to another, or something that is `most` or more.
-_distance = by_layout(_distance_dense, _distance_csr)
-
-
-@jit
-def joining_edges(X, norms, rows, groups, scratch):
+def _joining_edges(X, component):
     """Edges of least length that join components of rows to a tree: Prim's algorithm.
 
     Parameters
     ----------
-    X : C-contiguous array of shape (n, d), or (data, indices, indptr) of a CSR matrix
-    norms : float64 array, squared norms of the rows of a CSR matrix
-    rows : int64 array of shape (m,)
-    groups : int64 arrays
-        Component of each of the rows, numbers from 0 on; positions in `rows` by component; and
-        where those of each component begin, and the last ones end.
-    scratch : float64 array of shape (d,), what is in it does not matter
+    X : array or CSR matrix of shape (m, d)
+    component : int array of shape (m,), numbers from 0 on
 
     Returns
     -------
-    ends : int64 array of shape (components - 1, 2), positions in `rows`
-    squared : float64 array of shape (components - 1,)
-        Squared distances; ties to the row that comes first.
+    Edges in the order in which they were found, one less than there are components; ties to the
+    row that comes first
     """
-    component, members, first = groups
-    m, n_components = rows.shape[0], first.shape[0] - 1
-    ends, squared = np.empty((n_components - 1, 2), np.int64), np.empty(n_components - 1)
-    key, near = np.full(m, np.inf), np.zeros(m, np.int64)
-    rest, n_rest = np.arange(m), m
-    added = component[0]
-    for edge in range(n_components - 1):
-        n_kept = 0
-        for i in range(n_rest):  # the rows that are not in the tree yet
-            if component[rest[i]] != added:
-                rest[n_kept] = rest[i]
-                n_kept += 1
-        n_rest = n_kept
-        for member in members[first[added] : first[added + 1]]:
-            _load(X, rows[member], scratch)
-            for i in range(n_rest):
-                v = rest[i]
-                distance = _distance(X, norms, rows[member], scratch, rows[v], key[v])
-                if distance < key[v]:
-                    key[v], near[v] = distance, member
-        best = rest[0]
-        for i in range(1, n_rest):
-            if key[rest[i]] < key[best]:
-                best = rest[i]
-        ends[edge, 0], ends[edge, 1], squared[edge] = near[best], best, key[best]
+    n_edges, rest = component.max(), np.arange(len(component))
+    ends, squared = np.empty((n_edges, 2), np.int64), np.empty(n_edges)
+    key, near = np.full(len(rest), np.inf), np.zeros(len(rest), np.int64)
+    added, others, distances_to = component[0], rest, squared_distances(X)
+    for edge in range(n_edges):
+        rest = rest[component[rest] != added]  # the rows that are not in the tree yet
+        if 2 * len(rest) <= len(others):
+            others, distances_to = rest, squared_distances(X[rest])
+        for member in np.flatnonzero(component == added):
+            distances = distances_to(as_array(X[[member]])[0].astype(np.float64))
+            nearer = distances < key[others]
+            key[others[nearer]], near[others[nearer]] = distances[nearer], member
+        best = rest[key[rest].argmin()]
+        ends[edge], squared[edge] = (near[best], best), key[best]
         added = component[best]
-    return ends, squared
+    return Edges(ends, squared)

@@ -104,7 +104,8 @@ class PenaltyMethod:
         state = search.evaluate(first)
         yield state
         if search.settings.solver.is_exact:
-            state = best_as_it_is(search, state, trees, lambda_)
+            states = [state, *map(search.evaluate, trees)]
+            state = min(states, key=lambda state: state.objective(lambda_))
         else:
             state = self.direct_fit(search, itertools.chain([first], trees), lambda_)
         yield state
@@ -192,12 +193,6 @@ class PenaltyMethod:
             yield best
             if unchanged and mismatch == 0:
                 break
-
-
-def best_as_it_is(search, state, trees, lambda_):
-    """The state of least objective (4) among one and those of some trees, without any pass."""
-    states = [state, *(search.evaluate(tree) for tree in trees)]
-    return min(states, key=lambda state: state.objective(lambda_))
 
 
 def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=100, tol=0.0):

@@ -127,6 +127,10 @@ class Settings:
         lambda_ = _lambda(parameters["lambda_"], goal, kind)
         if goal is None and lambda_ is None and algorithm.is_direct:
             goal = Knee()
+        max_rows = parameters["max_rows"]
+        if max_rows == "auto":  # axis-aligned trees are found in all rows
+            most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
+            max_rows = most if kind.samples_rows else None
         settings = cls(
             objective=objective,
             penalty=penalty,
@@ -134,24 +138,21 @@ class Settings:
             solver=solver,
             algorithm=algorithm,
             start=_start(parameters, kind, objective),
-            n_init=parameters["n_init"],
-            max_rows=_max_rows(parameters, kind),
-            max_leaves=parameters["max_leaves"],
+            max_rows=max_rows,
             lambda_=lambda_,
             can_be_direct=can_be_direct,
             goal=goal,
-            validation=parameters["validation"],
             most_leaves=_most_leaves(parameters, kind, objective),
             most_depth=_depth(parameters, True),
             refine=parameters["refine"] and can_be_direct,
             relax=parameters["relax"] and can_be_direct,
-            trim=parameters["trim"],
             effort=EFFORTS[parameters["search"]],
             n_jobs=n_jobs,
+            **{name: parameters[name] for name in ("n_init", "max_leaves", "validation", "trim")},
         )
         _check_parts(settings)
         _check_nothing_is_ignored(settings, parameters)
-        _check_sample(settings.max_rows, parameters["n_clusters"])
+        _check_sample(max_rows, parameters["n_clusters"])
         return settings
 
     @property
@@ -202,14 +203,6 @@ def _lambda(lambda_, goal, kind):
             )
         return lambda_
     return kind.lambda_without_goal if goal is None else None
-
-
-def _max_rows(parameters, kind):
-    """Most rows that find a tree, or None; axis-aligned ones are found in all."""
-    if parameters["max_rows"] != "auto":
-        return parameters["max_rows"]
-    most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
-    return most if kind.samples_rows else None
 
 
 def _start(parameters, kind, objective):

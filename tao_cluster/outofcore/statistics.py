@@ -15,7 +15,6 @@ from .._utils.matrices import (
     FLOATS,
     canonical,
     check_kind,
-    numbers_that_fit,
     ranges,
     row_blocks,
     stored_by_rows,
@@ -340,8 +339,7 @@ def _weights(weight, n_rows):
         return np.ones(n_rows)
     check_kind(weight, "sample_weight")
     options = {"dtype": np.float64, "ensure_min_samples": 0, "input_name": "sample_weight"}
-    with numbers_that_fit("sample_weight"):
-        weight = check_array(weight, ensure_2d=False, **options)
+    weight = check_array(weight, ensure_2d=False, **options)
     if weight.shape != (n_rows,):
         raise ValueError(f"sample_weight has the shape {weight.shape}, X has {n_rows} rows.")
     if weight.min(initial=0.0) < 0:
@@ -354,6 +352,5 @@ def _floats(X, name, is_finite):
     """Return a block as an array or canonical CSR matrix of floats; check values if asked to."""
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
-    with numbers_that_fit(name):
-        X = check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
+    X = check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
     return stored_by_rows(canonical(X))

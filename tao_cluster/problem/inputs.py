@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names
 
-from .._utils.matrices import check_kind, check_rows, numbers_that_fit, rows_of, stored_by_rows
+from .._utils.matrices import check_kind, check_rows, rows_of, stored_by_rows
 from ..objectives.labels import encode
 from ..reference import nearest_center
 from .repeats import distinct_rows
@@ -64,8 +64,7 @@ def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
         If some are negative, not finite, or positive but next to nothing.
     """
     check_kind(sample_weight, "sample_weight")
-    with numbers_that_fit("sample_weight"):
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     check_least_weight(weight, least)
     return weight
 
@@ -253,21 +252,9 @@ class MergedRows:
             )
         return mask
 
-    def expand(self, values, absent, of_absent):
-        """Values of the rows of the input, from those of the distinct rows.
-
-        Parameters
-        ----------
-        values : array, one a distinct row
-        absent : int array, rows of the input of weight 0
-        of_absent : callable(absent) -> values of these
-        """
-        if self.row_of_input is None:
-            return values
-        expanded = values[self.row_of_input]
-        if len(absent):
-            expanded[absent] = of_absent(absent)
-        return expanded
+    def of_input(self, values):
+        """Values of the rows of the input, from those of the distinct rows: any for absent rows."""
+        return values if self.row_of_input is None else values[self.row_of_input]
 
 
 def _rows_and_weight(X, sample_weight, estimator):

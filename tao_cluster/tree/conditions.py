@@ -131,15 +131,15 @@ def path_conditions(tree, leaf):
     """
     tightest = {}
     for node, child in itertools.pairwise(tree.path(leaf)):
-        _tighten(tightest, Condition.at(tree, node, bool(tree.children_left[node] == child)))
+        condition = Condition.at(tree, node, bool(tree.children_left[node] == child))
+        tightest = _tightened(tightest, condition)
     return list(tightest.values())
 
 
 def conditions_of_leaves(tree):
     """Those of :func:`path_conditions` for all leaves, each test looked at once.
 
-    Depth-first, so that the time is that of reading the tree and of what is yielded, also where
-    paths are long and most of their tests are merged.
+    Depth-first, from left to right.
 
     Parameters
     ----------
@@ -149,35 +149,26 @@ def conditions_of_leaves(tree):
     ------
     (leaf, list of Condition)
     """
-    tightest, todo = {}, [(0, None)]
+    todo = [(0, {})]
     while todo:
-        node, step = todo.pop()
-        if node is None:  # back above a test
-            key, before = step
-            tightest[key] = before
-            if before is None:
-                del tightest[key]
-            continue
-        changed = None if step is None else _tighten(tightest, step)
-        if changed is not None:
-            todo.append((None, changed))
+        node, tightest = todo.pop()
         if tree.children_left[node] < 0:
             yield node, list(tightest.values())
             continue
-        todo.append((int(tree.children_right[node]), Condition.at(tree, node, False)))
-        todo.append((int(tree.children_left[node]), Condition.at(tree, node, True)))
+        for children, is_left in ((tree.children_right, False), (tree.children_left, True)):
+            condition = Condition.at(tree, node, is_left)
+            todo.append((int(children[node]), _tightened(tightest, condition)))
 
 
-def _tighten(tightest, condition):
-    """Keep a condition if it is new or tighter: (its key, what it replaces), else None."""
+def _tightened(tightest, condition):
+    """The tightest conditions of a path, by what they limit, with one more."""
     if len(condition.indices) == 0:
-        return None
+        return tightest
     key = (condition.sum, condition.is_upper)
     before = tightest.get(key)
     if before is not None and before.is_within(condition):
-        return None
-    tightest[key] = condition
-    return key, before
+        return tightest
+    return {**tightest, key: condition}
 
 
 def explanation_sizes(tree):

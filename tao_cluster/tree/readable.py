@@ -1,6 +1,6 @@
 """The facade: what people read of a tree, as methods of trees and of fitted estimators.
 
-The one file whose functions import rooms above their own, since these methods only hand on.
+The only file whose functions import modules of higher layers: its methods only call them.
 """
 
 

@@ -1,6 +1,7 @@
 """How much the features of a test vary over the rows that meet it, and how near these come."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._utils.jit import by_layout, jit
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
@@ -73,22 +74,11 @@ def first_values(tree, view, leaf_of_row, share):
         first[node] = min(first[tree.children_left[node]], first[tree.children_right[node]])
     rows = np.repeat(first, np.diff(tree.split_indptr))
     origin, known = np.full(tree.n_nonzero, np.nan), rows < len(leaf_of_row)
-    origin[known] = _values(view, rows[known], tree.split_indices[known])
+    if isinstance(view, tuple):
+        view = sp.csr_matrix(view, shape=(len(leaf_of_row), tree.n_features))
+    if known.any():
+        origin[known] = np.asarray(view[rows[known], tree.split_indices[known]]).ravel()
     return origin
-
-
-def _values(view, rows, features):
-    """Values of some features, each in a row of its own: float array of their length."""
-    if not isinstance(view, tuple):
-        return view[rows, features]
-    data, columns, indptr = view
-    values = np.zeros(len(rows))
-    for i, (row, feature) in enumerate(zip(rows, features, strict=True)):
-        stored = columns[indptr[row] : indptr[row + 1]]
-        at = np.searchsorted(stored, feature)
-        if at < len(stored) and stored[at] == feature:
-            values[i] = data[indptr[row] + at]
-    return values
 
 
 def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1, about=None):

@@ -66,7 +66,7 @@ def test_clustering_step_never_rises_and_ends_at_a_fixed_point(digits, mu):
 
 
 def test_at_large_mu_the_assignment_is_the_trees(digits):
-    search, tree = start_of(digits, 10, 4)
+    search, tree = start_of(digits[:500], 10, 4)
     state = search.evaluate(tree)
     table, free = search.settings.penalty.table(tree, 10), search.problem.free
     labels, centers, _ = clustering_step(
@@ -164,7 +164,7 @@ def test_history_describes_the_path(digits):
 
 
 def test_structure_stays_until_the_end(digits):
-    search, tree = start_of(digits, 10, 4)
+    search, tree = start_of(digits[:500], 10, 4)
     state, _ = follow(search, tree, 3.0, PenaltyMethod(1.1, 20, tao_iter=2, init_tao_iter=5))
     np.testing.assert_array_equal(state.tree.children_left, tree.children_left)
     assert state.pruned.n_nodes < tree.n_nodes
@@ -240,6 +240,7 @@ def test_an_interrupted_path_returns_the_best_tree_so_far(digits):
         if len(records) == 4:
             raise KeyboardInterrupt
 
+    digits = digits[:500]
     search, tree = start_of(digits, 10, 4, on_record=interrupt)
     with pytest.warns(ConvergenceWarning, match="best so far is kept"):
         state, history = follow(search, tree, 0.3, PenaltyMethod())

@@ -174,26 +174,27 @@ def test_spherical_refuses_rows_without_direction(X):
     # A row of weight 0 is not there.
     weight = np.ones(120)
     weight[5] = 0
-    model = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
-    model.fit(data, sample_weight=weight)
+    options = {"objective": "spherical", "lambda_": 0.05, "depth": 2, "n_init": 1}
+    model = TAOClustering(3, random_state=0, **options).fit(data, sample_weight=weight)
     assert model.free_labels_[5] == -1
-    without = TAOClustering(3, objective="spherical", lambda_=0.05, random_state=0)
-    without.fit(np.delete(data, 5, axis=0))
+    without = TAOClustering(3, random_state=0, **options).fit(np.delete(data, 5, axis=0))
     assert model.tree_ == without.tree_
 
 
 def test_rows_of_weight_0_change_nothing(X):
     data, weight = X.copy(), np.ones(120)
     data[5], weight[5] = 1e200, 0
-    model = TAOClustering(3, random_state=0).fit(data, sample_weight=weight)
-    without = TAOClustering(3, random_state=0).fit(np.delete(X, 5, axis=0))
+    options = {"lambda_": 0.05, "depth": 2, "n_init": 1, "random_state": 0}
+    model = TAOClustering(3, **options).fit(data, sample_weight=weight)
+    without = TAOClustering(3, **options).fit(np.delete(X, 5, axis=0))
     assert model.tree_ == without.tree_
     np.testing.assert_array_equal(np.delete(model.free_labels_, 5), without.free_labels_)
 
 
 def test_builders_that_count_start_anew(X):
     init = InTurn([Centroids(2), Bisecting(2)])
-    first, second = (TAOClustering(3, init=init, n_init=1, random_state=0).fit(X) for _ in "ab")
+    options = {"lambda_": 0.05, "init": init, "n_init": 1, "random_state": 0}
+    first, second = (TAOClustering(3, **options).fit(X) for _ in "ab")
     assert first.tree_ == second.tree_
 
 
@@ -207,7 +208,8 @@ def test_a_start_that_is_the_result_has_histograms(X):
         np.testing.assert_allclose(
             model.predict_proba(X)[leaves == leaf][0], free[leaves == leaf].mean(axis=0)
         )
-    plain = TAOClustering(3, random_state=0).fit(X).set_params(penalty="squared")
+    plain = TAOClustering(3, lambda_=0.05, depth=2, n_init=1, random_state=0).fit(X)
+    plain.set_params(penalty="squared")
     assert not hasattr(plain, "predict_proba")
 
 

@@ -197,6 +197,6 @@ def test_far_from_zero(rng):
     """Times in milliseconds, of a spread of seconds."""
     X = np.column_stack([rng.normal(size=200) * 1e3 + 1.7e12, rng.normal(size=200)])
     X[:100] += [5e4, 9]
-    model = TAOClustering(2, standardize=True, random_state=0).fit(X)
+    model = small(2, standardize=True).fit(X)
     assert model.cost_increase_ == 0
     np.testing.assert_array_equal(model.labels_, model.predict(X))

@@ -104,10 +104,10 @@ def test_a_subset_of_rows_is_a_copy_of_them(rng):
 
 
 def test_one_solver_for_many_nodes_gives_what_new_ones_give(rng):
-    X, goes_right = make_problem(rng, n=3000, d=200)
+    X, goes_right = make_problem(rng, n=1500, d=100)
     solver = Newton().bind(X)
-    for n in (3000, 50, 1000, 2):
-        rows = np.sort(rng.choice(3000, n, replace=False))
+    for n in (1500, 50, 500, 2):
+        rows = np.sort(rng.choice(1500, n, replace=False))
         target = goes_right[rows].copy()
         target[:2] = [True, False]
         again = solve(Newton().bind(X), rows, target, np.ones(n), 0.3)
@@ -268,9 +268,9 @@ def test_whole_weights_are_repeated_rows(rng):
 
 
 def test_threads_do_not_change_results(rng):
-    X, goes_right = make_problem(rng, n=3000, d=200, share=0.2)
-    weight = rng.uniform(0.5, 2, 3000)
-    parts = [np.sort(rng.choice(3000, 1000, replace=False)) for _ in range(12)]
+    X, goes_right = make_problem(rng, n=1500, d=100, share=0.2)
+    weight = rng.uniform(0.5, 2, 1500)
+    parts = [np.sort(rng.choice(1500, 300, replace=False)) for _ in range(8)]
     solver = Newton().bind(sp.csr_matrix(X))
 
     def fit(rows):
