@@ -75,23 +75,6 @@ class MixedNode(NamedTuple):
     totals: np.ndarray  # (k,) float64, of each label
 
 
-class BinaryNode(NamedTuple):
-    """Rows of two classes, as :func:`greedy.cuts.binary_cut` reads them.
-
-    Rows that weigh too little for a price are not there. The arrays over all rows of X are
-    for sparse X, and empty for others.
-    """
-
-    rows: np.ndarray  # (m,) int64, first those that belong to the left
-    n_left: int  # how many these are
-    price: np.ndarray  # (m,) int64, positive
-    total_left: int  # sums of the prices of each class
-    total_right: int
-    signed: np.ndarray  # (n,) int64, price of each row, negative if it belongs to the right
-    slot: np.ndarray  # (n,) int64, place of a row in `rows`, or -1
-    scale: float
-
-
 def fixed_labels_node(points, rows, centers, all_left, is_ratio, most=np.inf):
     """Node whose rows keep their labels; a parted row pays its weight (IMM, EMN).
 
@@ -249,49 +232,6 @@ def mixed_node(points, rows):
     # Half of the bits: squares of sums are whole numbers too.
     mass = np.rint(weight * np.exp2(_BITS // 2 - np.frexp(weight.sum())[1]))
     return MixedNode(rows, label, mass, np.bincount(label, mass, len(points.positions)))
-
-
-def binary_node(rows, goes_right, weight, n_rows):
-    """Node whose rows pay their weight on the wrong side.
-
-    Parameters
-    ----------
-    rows : int64 array of shape (m,)
-    goes_right : bool array of shape (m,)
-    weight : float64 array of shape (m,), positive
-    n_rows : int
-        Rows of X, if X is sparse, else 0.
-
-    Returns
-    -------
-    BinaryNode
-    """
-    ones, most = np.ones(len(rows)), np.inf
-    price, scale = _binary_prices(weight, most)
-    while True:
-        right = int(price[goes_right].sum())
-        least = min(right, int(price.sum()) - right)
-        finer = finer_bound(least, ones, scale)
-        # Where a class has no weight there is nothing to be found; and each time must pay.
-        if finer is None or not finer < most / 2 or goes_right.all() or not goes_right.any():
-            break
-        most = finer
-        price, scale = _binary_prices(weight, 2 * most)
-    order = np.argsort(goes_right, kind="stable")
-    order = order[price[order] > 0]
-    rows, price, goes_right = rows[order], price[order], goes_right[order]
-    n_left = len(rows) - int(goes_right.sum())
-    signed, slot = np.zeros(n_rows, np.int64), np.full(n_rows, -1, np.int64)
-    if n_rows:
-        signed[rows] = np.where(goes_right, -price, price)
-        slot[rows] = np.arange(len(rows))
-    totals = (int(price[:n_left].sum()), int(price[n_left:].sum()))
-    return BinaryNode(rows, n_left, price, *totals, signed, slot, scale)
-
-
-def _binary_prices(weight, cap):
-    scale, largest = price_scale(weight.sum(), len(weight), cap)
-    return prices(weight, scale, np.ones(len(weight)), largest), scale
 
 
 def finer_bound(cost, weight, scale):
