@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cuts.surrogate import label_prices
+from .cuts.surrogate import label_terms
 from .points import nearest_two
 
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
@@ -12,8 +12,6 @@ _BITS = 52
 
 # A cost of fewer units a row, or a price of fewer, is too coarse.
 _COARSE = 2**10
-
-_BLOCK = 2**16  # prices of rows under all labels that are there at a time
 
 
 class PartingNode(NamedTuple):
@@ -175,13 +173,14 @@ def surrogate_node(points, rows):
     SurrogateNode
     """
     weight = points.weight[rows]
+    terms = (points.distances, rows, points.nearest, points.weight)
     largest_sum = weight @ points.spread[rows]
     scale, cap = price_scale(largest_sum, len(rows), np.inf)
-    costs, own, savings = _label_terms(points, rows, scale, cap)
+    costs, own, savings = label_terms(*terms, scale, cap)
     most = finer_bound(costs.min(), weight, scale)
     if most is not None:
         scale, cap = price_scale(largest_sum, len(rows), 2 * most)
-        costs, own, savings = _label_terms(points, rows, scale, cap)
+        costs, own, savings = label_terms(*terms, scale, cap)
     others = np.flatnonzero(savings)
     return SurrogateNode(
         rows=rows,
@@ -195,25 +194,6 @@ def surrogate_node(points, rows):
         scale=scale,
         cap=cap,
     )
-
-
-def _label_terms(points, rows, scale, cap):
-    """What rows pay under each label, which label is best, and what others save rows of it."""
-    k = points.distances.shape[1]
-    costs, savings, size = np.zeros(k), np.zeros(k), max(1, _BLOCK // k)
-    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-
-    def prices_of(block):
-        terms = (points.nearest[block], points.weight, scale, cap)
-        return label_prices(points.distances, block, *terms)
-
-    for block in blocks:
-        costs += prices_of(block).sum(axis=0)
-    own = int(costs.argmin())
-    for block in blocks:
-        paid = prices_of(block)
-        savings += np.maximum(paid[:, [own]] - paid, 0.0).sum(axis=0)
-    return costs, own, savings
 
 
 def mixed_node(points, rows):
