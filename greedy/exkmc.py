@@ -176,6 +176,31 @@ def expand(points, max_leaves, base):
     return growth.without(never) if never else growth, n_base
 
 
+def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
+    """The tree with more leaves, cut where that saves most of the surrogate cost.
+
+    Parameters
+    ----------
+    tree : Tree, axis-aligned, each test with weight 1
+    leaf_of_row : int array of shape (n,)
+    points : Points
+    max_leaves : int
+    price : float, that a cut must save
+
+    Returns
+    -------
+    Tree; the same object if no cut pays
+    """
+    rule, growth = CutSurrogate(points, price), Growth.of(tree)
+    leaves = {
+        int(leaf): rule.leaf(rows)
+        for leaf in tree.leaves
+        if len(rows := np.flatnonzero(leaf_of_row == leaf))
+    }
+    grow(growth, leaves, rule, max_leaves)
+    return tree if growth.n_leaves == tree.n_leaves else growth.to_tree(tree.n_features)
+
+
 def _never_paid(growth, gains):
     """Nodes whose cut gained nothing, nor did any below it.
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cuts.surrogate import label_prices
+from .cuts.surrogate import label_terms
 from .points import nearest_two
 
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
@@ -12,8 +12,6 @@ _BITS = 52
 
 # A cost of fewer units a row, or a price of fewer, is too coarse.
 _COARSE = 2**10
-
-_BLOCK = 2**16  # prices of rows under all labels that are there at a time
 
 
 class PartingNode(NamedTuple):
@@ -73,23 +71,6 @@ class MixedNode(NamedTuple):
     label: np.ndarray  # (m,) int64
     mass: np.ndarray  # (m,) float64, weights as whole numbers
     totals: np.ndarray  # (k,) float64, of each label
-
-
-class BinaryNode(NamedTuple):
-    """Rows of two classes, as :func:`greedy.cuts.binary_cut` reads them.
-
-    Rows that weigh too little for a price are not there. The arrays over all rows of X are
-    for sparse X, and empty for others.
-    """
-
-    rows: np.ndarray  # (m,) int64, first those that belong to the left
-    n_left: int  # how many these are
-    price: np.ndarray  # (m,) int64, positive
-    total_left: int  # sums of the prices of each class
-    total_right: int
-    signed: np.ndarray  # (n,) int64, price of each row, negative if it belongs to the right
-    slot: np.ndarray  # (n,) int64, place of a row in `rows`, or -1
-    scale: float
 
 
 def fixed_labels_node(points, rows, centers, all_left, is_ratio, most=np.inf):
@@ -192,13 +173,14 @@ def surrogate_node(points, rows):
     SurrogateNode
     """
     weight = points.weight[rows]
+    terms = (points.distances, rows, points.nearest, points.weight)
     largest_sum = weight @ points.spread[rows]
     scale, cap = price_scale(largest_sum, len(rows), np.inf)
-    costs, own, savings = _label_terms(points, rows, scale, cap)
+    costs, own, savings = label_terms(*terms, scale, cap)
     most = finer_bound(costs.min(), weight, scale)
     if most is not None:
         scale, cap = price_scale(largest_sum, len(rows), 2 * most)
-        costs, own, savings = _label_terms(points, rows, scale, cap)
+        costs, own, savings = label_terms(*terms, scale, cap)
     others = np.flatnonzero(savings)
     return SurrogateNode(
         rows=rows,
@@ -212,25 +194,6 @@ def surrogate_node(points, rows):
         scale=scale,
         cap=cap,
     )
-
-
-def _label_terms(points, rows, scale, cap):
-    """What rows pay under each label, which label is best, and what others save rows of it."""
-    k = points.distances.shape[1]
-    costs, savings, size = np.zeros(k), np.zeros(k), max(1, _BLOCK // k)
-    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-
-    def prices_of(block):
-        terms = (points.nearest[block], points.weight, scale, cap)
-        return label_prices(points.distances, block, *terms)
-
-    for block in blocks:
-        costs += prices_of(block).sum(axis=0)
-    own = int(costs.argmin())
-    for block in blocks:
-        paid = prices_of(block)
-        savings += np.maximum(paid[:, [own]] - paid, 0.0).sum(axis=0)
-    return costs, own, savings
 
 
 def mixed_node(points, rows):
@@ -249,49 +212,6 @@ def mixed_node(points, rows):
     # Half of the bits: squares of sums are whole numbers too.
     mass = np.rint(weight * np.exp2(_BITS // 2 - np.frexp(weight.sum())[1]))
     return MixedNode(rows, label, mass, np.bincount(label, mass, len(points.positions)))
-
-
-def binary_node(rows, goes_right, weight, n_rows):
-    """Node whose rows pay their weight on the wrong side.
-
-    Parameters
-    ----------
-    rows : int64 array of shape (m,)
-    goes_right : bool array of shape (m,)
-    weight : float64 array of shape (m,), positive
-    n_rows : int
-        Rows of X, if X is sparse, else 0.
-
-    Returns
-    -------
-    BinaryNode
-    """
-    ones, most = np.ones(len(rows)), np.inf
-    price, scale = _binary_prices(weight, most)
-    while True:
-        right = int(price[goes_right].sum())
-        least = min(right, int(price.sum()) - right)
-        finer = finer_bound(least, ones, scale)
-        # Where a class has no weight there is nothing to be found; and each time must pay.
-        if finer is None or not finer < most / 2 or goes_right.all() or not goes_right.any():
-            break
-        most = finer
-        price, scale = _binary_prices(weight, 2 * most)
-    order = np.argsort(goes_right, kind="stable")
-    order = order[price[order] > 0]
-    rows, price, goes_right = rows[order], price[order], goes_right[order]
-    n_left = len(rows) - int(goes_right.sum())
-    signed, slot = np.zeros(n_rows, np.int64), np.full(n_rows, -1, np.int64)
-    if n_rows:
-        signed[rows] = np.where(goes_right, -price, price)
-        slot[rows] = np.arange(len(rows))
-    totals = (int(price[:n_left].sum()), int(price[n_left:].sum()))
-    return BinaryNode(rows, n_left, price, *totals, signed, slot, scale)
-
-
-def _binary_prices(weight, cap):
-    scale, largest = price_scale(weight.sum(), len(weight), cap)
-    return prices(weight, scale, np.ones(len(weight)), largest), scale
 
 
 def finer_bound(cost, weight, scale):

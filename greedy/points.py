@@ -164,6 +164,32 @@ class Points:
             n_jobs=effective_n_jobs(n_jobs),
         )
 
+    @classmethod
+    def with_distances(cls, X, distances, weight, n_jobs=1):
+        """All rows of X and what each label costs them; the centres have no place in X.
+
+        Parameters
+        ----------
+        X : array or canonical CSR matrix of shape (n, d)
+        distances : float64 array of shape (n, k)
+        weight : float64 array of shape (n,), positive
+        n_jobs : int
+        """
+        n, k = distances.shape
+        labels, _, nearest, _, spread = nearest_two(distances, np.arange(n), np.arange(k))
+        return cls(
+            X=X,
+            columns=columns_of(X),
+            rows=np.arange(n),
+            weight=weight,
+            positions=np.zeros((k, 0)),
+            distances=distances,
+            labels=labels,
+            nearest=nearest,
+            spread=spread,
+            n_jobs=n_jobs,
+        )
+
     @property
     def n_features(self):
         """Columns of X."""

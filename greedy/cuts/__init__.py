@@ -15,7 +15,6 @@ features of a node, and `sweeps.py` moves rows over all cuts of features that ar
 for criteria that have no such bounds.
 """
 
-from .binary import binary_cut, code_dense, code_stored, saved_by_columns, saved_by_rows
 from .impurity import purest_cut, spacing_cut
 from .parting import expected_depth, parted_at_edges, parting_cut, search_tree
 from .surrogate import N_EDGES, savings_of_stored, surrogate_cut
@@ -25,9 +24,6 @@ __all__ = [
     "N_EDGES",
     "GraphNode",
     "KauriNode",
-    "binary_cut",
-    "code_dense",
-    "code_stored",
     "conductance_cuts",
     "expected_depth",
     "few_valued",
@@ -35,8 +31,6 @@ __all__ = [
     "parted_at_edges",
     "parting_cut",
     "purest_cut",
-    "saved_by_columns",
-    "saved_by_rows",
     "savings_of_stored",
     "search_tree",
     "side_sums",

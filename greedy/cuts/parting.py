@@ -1,23 +1,18 @@
-"""Kernels for the best cut of a node that parts its reference centres.
+"""Cut of a node that parts its reference centres at least cost, and the kernels for it.
 
 One pass over the rows gives, for every feature, what the cuts at the coordinates of the centres
 (its edges) cost, and how much less cuts between two edges can cost. Only the rows between two
 edges where that may be least are sorted.
+
+Kernels take single arrays and numbers, no tuples of arrays: each array of a tuple costs compile
+time in every kernel that the tuple passes through.
 """
 
 import numpy as np
 
 from tao_cluster._utils.jit import jit
 
-from ..order import (
-    edges_below,
-    entries,
-    gather,
-    is_better,
-    is_hopeless,
-    rows_at_a_time,
-    stable_order,
-)
+from ..order import edges_below, entries, gather, is_better, rows_at_a_time
 
 _SLACK = 1e-12  # sums of floats are rounded: their bounds are lowered by this share
 _BIN = 16  # rows a bin, about, of those between two edges
@@ -44,11 +39,18 @@ def parting_cut(X, slot, node, depth, lo, hi):
     order = np.argsort(places, axis=1, kind="stable")
     rank, edges = np.argsort(order, axis=1), np.take_along_axis(places, order, axis=1)
     sums = _edge_sums(X, slot, node, edges, rank, lo)
-    bound = np.full((hi - lo, edges.shape[1] - 1), np.inf)
-    best = _try_edges(edges, order, sums, node, depth, lo, bound)
-    turns = np.argsort(bound, axis=None, kind="stable")
-    terms = (node, depth, lo, edges, order, rank)
-    return _try_segments(X, slot, *terms, turns, bound.ravel()[turns], best)
+    terms = tuple(map(float, (depth.unit, depth.factor, depth.total_mass, depth.is_ratio)))
+    used = depth.used[:, lo:hi].astype(np.float64)
+    best, bounds = _try_edges(edges, sums, terms, used, node, lo)
+    segments = _Segments(X, slot, node, terms)
+    for turn in np.argsort(bounds, axis=None, kind="stable").tolist():
+        i, j = divmod(turn, edges.shape[1] - 1)
+        if bounds[i, j] > best[0] or bounds[i, j] == np.inf:
+            break
+        if (bounds[i, j], lo + i) <= best[:2]:
+            discount = (used[0, i], used[1, i])
+            best = segments.best_cut(lo + i, j, edges[i], order[i], rank[i], discount, best)
+    return best
 
 
 def parted_at_edges(X, slot, node, edges, rank, feature):
@@ -93,28 +95,29 @@ def _edge_sums(X, slot, node, edges, rank, lo):
         some = slice(start, start + width)
         sums = np.zeros((len(padded[some]), c + 1, c + 1), np.int64)
         step = rows_at_a_time(slot, node.rows)
-        _add_prices(X, slot, node, padded[some], lo + start, step, sums)
-        _fold(sums, totals, rank[some], padded[some], cost[some], gain[some], right[some])
+        terms = (node.label, node.price, node.mass, padded[some], lo + start, step, sums)
+        _add_prices(X, slot, node.rows, *terms)
+        cost[some], gain[some], right[some] = _folded(sums, totals, rank[some], edges[some])
     by_place = np.take_along_axis(np.tile(totals[:c], (n_features, 1)), np.argsort(rank, axis=1), 1)
     above = totals[:c].sum() - np.cumsum(by_place, axis=1)[:, :-1]
     return cost, gain, above, right
 
 
 @jit
-def _add_prices(X, slot, node, edges, lo, step, sums):
+def _add_prices(X, slot, rows, label, price, mass, edges, lo, step, sums):
     """Add what rows pay to sums[feature, label, number of edges below], mass as another label."""
-    rows, label, price, mass = node.rows, node.label, node.price, node.mass
-    last = sums.shape[1] - 1
+    last, n_edges = sums.shape[1] - 1, edges.shape[1]
     values, places, below = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         for f in range(edges.shape[0]):
-            n, edge, total = (
-                entries(X, slot, rows, lo + f, start, stop, values, places),
-                edges[f],
-                sums[f],
-            )
-            _count_below(values[:n], edge, below)
+            edge, total = edges[f], sums[f]
+            n = entries(X, slot, rows, lo + f, start, stop, values, places)
+            for i in range(n):
+                below[i] = edges_below(values[i], edge) if n_edges > _MANY else 0
+            for e in range(n_edges if n_edges <= _MANY else 0):
+                for i in range(n):  # several values at once, which a search cannot do
+                    below[i] += values[i] > edge[e]
             for i in range(n):
                 total[label[start + places[i]], below[i]] += price[start + places[i]]
             if mass.shape[0]:
@@ -122,42 +125,17 @@ def _add_prices(X, slot, node, edges, lo, step, sums):
                     total[last, below[i]] += mass[start + places[i]]
 
 
-@jit
-def _count_below(values, edges, below):
-    """Fill in how many edges are below each value."""
-    if edges.shape[0] > _MANY:
-        for i in range(values.shape[0]):
-            below[i] = edges_below(values[i], edges)
-        return
-    below[:] = 0
-    for edge in edges:  # several values at once, which a search cannot do
-        for i in range(values.shape[0]):
-            below[i] += values[i] > edge
-
-
-@jit
-def _fold(sums, totals, rank, edges, cost, gain, right):
-    """Turn these sums into those of :func:`_edge_sums`, less those above the edges."""
-    c = rank.shape[1]
-    for f in range(sums.shape[0]):
-        zero = edges_below(0.0, edges[f])
-        for g in range(c + 1):
-            total = sums[f, g]
-            rest = totals[g]
-            for j in range(c + 1):
-                rest -= total[j]
-            total[zero] += rest  # the zeros of sparse X
-            above = total[c]
-            for j in range(c - 2, -1, -1):
-                above += total[j + 1]
-                if g == c:
-                    right[f, j] = above
-                elif rank[f, g] <= j:  # their centre is on the left: parted if above the edge
-                    cost[f, j] += above
-                    gain[f, j] += total[j + 1]
-                else:
-                    cost[f, j] += totals[g] - above
-        right[f, c - 1] = sums[f, c, c]
+def _folded(sums, totals, rank, edges):
+    """Cost, gain and right of :func:`_edge_sums`, from the sums of :func:`_add_prices`."""
+    each, c = np.arange(len(sums)), rank.shape[1]
+    zero = (edges < 0).sum(axis=1)
+    sums[each, :, zero] += totals - sums.sum(axis=2)  # the zeros of sparse X
+    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]  # [feature, label, edge]
+    own, place = above[:, :c, : c - 1], np.arange(c - 1)
+    is_left = rank[:, :, None] <= place  # the centre: its rows are parted if above the edge
+    cost = np.where(is_left, own, totals[:c, None] - own).sum(axis=1)
+    gain = np.where(is_left, sums[:, :c, 1:c], 0).sum(axis=1)
+    return cost, gain, above[:, c]
 
 
 @jit
@@ -193,194 +171,231 @@ def expected_depth(low, high, n_left, n_centers, discount, table):
 
 
 @jit
-def _value(cost, mass_low, mass_high, j, feature, depth, table):
+def _value(cost, mass_low, mass_high, j, terms, discount, table):
     """What a price, a whole number, and the depth count for where j + 1 centres are on the left.
 
-    The least value over a range of the mass on the left.
+    The least value over a range of the mass on the left. `terms` are the unit, the factor, the
+    total mass and whether the price is divided; all floats.
     """
-    n_centers, value = table.shape[0] - 1, cost * depth.unit
-    if depth.is_ratio:
+    unit, factor, total_mass, is_ratio = terms
+    n_centers, value = table.shape[0] - 1, cost * unit
+    if is_ratio > 0.0:
         # Divided, not multiplied by an inverse: so that equal ratios are equal numbers.
         value /= min(j + 1, n_centers - j - 1)
-    if depth.factor > 0.0:
+    if factor > 0.0:
         low = high = (j + 1) / n_centers  # a node without rows: as the centres
-        if depth.total_mass > 0:
-            low, high = mass_low / depth.total_mass, mass_high / depth.total_mass
-        discount = (np.float64(depth.used[0, feature]), np.float64(depth.used[1, feature]))
-        value += depth.factor * expected_depth(low, high, j + 1, n_centers, discount, table)
+        if total_mass > 0.0:
+            low, high = mass_low / total_mass, mass_high / total_mass
+        value += factor * expected_depth(low, high, j + 1, n_centers, discount, table)
         if low < high:  # a bound
             value -= _SLACK * abs(value)
     return value
 
 
 @jit
-def _try_edges(edges, order, sums, node, depth, lo, bound):
+def _fill_values(cost, low, high, terms, used, table, out):
+    """Values of cuts at the edges of features, whose masses on the left may be in a range."""
+    for f in range(cost.shape[0]):
+        for j in range(cost.shape[1]):
+            discount = (used[0, f], used[1, f])
+            out[f, j] = _value(cost[f, j], low[f, j], high[f, j], j, terms, discount, table)
+
+
+def _try_edges(edges, sums, terms, used, node, lo):
     """Best cut at an edge, where the prices are fixed and costs at edges so exact.
 
-    Fills lower bounds of the value in each segment; where no cut is they stay infinite. An edge
-    that may have no rows above it is left to :func:`_try_segments`.
+    Also lower bounds of the value in each segment, infinite where no cut is. An edge that may have
+    no rows above it is left to the search between edges.
     """
     cost, gain, above, right = sums
-    table, best = np.empty(edges.shape[1] + 1), (np.inf, np.int64(-1), np.inf)
-    for f in range(edges.shape[0]):
-        for j in range(edges.shape[1] - 1):
-            if edges[f, j] == edges[f, j + 1]:
-                continue
-            low, high = depth.total_mass - right[f, j], depth.total_mass - right[f, j + 1]
-            bound[f, j] = _value(cost[f, j] - gain[f, j], low, high, j, lo + f, depth, table)
-            if node.distances.shape[1] or (not node.all_left and cost[f, j] == above[f, j] > 0):
-                continue
-            value = _value(cost[f, j], low, low, j, lo + f, depth, table)
-            if is_better(value, lo + f, edges[f, j], best):
-                best = (value, lo + f, edges[f, j])
-    return best
+    mass, table = int(terms[2]) - right, np.empty(edges.shape[1] + 1)
+    low, high = mass[:, :-1], mass[:, 1:]
+    bounds, values = np.empty((2, *cost.shape))
+    is_no_cut = edges[:, :-1] == edges[:, 1:]
+    _fill_values(cost - gain, low, high, terms, used, table, bounds)
+    bounds[is_no_cut] = np.inf
+    if node.distances.shape[1]:
+        return (np.inf, -1, np.inf), bounds
+    _fill_values(cost, low, low, terms, used, table, values)
+    if not node.all_left:
+        is_no_cut |= (cost == above) & (above > 0)
+    values[is_no_cut] = np.inf
+    i, j = divmod(int(values.argmin()), values.shape[1])
+    best = (float(values[i, j]), lo + i, float(edges[i, j]))
+    return best if best[0] < np.inf else (np.inf, -1, np.inf), bounds
 
 
-@jit
-def _try_segments(X, slot, node, depth, lo, edges, order, rank, turns, bounds, best):
-    """Best cut between two edges, or `best`; `turns` are the segments by their bounds."""
-    n_rows, c = node.rows.shape[0], edges.shape[1]
-    values, table = np.empty(n_rows), np.empty(c + 1)
-    scratch = (np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64))
-    for t in range(turns.shape[0]):
-        f, j = turns[t] // (c - 1), turns[t] % (c - 1)
-        if bounds[t] > best[0] or bounds[t] == np.inf:
-            break
-        if not is_hopeless(bounds[t], lo + f, best):
-            gather(X, slot, node.rows, lo + f, values)
-            centers = (edges[f], order[f], rank[f])
-            best = _try_segment(values, lo + f, j, centers, node, depth, scratch, table, best)
-    return best
+class _Segments:
+    """Cuts between neighbouring edges of a feature, j and j + 1."""
 
+    def __init__(self, X, slot, node, terms):
+        self._columns, self._node, self._terms = (X, slot, node.rows), node, terms
+        n_rows = len(node.rows)
+        self._values, self._table = np.empty(n_rows), np.empty(len(node.positions) + 1)
+        self._some, self._change = np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64)
+        # Some rows must stay on the right, if any is parted, or it does not matter.
+        self._most_left = n_rows if node.all_left else n_rows - 1
 
-@jit
-def _try_segment(values, feature, j, centers, node, depth, scratch, table, best):
-    """Best cut with a threshold in [edges[j], edges[j + 1]), or `best`."""
-    edge, (rows, change) = centers[0][j], scratch
-    # Some rows must stay on the right, if any is parted, or it does not matter.
-    most_left = values.shape[0] if node.all_left else values.shape[0] - 1
-    n, saving, start = _between(values, j, centers, node, rows, change)
-    total = depth.total_mass if depth.factor > 0.0 else start[1]
-    if start[0] == 0 or start[2] <= most_left:
-        value = _value(start[0], start[1], start[1], j, feature, depth, table)
-        if is_better(value, feature, edge, best):
-            best = (value, feature, edge)
-    if n == 0 or _value(start[0] - saving, start[1], total, j, feature, depth, table) > best[0]:
+    def best_cut(self, feature, j, edges, order, rank, discount, best):
+        """Best cut with a threshold in [edges[j], edges[j + 1]), or `best`."""
+        node, values, some, change = self._node, self._values, self._some, self._change
+        is_left, low, high = rank <= j, edges[j], edges[j + 1]
+        terms = (feature, low, high, node.label, is_left, node.mass, values, some)
+        n, n_left, left_mass = _parted_or_between(*self._columns, *terms)
+        some, change = some[:n], change[:n]
+        change[:] = node.price[some]
+        if node.distances.shape[1]:
+            far = (node.centers[order[: j + 1]], node.centers[order[j + 1 :]])
+            terms = (node.second, node.nearest, node.weight, node.scale, node.cap, change)
+            _pay_on_far_side(some, is_left, *far, node.distances, node.rows, node.label, *terms)
+        n, cost, *span = _sums_between(values, some, change, node.label, is_left, low, high)
+        some, change = some[:n], change[:n]
+        place, start = (feature, j, low, self._most_left), (cost, left_mass, n_left)
+        terms = (self._terms, discount, self._table)
+        found = _try_edge(values, some, change, node.mass, place, start, tuple(span), *terms, best)
+        best, n, bins, states = found
+        if n:
+            inside, masses = values[some[:n]], node.mass[some[:n]] if len(node.mass) else node.mass
+            order = np.argsort(inside, kind="stable")
+            best = _try_inside(order, inside, change, masses, bins, states, place, *terms, best)
         return best
-    inside = values[rows[:n]]
-    bins, states, least = _deal(inside, rows, change, node, start)
-    some, n_open, is_open = np.empty(n, np.int64), 0, np.empty(least.shape[0], np.bool_)
-    for b in range(least.shape[0]):
-        low, high = states[b, 1], states[b + 1, 1]
-        bound = _value(states[b, 0] + least[b], low, high, j, feature, depth, table)
-        is_open[b] = bound <= best[0]
-    for i in range(n):
-        some[n_open] = i
-        n_open += is_open[bins[i]]
-    at = (feature, j, most_left)
-    return _try_inside(
-        inside, some[:n_open], at, bins, states, rows, change, node, depth, table, best
-    )
 
 
 @jit
-def _deal(inside, rows, change, node, start):
-    """Deal the rows between two edges to bins of equal width.
+def _parted_or_between(X, slot, rows, feature, low, high, label, is_left, mass, values, some):
+    """Fill in the values of a feature, and the rows between two edges or parted at the lower one.
 
-    Returns the bin of each; cost, mass and number of the rows on the left below each bin, int64
-    of shape (bins + 1, 3); and by how much the rows of a bin change the cost at best.
+    Returns how many these are; and the number and the mass of all rows up to the lower edge.
     """
-    n, low, high, mass = inside.shape[0], inside[0], inside[0], node.mass
-    for i in range(n):
-        low, high = min(low, inside[i]), max(high, inside[i])
-    n_bins = max(1, n // _BIN) if high > low else 1
-    bins, least = np.zeros(n, np.int64), np.zeros(n_bins, np.int64)
-    states = np.zeros((n_bins + 1, 3), np.int64)
-    states[0, 0], states[0, 1], states[0, 2] = start
-    for i in range(n):
-        if n_bins > 1:
-            bins[i] = min(np.int64((inside[i] - low) / (high - low) * n_bins), n_bins - 1)
-        b = bins[i]
-        least[b] += min(change[i], 0)
-        states[b + 1, 0] += change[i]
-        states[b + 1, 1] += mass[rows[i]] if mass.shape[0] else 0
-        states[b + 1, 2] += 1
-    for b in range(n_bins):
-        for q in range(3):
-            states[b + 1, q] += states[b, q]
-    return bins, states, least
-
-
-@jit
-def _try_inside(inside, some, at, bins, states, rows, change, node, depth, table, best):
-    """Best cut at the value of some of the rows between two edges, or `best`."""
-    (feature, j, most_left), mass = at, node.mass
-    order, last, state = stable_order(inside[some]), -1, (0, 0, 0)
-    for k in range(order.shape[0]):
-        i = some[order[k]]
-        if bins[i] != last:
-            last = bins[i]
-            state = (states[last, 0], states[last, 1], states[last, 2])
-        weight = mass[rows[i]] if mass.shape[0] else 0
-        state = (state[0] + change[i], state[1] + weight, state[2] + 1)
-        if k + 1 < order.shape[0] and inside[some[order[k + 1]]] == inside[i]:
-            continue
-        if state[0] == 0 or state[2] <= most_left:
-            value = _value(state[0], state[1], state[1], j, feature, depth, table)
-            if is_better(value, feature, inside[i], best):
-                best = (value, feature, inside[i])
-    return best
-
-
-@jit
-def _between(values, j, centers, node, rows, change):
-    """Rows between two edges, and by how much each changes the cost where it goes left.
-
-    Returns how many there are; how much of the cost they can save; and with the threshold at the
-    lower edge the cost, the mass on the left, and the number of rows there.
-    """
-    (edges, _, rank), label, mass = centers, node.label, node.mass  # attributes cost in loops
-    low, high, n_parted, n_left, left_mass = edges[j], edges[j + 1], 0, 0, 0
+    gather(X, slot, rows, feature, values)
+    n = n_left = left_mass = 0
     for r in range(values.shape[0]):  # no branches: they are hard to predict
         value = values[r]
-        rows[n_parted] = r
-        is_parted = (value <= low) != (rank[label[r]] <= j)
-        n_parted += is_parted | ((value > low) & (value < high))
+        some[n] = r
+        n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
         n_left += value <= low
     if mass.shape[0]:
         for r in range(values.shape[0]):
             left_mass += mass[r] if values[r] <= low else 0
-    _pay_on_far_side(rows[:n_parted], j, centers, node, change)
-    n = cost = saving = 0
-    for i in range(n_parted):
-        r, price = rows[i], change[i]
-        goes_left, owned_left = values[r] <= low, rank[label[r]] <= j
-        cost += price if goes_left != owned_left else 0
-        if not goes_left and values[r] < high:
-            rows[n], change[n] = r, -price if owned_left else price
-            saving += price if owned_left else 0
-            n += 1
-    return n, saving, (cost, left_mass, n_left)
+    return n, n_left, left_mass
 
 
 @jit
-def _pay_on_far_side(some, j, centers, node, out):
-    """What some rows pay on the side of edge j that their own centre is not on."""
-    _, order, rank = centers
-    label, second, price = node.label, node.second, node.price
-    distances, nearest, numbers = node.distances, node.nearest, node.centers
+def _pay_on_far_side(
+    some, is_left, left, right, distances, rows, label, second, nearest, weight, scale, cap, change
+):
+    """What some rows pay on the side that their own centre is not on, if the second is not, too.
+
+    `left` and `right` are the centres of the sides.
+    """
     for i in range(some.shape[0]):
         r = some[i]
-        owned_left = rank[label[r]] <= j
-        if distances.shape[1] == 0 or (rank[second[r]] <= j) != owned_left:
-            out[i] = price[r]
+        owned_left = is_left[label[r]]
+        if is_left[second[r]] == owned_left:
+            far, least = right if owned_left else left, np.inf
+            for c in far:
+                least = min(least, distances[rows[r], c])
+            excess = np.rint((least - nearest[r]) * scale)
+            change[i] = np.int64(min(np.rint(excess * weight[rows[r]]), cap))
+
+
+@jit
+def _sums_between(values, some, change, label, is_left, low, high):
+    """Keep the rows between two edges of `some` rows, of which the others are parted at the lower.
+
+    `change`, what they pay on the side that their centre is not on, becomes by how much a row
+    between the edges changes the cost where it goes left.
+
+    Returns how many these are; the cost at the lower edge, and how much of it they can save; and
+    the least and the largest of their values.
+    """
+    n = cost = saving = 0
+    least, most = np.inf, -np.inf
+    for i in range(some.shape[0]):
+        r, paid = some[i], change[i]
+        value, owned_left = values[r], is_left[label[r]]
+        if (value <= low) != owned_left:
+            cost += paid
+        if low < value < high:
+            some[n], change[n] = r, -paid if owned_left else paid
+            saving += paid if owned_left else 0
+            least, most = min(least, value), max(most, value)
+            n += 1
+    return n, cost, saving, least, most
+
+
+@jit
+def _try_edge(values, some, change, mass, place, start, span, terms, discount, table, best):
+    """Best cut at the lower edge, or `best`, and what is left to look at between the edges.
+
+    Keeps the rows of bins that may have a better cut, moved to the front: how many they are, their
+    bins, and the (cost, mass, number) of the rows on the left below each bin.
+    """
+    (feature, j, low, most_left), (cost, left_mass, n_left), n = place, start, some.shape[0]
+    total = np.int64(terms[2]) if terms[1] > 0.0 else left_mass
+    bins, states, n_open = np.zeros(n, np.int64), np.zeros((1, 4), np.int64), 0
+    if cost == 0 or n_left <= most_left:
+        value = _value(cost, left_mass, left_mass, j, terms, discount, table)
+        if is_better(value, feature, low, best):
+            best = (value, feature, low)
+    saving, least, most = span
+    if n == 0 or _value(cost - saving, left_mass, total, j, terms, discount, table) > best[0]:
+        return best, n_open, bins, states
+    states = _deal(values, some, change, mass, least, most, bins)
+    for b in range(states.shape[0]):
+        own, before = states[b], (cost, left_mass, n_left)
+        cost, left_mass, n_left = cost + own[0], left_mass + own[1], n_left + own[2]
+        bound = _value(before[0] + own[3], before[1], left_mass, j, terms, discount, table)
+        own[0], own[1], own[2] = before
+        own[3] = bound <= best[0]
+    for i in range(n):
+        some[n_open], change[n_open] = some[i], change[i]
+        bins[n_open], is_open = bins[i], states[bins[i], 3]
+        n_open += is_open
+    return best, n_open, bins, states
+
+
+@jit
+def _deal(values, some, change, mass, least, most, bins):
+    """Deal some rows to bins of equal width: by how much each bin changes cost, mass and number.
+
+    And the cost at best: int64 array of shape (n_bins, 4).
+    """
+    n = some.shape[0]
+    n_bins = max(1, n // _BIN) if most > least else 1
+    sums = np.zeros((n_bins, 4), np.int64)
+    for i in range(n):
+        if n_bins > 1:
+            share = (values[some[i]] - least) / (most - least)
+            bins[i] = min(np.int64(share * n_bins), n_bins - 1)
+        own = sums[bins[i]]
+        own[0] += change[i]
+        own[1] += mass[some[i]] if mass.shape[0] else 0
+        own[2] += 1
+        own[3] += min(change[i], 0)
+    return sums
+
+
+@jit
+def _try_inside(order, values, change, masses, bins, states, place, terms, discount, table, best):
+    """Best cut at one of some values between two edges, or `best`; `order` sorts the values."""
+    (feature, j, _, most_left), last = place, -1
+    cost = left_mass = n_left = 0
+    for k in range(order.shape[0]):
+        i = order[k]
+        if bins[i] != last:
+            last = bins[i]
+            cost, left_mass, n_left = states[last, 0], states[last, 1], states[last, 2]
+        cost += change[i]
+        left_mass += masses[i] if masses.shape[0] else 0
+        n_left += 1
+        if k + 1 < order.shape[0] and values[order[k + 1]] == values[i]:
             continue
-        row, least = node.rows[r], np.inf
-        start, stop = (j + 1, order.shape[0]) if owned_left else (0, j + 1)
-        for c in range(start, stop):
-            least = min(least, distances[row, numbers[order[c]]])
-        excess = np.rint((least - nearest[r]) * node.scale)
-        out[i] = np.int64(min(np.rint(excess * node.weight[row]), node.cap))
+        if cost == 0 or n_left <= most_left:
+            value = _value(cost, left_mass, left_mass, j, terms, discount, table)
+            if is_better(value, feature, values[i], best):
+                best = (value, feature, values[i])
+    return best
 
 
 @jit

@@ -9,14 +9,7 @@ import numpy as np
 
 from tao_cluster._utils.jit import jit
 
-from ..order import (
-    edges_below,
-    entries,
-    gather,
-    is_better,
-    is_hopeless,
-    rows_at_a_time,
-)
+from ..order import entries, gather, is_better, is_hopeless, rows_at_a_time
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31
@@ -54,19 +47,24 @@ def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
     turns = np.arange(lo, hi)
     if len(stored):
         turns = lo + np.argsort(-stored[lo:hi], kind="stable")
-    best, bounds = (0.0, -1, np.inf), np.full(len(turns), np.inf)
+    best, bounds, kept = (0.0, -1, np.inf), np.full(len(turns), np.inf), {}
     width = min(_FEW if len(stored) else _BLOCK, len(turns))
+    keeps = len(turns) * (2 * N_EDGES + 1) * len(leaf.totals) <= _KEPT
     for start in range(0, len(turns), width):
         if len(stored) and -stored[turns[start]] > best[0]:
             break
         some = slice(start, start + width)
         edge, sums = search.sums(turns[some])
         best = _try_edges(turns[some], edge, sums, leaf.totals, bounds[some], best)
+        if keeps:
+            kept.update(zip(turns[some].tolist(), zip(edge, sums, strict=True), strict=True))
     for at in np.argsort(bounds, kind="stable"):
         if bounds[at] > best[0] or bounds[at] == np.inf:
             break
         if bounds[at] < best[0] or turns[at] <= best[1]:
-            best = search.between_edges(turns[at : at + 1], best)
+            feature = int(turns[at])
+            edge, sums = kept.get(feature) or search.sums_of(feature)
+            best = search.between_edges(feature, edge, sums, best)
     return best
 
 
@@ -103,52 +101,84 @@ class _Search:
             sums[each, 2 * at + (edges[each, at] == 0)] += totals - sums.sum(axis=1)
         return edges, sums
 
-    def between_edges(self, feature, best):
-        """Best cut between edges of a feature (int64 array of one), or `best`."""
+    def sums_of(self, feature):
+        """Edges of a feature and the sums of its buckets."""
+        (edges,), (sums,) = self.sums(np.array([feature]))
+        return edges, sums
+
+    def between_edges(self, feature, edges, sums, best):
+        """Best cut between edges of a feature, or `best`."""
         (X, slot, rows), totals = self._columns, self._leaf.totals
-        (edges,), (sums,) = self.sums(feature)
         below, values = np.zeros((len(sums) + 1, len(totals))), np.empty(len(rows))
         np.cumsum(sums, axis=0, out=below[1:])
         is_open = np.zeros(len(edges), bool)
-        _open_intervals(feature[0], sums, below, totals, best, is_open)
-        at = _buckets(X, slot, rows, feature[0], edges, values)
-        some = np.flatnonzero(is_open[at] & (edges[at] != values))
-        some = some[np.argsort(values[some], kind="stable")]
-        terms = (values[some], at[some], self._savings(some), below, totals)
-        return _try_values(feature[0], *terms, best)
+        _open_intervals(feature, sums, below, totals, best, is_open)
+        some, at = np.empty((2, len(rows)), np.int64)
+        n = _rows_inside(X, slot, rows, feature, edges, is_open, values, some, at)
+        order = np.argsort(values[:n], kind="stable")
+        terms = (values[order], at[order], self._savings(some[order]), below, totals)
+        return _try_values(feature, *terms, best)
 
 
 def savings_of(leaf, places):
     """What rows save under each of the other labels, and at most: float64 array."""
     rows, nearest = leaf.rows[places], leaf.nearest[places]
-    paid = label_prices(leaf.distances, rows, nearest, leaf.weight, leaf.scale, leaf.cap)
-    own = paid[:, [leaf.own]]
-    return np.hstack([own - paid[:, leaf.others], own])
+    saved = np.empty((len(rows), len(leaf.totals)))
+    terms = (leaf.weight, leaf.scale, leaf.cap, leaf.own, leaf.others, saved)
+    _fill_savings(leaf.distances, rows, nearest, *terms)
+    return saved
 
 
 @jit
-def label_prices(distances, rows, nearest, weight, scale, cap):
-    """What rows pay under each label beyond their nearest centre's, as whole numbers.
+def _fill_savings(distances, rows, nearest, weight, scale, cap, own, others, saved):
+    n_others = others.shape[0]
+    for r in range(rows.shape[0]):
+        row, least, times = rows[r], nearest[r], weight[rows[r]]
+        paid = _price(distances[row, own], least, scale, times, cap)
+        for q in range(n_others):
+            saved[r, q] = paid - _price(distances[row, others[q]], least, scale, times, cap)
+        saved[r, n_others] = paid
+
+
+@jit
+def _price(distance, least, scale, times, cap):
+    """What a row pays under a label beyond its nearest centre's, a whole number."""
+    paid = np.rint(np.rint((distance - least) * scale) * times)
+    return paid if paid < cap else cap
+
+
+@jit
+def label_terms(distances, rows, nearest, weight, scale, cap):
+    """What rows pay under each label, which label is best, and what others save rows of it.
 
     Parameters
     ----------
     distances : float64 array of shape (n, k)
     rows : int64 array of shape (m,)
-    nearest : float64 array of shape (m,)
-    weight : float64 array of shape (n,)
+    nearest, weight : float64 arrays of shape (n,)
     scale : float, power of two
     cap : float, largest price
 
     Returns
     -------
-    float64 array of shape (m, k)
+    costs : float64 array of shape (k,), whole numbers
+    own : int, ties to the lowest
+    savings : float64 array of shape (k,), whole numbers
     """
-    paid = np.empty((rows.shape[0], distances.shape[1]))
-    for r in range(rows.shape[0]):
-        row, least, times = rows[r], nearest[r], weight[rows[r]]
-        for k in range(paid.shape[1]):
-            paid[r, k] = min(np.rint(np.rint((distances[row, k] - least) * scale) * times), cap)
-    return paid
+    n_labels, own = distances.shape[1], 0
+    costs, savings = np.zeros(n_labels), np.zeros(n_labels)
+    for row in rows:
+        least, times = nearest[row], weight[row]
+        for c in range(n_labels):
+            costs[c] += _price(distances[row, c], least, scale, times, cap)
+    for c in range(n_labels):
+        own = c if costs[c] < costs[own] else own
+    for row in rows:
+        least, times = nearest[row], weight[row]
+        paid = _price(distances[row, own], least, scale, times, cap)
+        for c in range(n_labels):
+            savings[c] += max(paid - _price(distances[row, c], least, scale, times, cap), 0.0)
+    return costs, own, savings
 
 
 def savings_of_stored(X, leaf, n_features):
@@ -192,20 +222,35 @@ def _add_stored(X, rows, paid, sums):
 
 
 @jit
+def _below(value, edges):
+    """Number of edges below a value, by a search without branches.
+
+    Its number of steps is known when it is compiled: three times as fast as any other number.
+    """
+    at, step = 0, N_EDGES // 2 + 1
+    while step > 0:
+        at += step if edges[at + step - 1] < value else 0
+        step //= 2
+    return at
+
+
+@jit
 def _add_savings(X, slot, rows, features, savings, edges, step, sums):
     """Add the rows' savings to their buckets of each feature."""
     values, places, buckets = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
+    n_sums = savings.shape[1]
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         for f in range(features.shape[0]):
             edge, total = edges[f], sums[f]  # views cost more than what is done per row
             n = entries(X, slot, rows, features[f], start, stop, values, places)
             for i in range(n):
-                at = edges_below(values[i], edge)
+                at = _below(values[i], edge)
                 buckets[i] = 2 * at + (1 if edge[at] == values[i] else 0)
             for i in range(n):  # apart from the search: twice as fast
-                for q in range(total.shape[1]):
-                    total[buckets[i], q] += savings[start + places[i], q]
+                bucket, place = buckets[i], start + places[i]
+                for q in range(n_sums):
+                    total[bucket, q] += savings[place, q]
 
 
 @jit
@@ -253,13 +298,18 @@ def _open_intervals(feature, sums, below, totals, best, is_open):
 
 
 @jit
-def _buckets(X, slot, rows, feature, edges, values):
-    """Number of edges below each value of a feature; fills in the values."""
+def _rows_inside(X, slot, rows, feature, edges, is_open, values, some, at):
+    """Enter the rows in open intervals between edges, with their values and intervals.
+
+    Returns how many they are.
+    """
     gather(X, slot, rows, feature, values)
-    below = np.empty(rows.shape[0], np.int64)
+    n = 0
     for r in range(rows.shape[0]):
-        below[r] = edges_below(values[r], edges)
-    return below
+        value, below = values[r], _below(values[r], edges)
+        values[n], some[n], at[n] = value, r, below
+        n += is_open[below] and edges[below] != value
+    return n
 
 
 @jit

@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import check_random_state
 
-from greedy.cuts import code_dense
 from greedy.leaf_clusters import matched_numbers, renumbered
 
 from .._utils.matrices import as_array, variances
@@ -25,6 +24,7 @@ from ..objectives import cluster_means
 from ..outofcore.coreset import sample_of_problem
 from ..problem.problem import Problem
 from ..solvers import upright
+from ..solvers.axis import BinnedColumns
 from ..tree import Tree
 from . import sketch_kernels as kernels
 from .direct_form import descend
@@ -413,11 +413,10 @@ class Sketch:
             problem = sample_of_problem(problem, n_rows, random_state)
         columns = _telling_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
-        coded = code_dense(as_array(X))
-        codes = np.concatenate(list(coded.codes), axis=1)[:, : len(columns)]
+        binned = BinnedColumns.of(as_array(X), X.shape[0])
+        codes = np.ascontiguousarray(binned.codes.reshape(len(columns), -1).T)
         price = lambda_ + _NOISE * problem.free.inertia
-        codes = np.ascontiguousarray(codes)
-        return cls(problem, codes, coded.first, coded.high, columns, price, most_leaves)
+        return cls(problem, codes, binned.first, binned.highest, columns, price, most_leaves)
 
     @cached_property
     def unit(self):

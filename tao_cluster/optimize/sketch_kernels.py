@@ -202,8 +202,11 @@ def _best_cut(rows, codes, first, cost, sums):
 def expand(nodes, codes, first, cost, most_leaves, price):
     """The tree with leaves cut where that saves most, while it saves more than its price."""
     n, n_nodes = nodes.shape[0], max(2 * most_leaves - 1, nodes.shape[0])
-    out, gain = np.full((n_nodes, 5), -1), np.full(n_nodes, -1.0)
-    out[:n] = nodes
+    out, gain = np.empty((n_nodes, 5), np.int64), np.empty(n_nodes)
+    for node in range(n_nodes):
+        gain[node] = -1.0
+        for q in range(5):
+            out[node, q] = nodes[node, q] if node < n else -1
     cut, sums = np.zeros((n_nodes, 4), np.int64), np.empty((256, cost.shape[1]))
     order, span = spans(nodes, codes, n_nodes)
     spare, fresh = np.empty(codes.shape[0], np.int64), 0
@@ -214,7 +217,9 @@ def expand(nodes, codes, first, cost, most_leaves, price):
                 best = _best_cut(rows, codes, first, cost, sums)
                 gain[leaf] = best[0]
                 cut[leaf, 0], cut[leaf, 1], cut[leaf, 2], cut[leaf, 3] = best[1:]
-        node = np.argmax(gain)
+        node = 0
+        for other in range(n):
+            node = other if gain[other] > gain[node] else node
         if n + 2 > n_nodes or not gain[node] > price:
             return out[:n].copy()
         gain[node] = -1.0

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from greedy.cutting import Cutter
-from greedy.points import columns_of
+from greedy.exkmc import expand_tree
+from greedy.points import Points, columns_of
 
 from .._utils.jit import jit
-from .._utils.matrices import row_size, spaced_rows
+from .._utils.matrices import canonical_csr, row_size, spaced_rows
 from ..tree import Split
 from .base import NodeSolver, Status
 from .thresholds import NOISE
@@ -48,7 +48,9 @@ class Axis(NodeSolver):
 
     def bind(self, X):
         """Columns of X; see :class:`BoundSolver`."""
-        return _BoundAxis(BinnedColumns.of(X, X.shape[0]), Cutter(X))
+        if issparse(X):
+            X = canonical_csr(X)
+        return _BoundAxis(X, columns_of(X), BinnedColumns.of(X, X.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,14 @@ class _BoundAxis:
 
     Parameters
     ----------
-    columns : BinnedColumns
-    cutter : Cutter
+    X : array or CSR matrix of shape (n, d)
+    columns : what :func:`greedy.points.columns_of` gives; held, so that a sparse X is copied once
+    binned : BinnedColumns
     """
 
+    X: Any
     columns: Any
-    cutter: Cutter
+    binned: "BinnedColumns"
 
     def solve(self, problem):
         """See :class:`BoundSolver`; minimises the 0/1 loss itself, not the logistic one.
@@ -77,14 +81,30 @@ class _BoundAxis:
         weight, goes_right = problem.weight, problem.goes_right
         steps = np.where(goes_right, weight, -weight)
         rows = np.asarray(problem.rows)
-        cut = self.columns.best_cut(rows, steps, price=problem.strength, is_refined=True)
+        cut = self.binned.best_cut(rows, steps, price=problem.strength, is_refined=True)
         if cut is None:
             cut = Split.constant(weight @ ~goes_right >= weight @ goes_right)
         return cut, Status()
 
     def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
-        """The tree with more leaves; see :meth:`greedy.cutting.Cutter.expand`."""
-        return self.cutter.expand(tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs)
+        """The tree with more leaves, cut where that saves most (ExKMC's expansion).
+
+        Parameters
+        ----------
+        tree : Tree, axis-aligned, each test with weight 1
+        leaf_of_row : int array of shape (n,)
+        distances : float64 array of shape (n, k), what a row costs under each label
+        weight : float64 array of shape (n,), positive
+        max_leaves : int
+        price : float, that a cut must save
+        n_jobs : int, threads; the result is the same for any number
+
+        Returns
+        -------
+        Tree; the same object if no cut pays
+        """
+        points = Points.with_distances(self.X, distances, weight, n_jobs)
+        return expand_tree(tree, leaf_of_row, points, max_leaves, price)
 
 
 # ---------------------------------------------------------------- cuts between bins
