@@ -17,7 +17,7 @@ from .thresholds import NOISE
 
 _N_BINS = 256  # as many as a byte can tell
 _N_QUANTILES = _N_BINS - 2  # bins of many values; 0, and what follows it, start new ones
-_BLOCK_VALUES = 200_000  # that are put into bins at a time
+_BLOCK_VALUES = 2**15  # put into bins at a time; sorting them takes about 64 bytes per value
 
 _MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # values, and rows, of a sample
 
