@@ -235,6 +235,10 @@ def observed(run):
     return result, seconds, list(dict.fromkeys(told))
 
 
+def _cost_of_new(model, X, **further):
+    return model.cost_increase(X, **further)
+
+
 def measures_of(entry, rows, y, new):
     """A row of the table."""
     model, tree = entry.model, tree_of(entry.model)
@@ -242,7 +246,7 @@ def measures_of(entry, rows, y, new):
         "name": entry.name,
         "method": entry.method,
         "cost_increase": model.cost_increase_,
-        "cost_increase_new": np.nan if new is None else model.cost_increase(**new),
+        "cost_increase_new": np.nan if new is None else _cost_of_new(model, **new),
         "leaves": tree.n_leaves,
         "depth": tree.max_depth,
         "parameters": tree.n_parameters,

@@ -25,12 +25,16 @@ def squared_spacing(distances, labels):
     return distances[labels[:, None] != labels].min(initial=np.inf)
 
 
-def linked(X, k, weight=None, embedding=None, **options):
-    """The tree of a fit; clusters may be without rows."""
+def fitted(X, k, weight=None, embedding=None, **options):
+    """A fitted model; clusters may be without rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = ExSingleLink(k, **options).fit(X, sample_weight=weight, embedding=embedding)
-    return model.tree_
+        return ExSingleLink(k, **options).fit(X, sample_weight=weight, embedding=embedding)
+
+
+def linked(X, k, **options):
+    """The tree of a fit."""
+    return fitted(X, k, **options).tree_
 
 
 @st.composite
@@ -144,9 +148,9 @@ def test_every_cut_leaves_the_largest_spacing(X, k, is_embedded):
     k = min(k, len(X))
     space = X[::-1].copy() if is_embedded else X
     embedding = space if is_embedded else None
-    tree = linked(X, k, embedding=embedding, midpoints=False)
+    model = fitted(X, k, embedding=embedding, midpoints=False)
+    tree, labels = model.tree_, model.free_labels_
     squared = cdist(space, space, "sqeuclidean")
-    labels = Spacing().free_labels(SpannedRows(space), k, np.ones(len(X)))
     leaves, cuts = plain_leaves(X, squared, labels, len(set(labels)))
     made = sorted(tree.decision_nodes, key=lambda node: tree.children_left[node])
     assert [(int(tree.split(node)[0][0]), tree.threshold[node]) for node in made] == cuts

@@ -398,7 +398,7 @@ def test_samples_of_many_rows_choose_the_start(rng, monkeypatch):
     model, again = (TAOClustering(6, n_jobs=j, **options).fit(X) for j in (1, 2))
     assert model.tree_ == again.tree_
     assert model.cost_increase_ < 3
-    assert model.history_[0]["lambda"] == pytest.approx(0.5)  # weights of a sample stand for all rows
+    assert model.history_[0]["lambda"] == pytest.approx(0.5)  # a sample has the weight of all rows
     weighted = TAOClustering(6, **options).fit(X, sample_weight=np.full(3000, 2.0))
     assert isinstance(weighted.tree_, Tree)
 
