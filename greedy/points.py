@@ -333,10 +333,11 @@ def nearest_two(distances, rows, centers):
         exceed it.
     """
     n = rows.shape[0]
-    label, second = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    label, second = np.empty(n, np.int64), np.empty(n, np.int64)
     nearest, gap, spread = np.empty(n), np.empty(n), np.empty(n)
     for r in range(n):
         least, next_, most = np.inf, np.inf, -np.inf
+        label[r] = second[r] = 0
         for c in range(centers.shape[0]):
             value = distances[rows[r], centers[c]]
             if value < least:

@@ -145,7 +145,9 @@ def one_pass(nodes, codes, first, cost, price):
         all_left = _sum_gains(nodes, node, rows, codes, cost, starts, sums)
         value, feature, bin_, is_flipped = _best_test(all_left, first, sums)
         if feature < 0 or min(0.0, all_left) - value <= price:
-            here[:] = nodes[here[LEFT] if all_left <= 0.0 else here[RIGHT]]
+            kept = nodes[here[LEFT] if all_left <= 0.0 else here[RIGHT]]
+            for q in range(5):
+                here[q] = kept[q]
             changed = True
             continue
         changed |= is_flipped or feature != here[FEATURE] or bin_ != here[BIN]
