@@ -108,7 +108,7 @@ class ExShallowSearch(GreedyTree):
     }
 
     def build(self, X, labels, centers, sample_weight, rng=None):
-        """Return the tree for given centres, as all methods do; costs are squared distances between the rows of X."""
+        """Return the tree for given centres; costs are squared distances between rows of X."""
         del rng
         self._validate_params()
         objective = OBJECTIVES["kmeans"]
