@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils.validation import column_or_1d
 
-from tao_cluster._utils.jit import by_layout, jit
+from tao_cluster._utils.jit import jit
 from tao_cluster._utils.matrices import check_centers, check_kind, check_rows
 from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
+from tao_cluster.objectives.base import euclidean
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
 from tao_cluster.tree.routing import kernel_view
 
@@ -350,33 +351,6 @@ def nearest_two(distances, rows, centers):
     return label, second, nearest, gap, spread
 
 
-def _add_row_dense(X, row, centers, out):
-    for f in range(centers.shape[0]):
-        x = np.float64(X[row, f])
-        for c in range(out.shape[0]):
-            out[c] += (x - centers[f, c]) ** 2
-
-
-def _add_row_csr(X, row, centers, out):
-    data, indices, indptr = X
-    for s in range(indptr[row], indptr[row + 1]):
-        x = np.float64(data[s])
-        for c in range(out.shape[0]):
-            out[c] += x * (x - 2.0 * centers[indices[s], c])
-
-
-# Add to ||c||^2 (CSR) or 0 (dense) what makes it ||x - c||^2.
-_add_row = by_layout(_add_row_dense, _add_row_csr)
-
-
-@jit
-def _fill_distances(X, centers, out):
-    for row in range(out.shape[0]):
-        _add_row(X, row, centers, out[row])
-        for c in range(out.shape[1]):
-            out[row, c] = max(out[row, c], 0.0)
-
-
 def _drop_noise(bits):
     """Round floats, at least 0, that are given by their bits: these are in the same order."""
     bits += 1 << (_NOISE_BITS - 1)
@@ -384,31 +358,9 @@ def _drop_noise(bits):
 
 
 def squared_distances(X, centers):
-    """Squared Euclidean distances of rows to centres.
-
-    Dense rows by differences, so that whole numbers give exact distances and exact ties.
-    Sparse rows by their stored values alone, which loses digits for columns far from zero.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    centers : float64 array of shape (k, d)
-
-    Returns
-    -------
-    float64 array of shape (n, k)
-    """
-    out = np.zeros((X.shape[0], len(centers)))
-    if sp.issparse(X):
-        out += np.einsum("kd,kd->k", centers, centers)
-    _fill_distances(kernel_view(X), np.ascontiguousarray(centers.T), out)
-    return out
-
-
-def absolute_distances(X, centers):
-    """L1 distances of rows to centres: float64 array of shape (n, k)."""
-    return KMedians().distances(X, centers)
+    """Squared Euclidean distances, exact for integers; see :func:`.objectives.base.euclidean`."""
+    return euclidean(X, centers, squared=True)
 
 
 # What a row costs under a centre, by the name of the objective.
-DISTANCES = {"kmeans": squared_distances, "kmedians": absolute_distances}
+DISTANCES = {"kmeans": squared_distances, "kmedians": KMedians().distances}
