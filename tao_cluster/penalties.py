@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from ._utils.jit import jit
 from .tree import Tree
 
 __all__ = ["Penalty", "SquaredError", "ZeroOne"]
@@ -153,9 +154,21 @@ class CostCriterion:
 
     def loss_at(self, tree):
         """See :class:`Criterion`."""
-        label = tree.leaf_label
-        return lambda rows, leaves: self.weight[rows] * self.distances[rows, label[leaves]]
+
+        def loss(rows, leaves):
+            out = np.empty(len(rows))
+            _fill_costs(self.distances, self.weight, rows, leaves, tree.leaf_label, out)
+            return out
+
+        return loss
 
     def best_output(self, rows):
         """Label with the least summed cost, ties to the lowest; no histogram."""
         return int((self.weight[rows] @ self.distances[rows]).argmin()), None
+
+
+@jit
+def _fill_costs(distances, weight, rows, leaves, label, out):
+    # Half the time of numpy's indexing, which gathers twice; passes ask for it at every node.
+    for r in range(rows.shape[0]):
+        out[r] = weight[rows[r]] * distances[rows[r], label[leaves[r]]]

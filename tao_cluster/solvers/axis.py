@@ -12,6 +12,7 @@ from greedy.points import Points, columns_of
 from .._utils.jit import jit
 from .._utils.matrices import canonical_csr, row_size, spaced_rows
 from ..tree import Split
+from ..tree.routing import kernel_view
 from .base import NodeSolver, Status
 from .thresholds import NOISE
 
@@ -19,6 +20,7 @@ _N_BINS = 256  # as many as a byte can tell
 _N_QUANTILES = _N_BINS - 2  # bins of many values; 0, and what follows it, start new ones
 _BLOCK_VALUES = 2**15  # put into bins at a time; sorting them takes about 64 bytes per value
 
+_N_FIRST = 32  # promising features of sparse X, whose best cut bounds those of the others
 _MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # values, and rows, of a sample
 
 
@@ -129,6 +131,7 @@ class BinnedColumns:
     highest : float64 array of shape (bins,), the largest value in each bin
     n_rows : int
     place : int64 array, of each row of the fit among these rows, -1 if it is not there; or None
+    view : result of :func:`tao_cluster.tree.routing.kernel_view` of all rows of a sparse X, or None
     """
 
     values: np.ndarray | None
@@ -140,11 +143,12 @@ class BinnedColumns:
     highest: np.ndarray
     n_rows: int
     place: np.ndarray | None
+    view: tuple | None
 
     @classmethod
     def of(cls, X, n_rows=None):
         """Some rows of X, evenly over their order; by default as many as are worth coding."""
-        n, place = X.shape[0], None
+        n, place, view = X.shape[0], None, kernel_view(X) if issparse(X) else None
         if n_rows is None:
             n_rows = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size(X)))))
         if n_rows < n:
@@ -169,7 +173,7 @@ class BinnedColumns:
         sizes, highest = map(np.concatenate, zip(*bins, strict=True))
         first = np.append(0, np.cumsum(sizes))
         values = values if place is None else None
-        return cls(values, indices, codes, indptr, zero, first, highest, n_rows, place)
+        return cls(values, indices, codes, indptr, zero, first, highest, n_rows, place, view)
 
     def best_cut(self, rows, steps, features=None, price=0.0, is_refined=False):
         """The test of one feature with the least loss on the rows that are here.
@@ -188,22 +192,16 @@ class BinnedColumns:
         feature, then the lowest threshold, which is a value of a row.
         """
         if self.place is not None:
-            rows = self.place[rows]
-            is_here = rows >= 0
+            is_here = self.place[rows] >= 0
             rows, steps = rows[is_here], steps[is_here]
-        by_row, indices = np.empty(0), self.indices
-        if indices is None:
-            indices = np.empty(0, np.int32)
-        else:
-            by_row = np.zeros(self.n_rows)
-            by_row[rows] = steps
-        if features is None:
-            features = np.arange(len(self.zero))
+        features = np.arange(len(self.zero)) if features is None else features
         noise, total = NOISE * float(np.abs(steps).sum()), float(steps.sum())
         least = min(0.0, total) - price
-        bins = (indices, self.codes, self.indptr, self.zero, self.first)
-        terms = (rows.astype(np.int64), steps, by_row, features.astype(np.int64))
-        feature, at, is_flipped = _best_bin(*bins, *terms, least, total, noise)
+        if self.view is not None:
+            features = self._promising(features, rows, steps, least, total, noise)
+        if self.place is not None:
+            rows = self.place[rows]
+        _, feature, at, is_flipped = self._best_bin(features, rows, steps, least, total, noise)
         if feature < 0:
             return None
         threshold = self.highest[self.first[feature] + at]
@@ -215,6 +213,32 @@ class BinnedColumns:
         # x > t is x >= the next number, and so -x <= minus that.
         threshold = -float(np.nextafter(threshold, np.inf))
         return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
+
+    def _best_bin(self, features, rows, steps, *limits):
+        """See the kernel; rows are numbered as they are here."""
+        by_row, indices = np.empty(0), np.empty(0, np.int32)
+        if self.indices is not None:
+            by_row, indices = np.zeros(self.n_rows), self.indices
+            by_row[rows] = steps
+        bins = (indices, self.codes, self.indptr, self.zero, self.first)
+        return _best_bin(*bins, rows.astype(np.int64), steps, by_row, features, *limits)
+
+    def _promising(self, features, rows, steps, least, total, noise):
+        """The features of sparse X that may have the best cut, or tie with it.
+
+        On one side of a cut of a feature are only rows that store a value. So no cut has a loss
+        below the sum of their negative steps, or below the total without their positive ones.
+        """
+        negative, positive = np.zeros((2, len(self.zero)))
+        _add_stored(self.view, rows.astype(np.int64), steps, negative, positive)
+        bound = np.minimum(negative, total - positive)[features]
+        features, bound = features[bound < least], bound[bound < least]
+        if len(features) > _N_FIRST:
+            first = np.sort(np.argpartition(bound, _N_FIRST)[:_N_FIRST])
+            here = rows if self.place is None else self.place[rows]
+            loss, *_ = self._best_bin(features[first], here, steps, least, total, noise)
+            features = features[bound <= loss + noise]
+        return features
 
     def _refined(self, feature, at, rows, steps, noise):
         """The best threshold among the values in two bins: the cut is at the end of the first."""
@@ -299,12 +323,12 @@ def _bins(values, indptr):
 def _best_bin(
     indices, codes, indptr, zero, first, rows, steps, by_row, features, least, total, noise
 ):
-    """Feature and bin at whose end the best cut is, and whether its right is the left one.
+    """Loss of the best cut, its feature, the bin at whose end it is, and whether it is flipped.
 
     `steps` are those of the rows, `by_row` those of all rows, where X is sparse; `least` is the
     loss that a cut must be below. The feature is -1 if there is none.
     """
-    feature, at, is_flipped = -1, -1, total < -np.inf
+    feature, at, is_flipped = -1, -1, False
     sums = np.empty(_N_BINS)
     for f in features:
         n_bins = first[f + 1] - first[f]
@@ -327,7 +351,17 @@ def _best_bin(
             if min(below, total - below) < least - noise:
                 is_flipped = total - below < below - noise
                 feature, at, least = f, b, min(below, total - below)
-    return feature, at, is_flipped
+    return least, feature, at, is_flipped
+
+
+@jit
+def _add_stored(X, rows, steps, negative, positive):
+    """Add the steps of rows to the features of which they store a value, by their sign."""
+    _, indices, indptr = X
+    for r in range(rows.shape[0]):
+        sums = negative if steps[r] < 0 else positive
+        for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            sums[np.uint64(indices[s])] += steps[r]  # numba tests signed indices for their sign
 
 
 # ---------------------------------------------------------------- axis-aligned trees

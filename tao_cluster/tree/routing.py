@@ -31,12 +31,18 @@ def _search_dot(few, few_columns, many, many_columns):
 
     Zeros that are skipped would add nothing, so the sum has the bits of the dense one.
     """
-    total, low = 0.0, 0
+    total, low, size = 0.0, 0, many_columns.shape[0]
     for position in range(few.shape[0]):
-        low += np.searchsorted(many_columns[low:], few_columns[position])
-        if low == many_columns.shape[0]:
+        wanted, high = few_columns[position], size
+        while low < high:
+            middle = (low + high) >> 1
+            if many_columns[middle] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low == size:
             break
-        if many_columns[low] == few_columns[position]:
+        if many_columns[low] == wanted:
             total += np.float64(few[position]) * np.float64(many[low])
     return total
 

@@ -278,3 +278,20 @@ def test_only_some_features_may_get_a_weight():
     split, _ = Exact().bind(X).solve(problem)
     assert len(split.indices)
     assert np.all(np.isin(split.indices, [1, 4]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_wide_sparse_rows_have_the_cuts_of_dense_ones(seed):
+    """Of more than a few features, only those that can be the best are tried; ties included."""
+    rng = np.random.default_rng(seed)
+    X = np.round(3 * rng.random((80, 150))) * (rng.random((80, 150)) < 0.08)
+    X[:, 100:] = X[:, :50]  # equal features: the first of them is taken
+    dense, sparse = BinnedColumns.of(X), BinnedColumns.of(sp.csr_matrix(X))
+    for n in (5, 30, 80):
+        rows = np.sort(rng.choice(80, n, replace=False))
+        steps = rng.integers(-2, 3, n).astype(float)
+        for price in (0.0, 2.0):
+            expected = dense.best_cut(rows, steps, price=price)
+            found = sparse.best_cut(rows, steps, price=price)
+            assert (found is None) == (expected is None)
+            assert found is None or found.same_as(expected)
