@@ -7,7 +7,7 @@ import numpy as np
 from ..columns.names import brief
 from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
-from .curves import COST, SIZES, STYLE
+from .curves import COST, SIZE_NAMES, STYLE
 
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100  # inches; of a bar, and of what is about them
 _LONGEST_TITLE = 100  # characters: the layout makes room for all of a title
@@ -162,7 +162,7 @@ def plot_stability(table, features, title=None):
         axes[0].set_xlim(-0.5, len(kinds) - 0.5)
         axes[0].set_ylim(min(0.0, table["ARI"].min()), 1.02)
         axes[0].set_ylabel("agreement with the model (ARI)")
-        axes[1].set_xlabel(SIZES["parameters"][0])
+        axes[1].set_xlabel(SIZE_NAMES["parameters"])
         axes[1].set_ylabel(COST)
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))

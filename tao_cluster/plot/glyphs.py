@@ -182,14 +182,11 @@ class Image:
         values = np.linspace(-limit, limit, 63)[None]
         ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
         line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
-        text = number(limit, ".2g")
-        room = 0.42 * box.width
-        for x, ha, end in (
-            (box.left, "left", f"\N{MINUS SIGN}{text}"),
-            (box.right, "right", text),
-        ):
-            line.write(ax, end, 5.6, x=x, ha=ha, room=room, color="0.4", may_cut=False)
-        line.write(ax, "0", 5.6, room=0.1 * box.width, color="0.4", may_cut=False)
+        text, style = number(limit, ".2g"), {"color": "0.4", "may_cut": False}
+        ends = {"room": 0.42 * box.width, **style}
+        line.write(ax, f"\N{MINUS SIGN}{text}", 5.6, x=box.left, ha="left", **ends)
+        line.write(ax, text, 5.6, x=box.right, ha="right", **ends)
+        line.write(ax, "0", 5.6, room=0.1 * box.width, **style)
 
 
 @dataclass(frozen=True)
@@ -225,10 +222,9 @@ class Words:
         box.frame(ax, rounded=True, fill="white")
         indices, _, effects = split.largest(self.n_words)
         order = np.lexsort((-np.abs(effects), effects < 0))
-        colors = np.where(effects[order] > 0, POSITIVE, NEGATIVE)
-        self._list(
-            ax, box.part(height=box.height - _LINE - 0.03), indices[order], effects[order], colors
-        )
+        indices, effects = indices[order], effects[order]
+        colors = np.where(effects > 0, POSITIVE, NEGATIVE)
+        self._list(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors)
         _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
