@@ -319,7 +319,7 @@ def raw_view(pipeline, feature_names=None):
 
 def _flat_steps(pipeline):
     """(name, step) in order, those of a pipeline that is the last step too."""
-    steps = [(name, step) for name, step in pipeline.steps if hasattr(step, "fit")]
+    steps = [("", pipeline)]
     while isinstance(steps[-1][1], Pipeline):
         steps[-1:] = [(name, step) for name, step in steps[-1][1].steps if hasattr(step, "fit")]
     return steps

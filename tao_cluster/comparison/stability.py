@@ -19,13 +19,12 @@ from ..columns.names import names_of, printable_names
 from ..columns.view import numbers_of, shown
 from ..measures import adjusted_rand_index, feature_usage
 from ..plot.explained import plot_stability
-from .table import explains_labels, observed
+from .table import FORMAT, explains_labels, observed
 
 RESAMPLE, SEED = "resample", "seed"
 _SPREAD = ("mean", "min", "max")
 _N_SHOWN = 10  # features
 _N_DRAWS = 100  # of a resample, until it has a row a cluster
-_FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,11 +78,11 @@ class Stability:
 
     def __repr__(self):
         tables = (self.summary, self.features.head(_N_SHOWN))
-        return "\n\n".join([self._heading(), *(table.to_string(**_FORMAT) for table in tables)])
+        return "\n\n".join([self._heading(), *(table.to_string(**FORMAT) for table in tables)])
 
     def _repr_html_(self):
         tables = (self.summary, self.features.head(_N_SHOWN))
-        html = "".join(table.to_html(border=0, **_FORMAT) for table in tables)
+        html = "".join(table.to_html(border=0, **FORMAT) for table in tables)
         return f"<p>{self._heading()}</p>{html}"
 
     def _heading(self):

@@ -150,7 +150,8 @@ def compare(
     records, notes = [], tuple(ignored)
     if not explains_labels:
         free, seconds, told = study.fit(FREE, greedy.CART(max_leaves=2))
-        study, notes = study.of(reference=free.free_centers_), notes + told
+        study = replace(study, settings=settings | {"reference": free.free_centers_})
+        notes += told
         records = [free_record(free, classes, rows["sample_weight"], seconds)]
     entries = [entry for method, value in series for entry in study.entries(method, value)]
     records += [measures_of(entry, rows, classes, new) for entry in entries]
@@ -175,10 +176,6 @@ class _Study:
     parameters: list
     path: dict
 
-    def of(self, **settings):
-        """The study with other settings."""
-        return replace(self, settings=self.settings | settings)
-
     def check(self, series):
         """ValueError if an estimator's own parameters, or those it lacks, are not the study's."""
         for method, value in series:
@@ -201,7 +198,8 @@ class _Study:
         has_lambdas = self.path["lambdas"] is not None  # else they are found by further kernels
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
-            self.of(n_clusters=k, reference=None),
+            self,
+            settings=self.settings | {"n_clusters": k, "reference": None},
             rows=rows,
             leaves=[k, 2 * k],
             parameters=[],

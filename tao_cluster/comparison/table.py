@@ -42,7 +42,7 @@ _OF_LABELS = {
     "cost_increase": "rows with another label, %",
     "cost_increase_new": "new rows with another label, %",
 }
-_FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
+FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,11 +185,11 @@ class Comparison:
         return {method: np.array(steps, dtype=float) for method, steps in curves.items()}
 
     def __repr__(self):
-        return "\n".join([self._shown().to_string(**_FORMAT), *self.notes])
+        return "\n".join([self._shown().to_string(**FORMAT), *self.notes])
 
     def _repr_html_(self):
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return self._shown().to_html(border=0, **_FORMAT) + notes
+        return self._shown().to_html(border=0, **FORMAT) + notes
 
     def _shown(self):
         """The table to read: no names twice, and no columns of which nothing is known."""

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ..columns.names import brief, printable
+from ..export.format import number_text
 from ..inspection.palette import cluster_color
 from ..measures import weighted_average_explanation_size
 from ..optimize.path import knee
@@ -64,7 +65,7 @@ def plot_path(models, *, ax=None, title=None):
         for i in _spread(x):
             is_last = x[i] == max(x) > min(x)
             ax.annotate(
-                f"$\\lambda$ = {_short(models[i].lambda_)}",
+                f"$\\lambda$ = {number_text(models[i].lambda_, 3)}",
                 (x[i], y[i]),
                 textcoords="offset points",
                 xytext=(2, 7) if is_last else (5, 5),
@@ -243,11 +244,6 @@ def plot_history(model, *, ax=None, title=None):
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
         ax.set_title(title or "", loc="left")
     return ax
-
-
-def _short(number):
-    """Three digits, without an exponent where there are more before the point."""
-    return f"{number:.3g}" if number < 1000 else f"{number:.0f}"
 
 
 def _spread(sizes):

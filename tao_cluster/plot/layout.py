@@ -160,11 +160,6 @@ class Places:
         points += [(to, end - bend), (to, end)]
         return [self.point(*point) for point in points]
 
-    @staticmethod
-    def middle_of(points):
-        """Half way along the curve of an edge."""
-        return np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8
-
     def point(self, across, along):
         """(x, y) of a place."""
         return (along, -across) if self.is_horizontal else (across, -along)
