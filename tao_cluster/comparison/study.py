@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 import greedy
 
+from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
 from .._utils.warnings import tell
 from ..base import TreeClustering
@@ -193,8 +194,7 @@ class _Study:
 
     def compile(self, series):
         """Run everything once on a few rows, so that seconds are those of the methods."""
-        n = _num_samples(self.rows["X"])
-        rows = rows_of(self.rows, np.unique(np.linspace(0, n - 1, min(n, _N_COMPILED), dtype=int)))
+        rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
         has_lambdas = self.path["lambdas"] is not None  # else they are found by further kernels
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
