@@ -2,7 +2,7 @@
 
 import operator
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 from sklearn.compose import ColumnTransformer
@@ -124,16 +124,8 @@ def _refusal(step, name, reason):
     )
 
 
-def _each(columns, function, numbers):
-    return [column.then(function, c) for column, c in zip(columns, numbers, strict=True)]
-
-
-@through.register(type(None))
-def _nothing(step, columns, name):
-    return columns
-
-
 @through.register(str)
+@through.register(type(None))
 def _word(step, columns, name):
     return [] if step == "drop" else columns
 
@@ -145,35 +137,25 @@ def _function(step, columns, name):
     return columns
 
 
-@through.register(StandardScaler)
-def _standard(step, columns, name):
-    if step.with_mean:
-        columns = _each(columns, operator.sub, step.mean_)
-    return _each(columns, operator.truediv, step.scale_) if step.with_std else columns
-
-
-@through.register(RobustScaler)
-def _robust(step, columns, name):
-    if step.with_centering:
-        columns = _each(columns, operator.sub, step.center_)
-    return _each(columns, operator.truediv, step.scale_) if step.with_scaling else columns
-
-
-@through.register(MinMaxScaler)
-def _min_max(step, columns, name):
-    _check_no_clip(step, name)
-    return _each(_each(columns, operator.mul, step.scale_), operator.add, step.min_)
-
-
-@through.register(MaxAbsScaler)
-def _max_abs(step, columns, name):
-    _check_no_clip(step, name)
-    return _each(columns, operator.truediv, step.scale_)
-
-
-def _check_no_clip(step, name):
+def _scale(operations, step, columns, name):
+    """The columns after a scaler's operations: (function, attribute of its numbers, option)."""
     if getattr(step, "clip", False):  # of MaxAbsScaler only in newer scikit-learn
         raise _refusal(step, name, "clips its values (clip=True)")
+    for function, attribute, option in operations:
+        if getattr(step, option, True):  # not turned off
+            numbers = getattr(step, attribute)
+            columns = [c.then(function, number) for c, number in zip(columns, numbers, strict=True)]
+    return columns
+
+
+_SUBTRACT, _DIVIDE = operator.sub, operator.truediv
+for _scaler, _operations in (
+    (StandardScaler, [(_SUBTRACT, "mean_", "with_mean"), (_DIVIDE, "scale_", "with_std")]),
+    (RobustScaler, [(_SUBTRACT, "center_", "with_centering"), (_DIVIDE, "scale_", "with_scaling")]),
+    (MinMaxScaler, [(operator.mul, "scale_", ""), (operator.add, "min_", "")]),
+    (MaxAbsScaler, [(_DIVIDE, "scale_", "")]),
+):
+    through.register(_scaler, partial(_scale, _operations))
 
 
 @through.register(SelectorMixin)

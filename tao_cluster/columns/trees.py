@@ -41,15 +41,8 @@ def raw_tree(tree, columns, feature_of, n_features):
             *splits[node], thresholds[node] = _several(
                 used, feature_of[indices], weights, threshold
             )
-    return Tree.from_splits(
-        tree.children_left,
-        tree.children_right,
-        splits,
-        thresholds,
-        tree.leaf_label,
-        n_features,
-        tree.leaf_value,
-    )
+    nodes = tree.children_left, tree.children_right, splits, thresholds, tree.leaf_label
+    return Tree.from_splits(*nodes, n_features, tree.leaf_value)
 
 
 def _one_column(column, weight, threshold):

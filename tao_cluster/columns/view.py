@@ -90,13 +90,8 @@ class RawView(Readable):
     @property
     def split_spreads_(self):
         """Spreads of the features at the tests, in raw units."""
-        return raw_spreads(
-            tree_of(self.model),
-            self.model.split_spreads_,
-            self.tree_,
-            self.columns,
-            self._feature_of,
-        )
+        spreads, model = self.model.split_spreads_, tree_of(self.model)
+        return raw_spreads(model, spreads, self.tree_, self.columns, self._feature_of)
 
     @property
     def split_gaps_(self):
@@ -146,14 +141,16 @@ class RawView(Readable):
         """
         X = self._named(X)
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)
-        groups = [(np.flatnonzero(~is_category), self._raw_numbers(X, ~is_category))]
-        if is_category.any():
-            groups += self._indicators(self._transformed(X), np.flatnonzero(is_category))
-        groups = [(features, part) for features, part in groups if len(features)]
+        numbers, categories = np.flatnonzero(~is_category), np.flatnonzero(is_category)
+        groups = [(numbers, self._raw_numbers(X, numbers))] if len(numbers) else []
+        if len(categories):
+            groups += self._indicators(self._transformed(X), categories)
         if len(groups) == 1:
             return groups[0][1]
         order = np.argsort(np.concatenate([features for features, _ in groups]))
-        return _side_by_side([part for _, part in groups])[:, order]
+        parts = [part for _, part in groups]
+        is_sparse = any(map(sp.issparse, parts))
+        return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
     def with_numbers(self, row, numbers):
         """A raw row in which features have other numbers; a category is the one that is 1.
@@ -179,13 +176,11 @@ class RawView(Readable):
                 cells[column] = source.category
         return with_cells(row, cells)
 
-    def _raw_numbers(self, X, is_number):
+    def _raw_numbers(self, X, features):
         """Raw columns as they are; by name, where they have names."""
-        sources = [self._sources[f] for f in np.flatnonzero(is_number)]
+        sources = [self._sources[f] for f in features]
         columns = [source.column for source in sources]
         fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
-        if not columns:
-            return None
         if hasattr(X, "columns") and self.fit_names:
             columns = [self.fit_names[j] for j in columns]
         part = check_array(
@@ -248,11 +243,6 @@ def _unscaled(part, zero, one, is_dense):
         part.data = np.round(part.data / one[part.indices])
         return part
     return np.round((part - zero) / (one - zero))
-
-
-def _side_by_side(parts):
-    is_sparse = any(map(sp.issparse, parts))
-    return sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts)
 
 
 def as_frame(X, names):
@@ -329,7 +319,7 @@ def raw_view(pipeline, feature_names=None):
 
 def _flat_steps(pipeline):
     """(name, step) in order, those of a pipeline that is the last step too."""
-    steps = [(name, step) for name, step in pipeline.steps if hasattr(step, "fit")]
+    steps = [("", pipeline)]
     while isinstance(steps[-1][1], Pipeline):
         steps[-1:] = [(name, step) for name, step in steps[-1][1].steps if hasattr(step, "fit")]
     return steps
@@ -407,8 +397,10 @@ def one_row(model, x, feature_names=None):
 
 def _named_row(model, x, feature_names):
     """The values of a Series or dict by the names of the columns, by position without names."""
-    sets = [_fit_names(model), feature_names]
-    known = [[str(name) for name in names] for names in sets if names is not None]
+    own = getattr(model, "feature_names_in_", None)
+    if isinstance(model, RawView):  # the columns that it takes, not those that it makes
+        own = model.fit_names or model.raw_names
+    known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
     values = {str(name): value for name, value in x.items()}
     has_names = any(isinstance(name, str) for name in x.keys())  # noqa: SIM118 (not of a Series)
     if known and has_names:
@@ -420,15 +412,8 @@ def _named_row(model, x, feature_names):
     else:
         row = list(x.values() if callable(x.values) else x.values)
     if isinstance(model, RawView) and has_names:
-        return as_frame([row], model.fit_names or model.raw_names)
+        return as_frame([row], own)
     return np.asarray([row], dtype=object)
-
-
-def _fit_names(model):
-    """Names of the columns of the fit; of a pipeline those that it takes, not those it makes."""
-    if isinstance(model, RawView):
-        return model.raw_names if model.fit_names is None else model.fit_names
-    return getattr(model, "feature_names_in_", None)
 
 
 def with_cells(row, cells):
@@ -448,13 +433,11 @@ def with_cells(row, cells):
         for column, value in cells.items():
             changed.iloc[0, column] = value
         return changed.infer_objects()
-    if sp.issparse(row):
-        changed = row.astype(np.float64).tolil()
-        for column, value in cells.items():
-            changed[0, column] = value
-        return changed.tocsr()
-    changed = np.array(row, dtype=object)
+    is_sparse = sp.issparse(row)
+    changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
     for column, value in cells.items():
         changed[0, column] = value
+    if is_sparse:
+        return changed.tocsr()
     is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
     return changed.astype(np.float64) if is_number else changed

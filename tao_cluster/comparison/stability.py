@@ -19,13 +19,12 @@ from ..columns.names import names_of, printable_names
 from ..columns.view import numbers_of, shown
 from ..measures import adjusted_rand_index, feature_usage
 from ..plot.explained import plot_stability
-from .table import explains_labels, observed
+from .table import FORMAT, explains_labels, observed
 
 RESAMPLE, SEED = "resample", "seed"
 _SPREAD = ("mean", "min", "max")
 _N_SHOWN = 10  # features
 _N_DRAWS = 100  # of a resample, until it has a row a cluster
-_FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,11 +78,11 @@ class Stability:
 
     def __repr__(self):
         tables = (self.summary, self.features.head(_N_SHOWN))
-        return "\n\n".join([self._heading(), *(table.to_string(**_FORMAT) for table in tables)])
+        return "\n\n".join([self._heading(), *(table.to_string(**FORMAT) for table in tables)])
 
     def _repr_html_(self):
         tables = (self.summary, self.features.head(_N_SHOWN))
-        html = "".join(table.to_html(border=0, **_FORMAT) for table in tables)
+        html = "".join(table.to_html(border=0, **FORMAT) for table in tables)
         return f"<p>{self._heading()}</p>{html}"
 
     def _heading(self):
@@ -149,8 +148,8 @@ def stability(
     n_least = 1 if y is not None else _last(model)[0].n_clusters
     draws = [_draw(rng, _num_samples(X), sample_weight, n_least) for _ in range(n)]
     *seeds, own = rng.randint(np.iinfo(np.int32).max, size=n + 1).tolist()
-    model = model if _is_fitted(model) else _copy(model, own, only=_is_unset).fit(**rows)
-    refits = [(RESAMPLE, _copy(model, own, only=_is_unset), draw) for draw in draws]
+    model = model if _is_fitted(model) else _copy(model, own, keeps_seeds=True).fit(**rows)
+    refits = [(RESAMPLE, _copy(model, own, keeps_seeds=True), draw) for draw in draws]
     refits += [(SEED, _copy(model, seed), None) for seed in seeds]
     found = Parallel(n_jobs=n_jobs)(delayed(_look)(*refit, rows) for refit in refits)
     return _summarised(model, rows, found)
@@ -281,21 +280,17 @@ def _names_behind(model):
     return model[:-1].get_feature_names_out() if is_named else None
 
 
-def _copy(model, seed, only=lambda value: True):
-    """An unfitted copy with the same reference, and this seed where `only` says so of its own."""
+def _copy(model, seed, *, keeps_seeds=False):
+    """An unfitted copy with the same reference, and this seed, or only where it has none."""
     copy = clone(model)
     reference = getattr(_last(model)[0], "reference", None)
     is_fixed = not hasattr(reference, "fit") or _is_fitted(reference)
     seeds = {
         name: seed
         for name, value in copy.get_params().items()
-        if name.split("__")[-1] == "random_state" and only(value)
+        if name.split("__")[-1] == "random_state" and (value is None or not keeps_seeds)
     }
     copy.set_params(**seeds)
     if is_fixed:  # clone would forget how it was fitted
         _last(copy)[0].set_params(reference=reference)
     return copy
-
-
-def _is_unset(random_state):
-    return random_state is None

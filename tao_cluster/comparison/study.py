@@ -13,23 +13,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
-from greedy import (
-    CART,
-    CUBT,
-    EMN,
-    IMM,
-    CLTree,
-    DPTree,
-    ExGreedy,
-    ExKMC,
-    ExShallow,
-    Kauri,
-    KDTree,
-    MixtureTree,
-    RandomCuts,
-    SpEx,
-)
+import greedy
 
+from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
 from .._utils.warnings import tell
 from ..base import TreeClustering
@@ -164,8 +150,9 @@ def compare(
     study.compile(series)
     records, notes = [], tuple(ignored)
     if not explains_labels:
-        free, seconds, told = study.fit(FREE, CART(max_leaves=2))
-        study, notes = study.of(reference=free.free_centers_), notes + told
+        free, seconds, told = study.fit(FREE, greedy.CART(max_leaves=2))
+        study = replace(study, settings=settings | {"reference": free.free_centers_})
+        notes += told
         records = [free_record(free, classes, rows["sample_weight"], seconds)]
     entries = [entry for method, value in series for entry in study.entries(method, value)]
     records += [measures_of(entry, rows, classes, new) for entry in entries]
@@ -190,10 +177,6 @@ class _Study:
     parameters: list
     path: dict
 
-    def of(self, **settings):
-        """The study with other settings."""
-        return replace(self, settings=self.settings | settings)
-
     def check(self, series):
         """ValueError if an estimator's own parameters, or those it lacks, are not the study's."""
         for method, value in series:
@@ -211,12 +194,12 @@ class _Study:
 
     def compile(self, series):
         """Run everything once on a few rows, so that seconds are those of the methods."""
-        n = _num_samples(self.rows["X"])
-        rows = rows_of(self.rows, np.unique(np.linspace(0, n - 1, min(n, _N_COMPILED), dtype=int)))
+        rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
         has_lambdas = self.path["lambdas"] is not None  # else they are found by further kernels
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
-            self.of(n_clusters=k, reference=None),
+            self,
+            settings=self.settings | {"n_clusters": k, "reference": None},
             rows=rows,
             leaves=[k, 2 * k],
             parameters=[],
@@ -231,7 +214,7 @@ class _Study:
     def fit(self, name, estimator):
         """A copy of an estimator, fitted, the seconds it took, and what it warned of."""
         model = self._prepared(estimator)
-        return _timed(name, lambda: model.fit(**self.rows))
+        return observed(lambda: model.fit(**self.rows), name)
 
     def entries(self, method, value):
         """Yield the fitted models of a series."""
@@ -244,8 +227,8 @@ class _Study:
     def _path_entries(self, method):
         """The trees of one path: all of them, or the best within each budget."""
         tao = self._prepared(TAOClustering(depth=self.path["depth"]))
-        models, seconds, notes = _timed(
-            method, lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows)
+        models, seconds, notes = observed(
+            lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows), method
         )
         if not self.parameters:
             models = _different(models)
@@ -267,8 +250,9 @@ class _Study:
             return list(zip(numbers, value, strict=True))
         found = METHODS[value]
         if found.is_sized:
-            return [(f", {n} leaves", found.make(n)) for n in self.leaves]
-        return [] if found.is_path else [("", found.make())]
+            sized = (clone(found.estimator).set_params(max_leaves=n) for n in self.leaves)
+            return [(f", {n} leaves", model) for n, model in zip(self.leaves, sized, strict=True)]
+        return [] if found.is_path else [("", found.estimator)]
 
     def _prepared(self, estimator):
         """A copy with the settings of the study; seeds and threads of its own stay."""
@@ -293,12 +277,6 @@ def _within(models, limit):
     """The cheapest model of at most so many parameters; None if there is none."""
     small = [model for model in models if model.tree_.n_parameters <= limit]
     return knee(small, max_parameters=limit) if small else None
-
-
-def _timed(name, run):
-    """A result, the seconds that it took, and what it warned of, as sentences with a name."""
-    result, seconds, told = observed(run)
-    return result, seconds, tuple(f"{name}: {sentence}" for sentence in told)
 
 
 def _same(a, b):
@@ -402,12 +380,6 @@ class Method:
     is_path: bool = False
     objectives: frozenset = _KMEANS
 
-    def make(self, n_leaves=None):
-        """A new estimator, of so many leaves where it is sized."""
-        return clone(self.estimator).set_params(
-            **({"max_leaves": n_leaves} if self.is_sized else {})
-        )
-
     def knows(self, objective):
         """Whether it knows an objective, given as its name or as an object."""
         return not self.objectives or (isinstance(objective, str) and objective in self.objectives)
@@ -416,21 +388,21 @@ class Method:
 METHODS = {
     "tao": Method("TAO oblique", TAOClustering(), is_path=True, objectives=_ANY),
     "tao-axis": Method("TAO axis", TAOClustering(split="axis"), is_sized=True, objectives=_ANY),
-    "exkmc": Method("ExKMC", ExKMC(), is_sized=True),
-    "imm": Method("IMM", IMM(), objectives=_BOTH),
-    "emn": Method("EMN", EMN(), objectives=_BOTH),
-    "random-cuts": Method("random cuts", RandomCuts(), objectives=_BOTH),
-    "dp": Method("DP tree", DPTree(), objectives=_BOTH),
-    "exgreedy": Method("ExGreedy", ExGreedy(), objectives=_BOTH),
-    "exshallow": Method("ExShallow", ExShallow(), objectives=_BOTH),
-    "kauri": Method("Kauri", Kauri(), is_sized=True),
-    "spex": Method("SpEx", SpEx(), is_sized=True),
-    "spex-oblique": Method("SpEx oblique", SpEx(split="oblique"), is_sized=True),
-    "kdtree": Method("k-d tree", KDTree(), is_sized=True, objectives=_BOTH),
-    "cubt": Method("CUBT", CUBT(), is_sized=True, objectives=_BOTH),
-    "cltree": Method("CLTree", CLTree(), is_sized=True, objectives=_BOTH),
-    "mixture": Method("mixture tree", MixtureTree()),
-    "cart": Method("CART", CART(), is_sized=True, objectives=_ANY),
+    "exkmc": Method("ExKMC", greedy.ExKMC(), is_sized=True),
+    "imm": Method("IMM", greedy.IMM(), objectives=_BOTH),
+    "emn": Method("EMN", greedy.EMN(), objectives=_BOTH),
+    "random-cuts": Method("random cuts", greedy.RandomCuts(), objectives=_BOTH),
+    "dp": Method("DP tree", greedy.DPTree(), objectives=_BOTH),
+    "exgreedy": Method("ExGreedy", greedy.ExGreedy(), objectives=_BOTH),
+    "exshallow": Method("ExShallow", greedy.ExShallow(), objectives=_BOTH),
+    "kauri": Method("Kauri", greedy.Kauri(), is_sized=True),
+    "spex": Method("SpEx", greedy.SpEx(), is_sized=True),
+    "spex-oblique": Method("SpEx oblique", greedy.SpEx(split="oblique"), is_sized=True),
+    "kdtree": Method("k-d tree", greedy.KDTree(), is_sized=True, objectives=_BOTH),
+    "cubt": Method("CUBT", greedy.CUBT(), is_sized=True, objectives=_BOTH),
+    "cltree": Method("CLTree", greedy.CLTree(), is_sized=True, objectives=_BOTH),
+    "mixture": Method("mixture tree", greedy.MixtureTree()),
+    "cart": Method("CART", greedy.CART(), is_sized=True, objectives=_ANY),
 }
 # Those of a comparison that names none.
 DEFAULT = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")

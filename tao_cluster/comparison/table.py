@@ -18,7 +18,7 @@ from ..measures import (
 )
 from ..objectives import Objective, encode
 from ..optimize.settings import OBJECTIVES
-from ..plot.curves import plot_series
+from ..plot.curves import SIZE_NAMES, plot_series
 from ..tree import labels_of, tree_of
 
 FREE = "free clustering"
@@ -37,13 +37,12 @@ _COLUMNS = [
     "ARI",
     "seconds",
 ]
-_SIZES = ("parameters", "leaves", "WAD", "WAES")
 # What the costs of trees for given labels are.
 _OF_LABELS = {
     "cost_increase": "rows with another label, %",
     "cost_increase_new": "new rows with another label, %",
 }
-_FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
+FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,8 +146,8 @@ class Comparison:
         ValueError
             If `size` is unknown, or no rows were held out.
         """
-        if size not in _SIZES:
-            raise ValueError(f"size must be one of {', '.join(_SIZES)}; got {size!r}.")
+        if size not in SIZE_NAMES:
+            raise ValueError(f"size must be one of {', '.join(SIZE_NAMES)}; got {size!r}.")
         cost = "cost_increase_new" if new else "cost_increase"
         found = self.table.loc[list(self.models)]
         if found[cost].isna().all():
@@ -186,11 +185,11 @@ class Comparison:
         return {method: np.array(steps, dtype=float) for method, steps in curves.items()}
 
     def __repr__(self):
-        return "\n".join([self._shown().to_string(**_FORMAT), *self.notes])
+        return "\n".join([self._shown().to_string(**FORMAT), *self.notes])
 
     def _repr_html_(self):
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return self._shown().to_html(border=0, **_FORMAT) + notes
+        return self._shown().to_html(border=0, **FORMAT) + notes
 
     def _shown(self):
         """The table to read: no names twice, and no columns of which nothing is known."""
@@ -224,15 +223,19 @@ def explains_labels(estimator):
     return resolve(objective, OBJECTIVES, Objective).explains_labels
 
 
-def observed(run):
-    """What a function returns, the seconds that it takes, and the sentences that it warns of."""
+def observed(run, name=None):
+    """What a function returns, the seconds that it takes, and the sentences that it warns of.
+
+    Where a name is given, each sentence begins with it.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
         result = run()
         seconds = time.perf_counter() - start
-    told = (str(each.message) for each in caught if issubclass(each.category, UserWarning))
-    return result, seconds, list(dict.fromkeys(told))
+    start = "" if name is None else f"{name}: "
+    told = (f"{start}{each.message}" for each in caught if issubclass(each.category, UserWarning))
+    return result, seconds, tuple(dict.fromkeys(told))
 
 
 def _cost_of_new(model, X, **further):
@@ -242,7 +245,8 @@ def _cost_of_new(model, X, **further):
 def measures_of(entry, rows, y, new):
     """A row of the table."""
     model, tree = entry.model, tree_of(entry.model)
-    return {
+    X, weight = rows["X"], rows["sample_weight"]
+    record = {
         "name": entry.name,
         "method": entry.method,
         "cost_increase": model.cost_increase_,
@@ -251,19 +255,13 @@ def measures_of(entry, rows, y, new):
         "depth": tree.max_depth,
         "parameters": tree.n_parameters,
         "features_per_test": tree.features_per_split,
-        **({} if rows["X"] is None else _of_rows(model, rows["X"], rows["sample_weight"], y)),
         "seconds": entry.seconds,
     }
-
-
-def _of_rows(model, X, weight, y):
-    """What is measured by the rows of the fit."""
-    tree = tree_of(model)
-    return {
-        "WAD": weighted_average_depth(tree, X, weight),
-        "WAES": weighted_average_explanation_size(tree, X, weight),
-        **_agreement(labels_of(model), model.free_labels_ if y is None else y, weight),
-    }
+    if X is not None:
+        record["WAD"] = weighted_average_depth(tree, X, weight)
+        record["WAES"] = weighted_average_explanation_size(tree, X, weight)
+        record |= _agreement(labels_of(model), model.free_labels_ if y is None else y, weight)
+    return record
 
 
 def _agreement(labels, classes, weight):

@@ -154,7 +154,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     """
     model, names = named(model, feature_names)
     k, tree = position_of(model, k), tree_of(model)
-    asked = _Row.of(model, one_row(model, x, feature_names))
+    row = one_row(model, x, feature_names)
+    asked = _Row(model, row, check_rows(numbers_of(model, row)).astype(np.float64, copy=False))
     labels = cluster_names(model)
     here = asked.leaf_of({})
     before = labels[tree.leaf_label[here]]
@@ -195,11 +196,6 @@ class _Row:
     model: Any
     table: Any
     values: Any
-
-    @classmethod
-    def of(cls, model, table):
-        values = check_rows(numbers_of(model, table)).astype(np.float64, copy=False)
-        return cls(model, table, values)
 
     def changed(self, numbers):
         """The row in which features have other numbers."""
@@ -330,11 +326,10 @@ def nearest_values(conditions, room):
     if np.any(low > high):
         return
     outside = (room.values < low) | (room.values > high)
-    if not sums and not np.any(outside & room.is_category):
-        yield _changed(room, np.clip(room.values, low, high))
-        return
-    for values in _programs(sums, low, high, room):
-        yield _changed(room, values)
+    is_program = sums or np.any(outside & room.is_category)
+    nearest = [np.clip(room.values, low, high)]
+    for values in _programs(sums, low, high, room) if is_program else nearest:
+        yield {int(j): float(values[j]) for j in np.flatnonzero(values != room.values)}
 
 
 def _limit(low, high, bound):
@@ -344,11 +339,6 @@ def _limit(low, high, bound):
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)
     else:
         low[j] = max(low[j], np.nextafter(value, np.inf) if bound.is_strict else value)
-
-
-def _changed(room, values):
-    """The values that are others."""
-    return {int(j): float(values[j]) for j in np.flatnonzero(values != room.values)}
 
 
 def _programs(sums, low, high, room):

@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import pandas as pd
 
@@ -164,50 +164,42 @@ class PathTest:
         """The side the row takes, "left" or "right"."""
         return "left" if self.total <= self.threshold else "right"
 
-    @property
-    def _parts(self):
-        """(text, product) of the largest terms, and of one for all that are not shown."""
-        shown, hidden = self.contributions[:MAX_TERMS], self.contributions[MAX_TERMS:]
-        parts = [(str(term), term.product) for term in shown]
+    @cached_property
+    def _written(self):
+        """The bars of the sum, see `steps`, and what compares the sum: "2.5 <= 5".
+
+        A bar stands for each of the largest terms, and one for all that are not shown. The numbers
+        add up as they are written.
+        """
+        terms, hidden = self.contributions[:MAX_TERMS], self.contributions[MAX_TERMS:]
+        names, products = [*map(str, terms)], [term.product for term in terms]
         if hidden:
             rest = math.fsum(term.product for term in hidden)
-            parts.append((f"{len(hidden)} more", rest))
-        return parts
-
-    @property
-    def _numbers(self):
-        """Texts of these products, which add up to that of the sum, and of the threshold."""
-        compare, parts = self._compare, self._parts
-        if not all(map(math.isfinite, (self.total, *(product for _, product in parts)))):
-            numbers = (*(product for _, product in parts), self.total, self.threshold)
+            names, products = [*names, f"{len(hidden)} more"], [*products, rest]
+        compare = "<=" if self.side == "left" else ">"
+        if all(map(math.isfinite, (self.total, *products))):
+            largest = max((abs(term.product) for term in self.contributions), default=0.0)
+            decimals = decimals_of(self.total, self.threshold, largest, compare, _PRECISION)
+            texts, total = summands(products, self.total, decimals)
+            limit = rounded(self.threshold, decimals)
+        else:
+            numbers = (*products, self.total, self.threshold)
             *texts, total, limit = (number_text(number, _PRECISION) for number in numbers)
-            return texts, total, limit
-        largest = max((abs(term.product) for term in self.contributions), default=0.0)
-        decimals = decimals_of(self.total, self.threshold, largest, compare, _PRECISION)
-        texts, total = summands([product for _, product in parts], self.total, decimals)
-        return texts, total, rounded(self.threshold, decimals)
-
-    @property
-    def _compare(self):
-        return "<=" if self.side == "left" else ">"
+        starts = itertools.accumulate(products, initial=0.0)
+        bars = list(zip(names, texts, products, starts, strict=False))  # the last start is the sum
+        return bars, f"{total} {compare} {limit}"
 
     @property
     def steps(self):
         """Bars that add up to the sum: (text, text of the product, product, start)."""
-        parts, (texts, *_) = self._parts, self._numbers
-        starts = itertools.accumulate((product for _, product in parts), initial=0.0)
-        return [
-            (name, text, product, start)
-            for (name, product), text, start in zip(parts, texts, starts, strict=False)
-        ]
+        return self._written[0]
 
     @property
     def outcome(self):
         """What was compared, without the terms of a sum: "sum = 2.5 <= 5"."""
         if len(self.contributions) == 1:
             return self._of_one_feature()
-        _, total, limit = self._numbers
-        return f"sum = {total} {self._compare} {limit}"
+        return f"sum = {self._written[1]}"
 
     @property
     def bound(self):
@@ -218,8 +210,11 @@ class PathTest:
         return Bound.of_test(term.feature, term.weight, self.threshold, self.side == "left")
 
     def __str__(self):
-        text = self._of_one_feature() if len(self.contributions) == 1 else self._of_a_sum()
-        return f"{text} -> {self.side}"
+        if len(self.contributions) == 1:
+            return f"{self._of_one_feature()} -> {self.side}"
+        bars, compared = self._written
+        terms = " + ".join(f"{name} ({number})" for name, number, *_ in bars)
+        return f"{terms}{' = ' if terms else ''}{compared} -> {self.side}"
 
     def _of_one_feature(self):
         """The value, and the bound that it meets."""
@@ -230,14 +225,6 @@ class PathTest:
             return fact
         value, limit = told_apart(term.value, bound.value, bound.sign, _PRECISION)
         return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
-
-    def _of_a_sum(self):
-        """The terms, with one number for those that are not shown, their sum and the threshold."""
-        numbers, total, limit = self._numbers
-        pairs = zip(self._parts, numbers, strict=True)
-        terms = [f"{name} ({number})" for (name, _), number in pairs]
-        left = f"{' + '.join(terms)} = {total}" if terms else total
-        return f"{left} {self._compare} {limit}"
 
 
 @dataclass(frozen=True)
@@ -295,7 +282,8 @@ class Explanation:
 
     def _repr_html_(self):
         """A table a test, with bars; texts are escaped."""
-        return path_html(self.tests, str(self).rsplit("\n", 1)[-1])
+        end = html.escape(str(self).rsplit("\n", 1)[-1])
+        return f"<div>{''.join(map(_test_html, self.tests))}<p><b>{end}</b></p></div>"
 
 
 class Explanations(Sequence):
@@ -357,18 +345,8 @@ class Explanations(Sequence):
         return table_html(("row", "cluster", "leaf", "tests"), lines, more)
 
 
-def path_html(tests, end):
-    """Tests of a path as tables of bars, and where it ends.
-
-    Parameters
-    ----------
-    tests : sequence of PathTest
-    end : str
-    """
-    return "<div>" + "".join(map(_test_html, tests)) + f"<p><b>{html.escape(end)}</b></p></div>"
-
-
 def _test_html(test):
+    """A test as a table of bars."""
     heading = html.escape(f"{test.outcome} -> {test.side}")
     heading = f"<p style='margin: 6px 0 2px'>{heading}</p>"
     if len(test.contributions) < 2:

@@ -140,20 +140,17 @@ def bounds_text(name, bounds, precision, tolerances):
             for fact, bound, tolerance in zip(facts, bounds, tolerances, strict=True)
         )
         return " and ".join(dict.fromkeys(texts))
+    # Where what is shown of a bound may lie: rows at the bound itself stay on their side.
+    sides = [1 if bound.is_upper != bound.is_strict else -1 for bound in bounds]
     limits = [
-        bound_number(bound.value, precision, tolerance or math.inf, _side_of(bound))
-        for bound, tolerance in zip(bounds, tolerances, strict=True)
+        bound_number(bound.value, precision, tolerance or math.inf, side)
+        for bound, tolerance, side in zip(bounds, tolerances, sides, strict=True)
     ]
     if len(bounds) == 1:
         return f"{factor_name(name)} {bounds[0].sign} {limits[0]}"
     low, high = (1, 0) if bounds[0].is_upper else (0, 1)
     compare = bounds[low].sign.replace(">", "<")
     return f"{limits[low]} {compare} {factor_name(name)} {bounds[high].sign} {limits[high]}"
-
-
-def _side_of(bound):
-    """The side where what is shown of a bound may lie: rows at the bound itself stay theirs."""
-    return 1 if bound.is_upper != bound.is_strict else -1
 
 
 def fact_text(name, bound):

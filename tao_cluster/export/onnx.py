@@ -77,14 +77,11 @@ def to_onnx(tree, *, dtype=np.float32):
         steps.append(("Gather", ["leaf_values", "leaf"], "probabilities", {"axis": 0}))
         shape = ["n", tree.leaf_value.shape[1]]
         outputs.append(helper.make_tensor_value_info("probabilities", double, shape))
+    kind = helper.np_dtype_to_tensor_dtype(dtype)
     graph = helper.make_graph(
         [helper.make_node(op, given, [result], **how) for op, given, result, how in steps],
         "tree",
-        [
-            helper.make_tensor_value_info(
-                "X", helper.np_dtype_to_tensor_dtype(dtype), ["n", tree.n_features]
-            )
-        ],
+        [helper.make_tensor_value_info("X", kind, ["n", tree.n_features])],
         outputs,
         [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()],
     )

@@ -169,12 +169,10 @@ def _rule(conditions, leaf, said):
         pairs.setdefault(condition.sum, []).append(condition)
     held = _without_implied([said(pair) for pair in pairs.values()])
     premise = f"if {' and '.join(held)}" if held else "always"
-    rows = (
-        ""
-        if leaf["count"] is None
-        else f" ({rows_text(leaf['count'], leaf['share'], leaf['counted'])})"
-    )
-    return f"{premise} then {leaf['name']}{rows}"
+    rule = f"{premise} then {leaf['name']}"
+    if leaf["count"] is None:
+        return rule
+    return f"{rule} ({rows_text(leaf['count'], leaf['share'], leaf['counted'])})"
 
 
 def _without_implied(said):

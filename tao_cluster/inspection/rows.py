@@ -120,8 +120,6 @@ class Rows:
         if sp.issparse(self.X):
             mean, variance = mean_variance_axis(self.X, axis=0, weights=self.weight)
             return mean, np.sqrt(variance)
-        if self.weight is None:
-            return self.X.mean(axis=0), self.X.std(axis=0)
         mean = np.average(self.X, axis=0, weights=self.weight)
         return mean, np.sqrt(np.average((self.X - mean) ** 2, axis=0, weights=self.weight))
 

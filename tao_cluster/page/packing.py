@@ -154,27 +154,20 @@ def _shorts(values):
 def _tops(kind, rows):
     """What each leaf with rows shows of their mean."""
     tree = rows.tree
-    show = {"image": _image, "words": _words, "bars": _bars}[kind]
-    shown = {int(leaf): show(rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
+    shown = {int(leaf): _top(kind, rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
     vars(rows).pop("means", None)  # those of many trees would fill the memory
     return shown
 
 
-def _image(rows, leaf):
-    """The mean as a picture: a byte a pixel, between the limits of the data."""
-    low, high = rows.limits
-    scale = 255 / (high - low) if high > low else 0.0
-    return {"image": bytes_text(np.round((rows.means[leaf] - low) * scale).astype(np.uint8))}
-
-
-def _words(rows, leaf):
-    """The words of largest mean."""
-    most, means = rows.words(leaf, _MOST_AT_LEAF)
-    return {"of": most, "values": _shorts(means)}
-
-
-def _bars(rows, leaf):
-    """The features in which the mean is farthest from that of all rows, in spreads."""
+def _top(kind, rows, leaf):
+    """The mean as a picture, the words of largest mean, or where the mean is most unusual."""
+    if kind == "image":  # a byte a pixel, between the limits of the data
+        low, high = rows.limits
+        scale = 255 / (high - low) if high > low else 0.0
+        return {"image": bytes_text(np.round((rows.means[leaf] - low) * scale).astype(np.uint8))}
+    if kind == "words":
+        most, means = rows.words(leaf, _MOST_AT_LEAF)
+        return {"of": most, "values": _shorts(means)}
     most, off = rows.deviations(leaf, _MOST_AT_LEAF)
     return {"of": most, "values": _shorts(off), "means": _shorts(rows.means[leaf][most])}
 

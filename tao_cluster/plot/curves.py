@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ..columns.names import brief, printable
+from ..export.format import number_text
 from ..inspection.palette import cluster_color
 from ..measures import weighted_average_explanation_size
 from ..optimize.path import knee
@@ -21,17 +22,18 @@ _FAR = 20  # the same of costs
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
 COST = "cost over the free clustering, %"
 
-# What a tree's size is called, and how it is measured.
-SIZES = {
-    "leaves": ("leaves", lambda tree, X: tree.n_leaves),
-    "parameters": ("parameters (weights, thresholds, leaves)", lambda tree, X: tree.n_parameters),
-    "explanation_size": ("mean conditions a row (WAES)", weighted_average_explanation_size),
-}
-_NAMES = {
-    "leaves": SIZES["leaves"][0],
-    "parameters": SIZES["parameters"][0],
+# What a tree's size is called: columns of a comparison.
+SIZE_NAMES = {
+    "parameters": "parameters (weights, thresholds, leaves)",
+    "leaves": "leaves",
     "WAD": "mean tests on a row's path (WAD)",
-    "WAES": SIZES["explanation_size"][0],
+    "WAES": "mean conditions a row (WAES)",
+}
+# The sizes that `plot_tradeoff` measures itself.
+_MEASURES = {
+    "leaves": ("leaves", lambda tree, X: tree.n_leaves),
+    "parameters": ("parameters", lambda tree, X: tree.n_parameters),
+    "explanation_size": ("WAES", weighted_average_explanation_size),
 }
 
 
@@ -63,7 +65,7 @@ def plot_path(models, *, ax=None, title=None):
         for i in _spread(x):
             is_last = x[i] == max(x) > min(x)
             ax.annotate(
-                f"$\\lambda$ = {_short(models[i].lambda_)}",
+                f"$\\lambda$ = {number_text(models[i].lambda_, 3)}",
                 (x[i], y[i]),
                 textcoords="offset points",
                 xytext=(2, 7) if is_last else (5, 5),
@@ -76,7 +78,7 @@ def plot_path(models, *, ax=None, title=None):
             spot = (best.tree_.n_parameters, best.cost_increase_)
             ax.plot(*spot, "o", markersize=10, fillstyle="none", color="C3", label="knee")
             ax.legend(frameon=False)
-        _finish(ax, SIZES["parameters"][0], title)
+        _finish(ax, SIZE_NAMES["parameters"], title)
     return ax
 
 
@@ -115,19 +117,19 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     >>> models = [make(3, max_leaves=n).fit(X) for make in (CART, ExKMC) for n in (3, 6)]
     >>> axes = plot_tradeoff(models)
     """
-    if size not in SIZES:
-        raise ValueError(f"size must be one of {', '.join(SIZES)}; got {size!r}.")
+    if size not in _MEASURES:
+        raise ValueError(f"size must be one of {', '.join(_MEASURES)}; got {size!r}.")
     if size == "explanation_size" and X is None:
         raise ValueError("size='explanation_size' needs X, the rows it is a mean over.")
     labels = _methods(models) if labels is None else list(labels)
     if len(labels) != len(models):
         raise ValueError(f"There are {len(labels)} labels for {len(models)} models.")
-    name, measure = SIZES[size]
+    column, measure = _MEASURES[size]
     points = {}
     for label, model in zip(labels, models, strict=True):
         place = (float(measure(tree_of(model), X)), model.cost_increase_)
         points.setdefault(label, []).append(place)
-    return plot_series(points, name, ax=ax, title=title)
+    return plot_series(points, column, ax=ax, title=title)
 
 
 def _methods(models):
@@ -149,13 +151,13 @@ def _words(model):
     return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
-def plot_series(points, size_name, *, curves=None, new=False, ax=None, title=None):
+def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
     """Cost against size, a colour and a marker a series; what ranges far is logarithmic.
 
     Parameters
     ----------
     points : dict of str to sequence of (size, cost in percent), joined smallest first
-    size_name : str
+    size : str, of `SIZE_NAMES`
     curves : dict of str to sequence of (size, cost), optional
         Of some series, the line between their points.
     new : bool, whether the cost is that of rows that no fit has seen
@@ -186,7 +188,7 @@ def plot_series(points, size_name, *, curves=None, new=False, ax=None, title=Non
         beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
         for text in ax.legend(frameon=False, **beside).get_texts():
             text.set_parse_math(False)
-        _finish(ax, _NAMES.get(size_name, size_name), title)
+        _finish(ax, SIZE_NAMES[size], title)
         _scale_costs(ax)
         if new:
             ax.set_ylabel("cost of new rows over the free clustering, %")
@@ -242,11 +244,6 @@ def plot_history(model, *, ax=None, title=None):
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
         ax.set_title(title or "", loc="left")
     return ax
-
-
-def _short(number):
-    """Three digits, without an exponent where there are more before the point."""
-    return f"{number:.3g}" if number < 1000 else f"{number:.0f}"
 
 
 def _spread(sizes):

@@ -7,7 +7,7 @@ import numpy as np
 from ..columns.names import brief
 from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
-from .curves import COST, SIZES, STYLE
+from .curves import COST, SIZE_NAMES, STYLE
 
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100  # inches; of a bar, and of what is about them
 _LONGEST_TITLE = 100  # characters: the layout makes room for all of a title
@@ -43,8 +43,6 @@ def plot_ways(tests, title):
         axes = axes[:, 0]
         for ax, test in zip(axes, tests, strict=False):
             (_draw_sum if test.bound is None else _draw_value)(ax, test)
-            ax.grid(visible=False, axis="y")
-            ax.set_axisbelow(True)
         if not tests:
             axes[0].set_axis_off()
         figure.suptitle(
@@ -92,11 +90,13 @@ def _make_room(ax, values):
 
 
 def _name_lines(ax, names):
-    """One name a line, from the top."""
+    """One name a line, from the top, without lines of a grid between them."""
     ax.set_yticks(range(len(names)), [brief(name) for name in names])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+    ax.set_axisbelow(True)
 
 
 def plot_roles(roles, *, ax=None, title=""):
@@ -124,8 +124,6 @@ def plot_roles(roles, *, ax=None, title=""):
         ax.barh(lines, direction, 0.45, color=colors)
         ax.axvline(0.0, color="0.4", linewidth=0.8)
         _name_lines(ax, [str(role.name) for role in roles])
-        ax.grid(visible=False, axis="y")
-        ax.set_axisbelow(True)
         ax.set_xlabel("small values lead here  \N{LEFTWARDS ARROW} 0 \N{RIGHTWARDS ARROW}  large")
         ax.set_title(brief(title, _LONGEST_TITLE), loc="left", parse_math=False)
     return ax
@@ -162,7 +160,7 @@ def plot_stability(table, features, title=None):
         axes[0].set_xlim(-0.5, len(kinds) - 0.5)
         axes[0].set_ylim(min(0.0, table["ARI"].min()), 1.02)
         axes[0].set_ylabel("agreement with the model (ARI)")
-        axes[1].set_xlabel(SIZES["parameters"][0])
+        axes[1].set_xlabel(SIZE_NAMES["parameters"])
         axes[1].set_ylabel(COST)
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))

@@ -10,7 +10,6 @@ from matplotlib.patches import StepPatch
 from ..export.format import (
     bound_of,
     condition_text,
-    edge_signs,
     fact_text,
     terms_text,
     told_apart,
@@ -138,11 +137,11 @@ class Image:
 
     def draw_test(self, ax, box, split):
         """Weights of a decision node over the mean of its rows."""
-        limit = np.abs(split.shown).max(initial=0) or 1.0
-        image = np.zeros(split.tree.n_features)
-        image[split.indices] = split.shown
-        alpha = np.zeros(split.tree.n_features)
-        alpha[split.indices] = _SOLID[0] + _SOLID[1] * np.abs(split.shown) / limit
+        weights = split.shown
+        limit = np.abs(weights).max(initial=0) or 1.0
+        image, alpha = np.zeros((2, split.tree.n_features))
+        image[split.indices] = weights
+        alpha[split.indices] = _SOLID[0] + _SOLID[1] * np.abs(weights) / limit
         place = box.part(height=self.leaf_height)
         opacity = {"alpha": np.reshape(alpha, self.shape)} if split.rows is not None else {}
         framed = self.draw(ax, place, image, SIGNED, -limit, limit, zorder=2.5, **opacity)
@@ -150,9 +149,9 @@ class Image:
             low, high = split.rows.limits
             self.draw(ax, place, split.mean, "gray_r", low, low + (high - low) / _PALE)
         framed.frame(ax)
-        if len(split.indices):
+        if split.terms:
             self._draw_scale(ax, box.part(self.leaf_height + 0.04, _STRIP), limit)
-        _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
+        _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Mean of the rows in a leaf."""
@@ -182,14 +181,11 @@ class Image:
         values = np.linspace(-limit, limit, 63)[None]
         ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
         line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
-        text = number(limit, ".2g")
-        room = 0.42 * box.width
-        for x, ha, end in (
-            (box.left, "left", f"\N{MINUS SIGN}{text}"),
-            (box.right, "right", text),
-        ):
-            line.write(ax, end, 5.6, x=x, ha=ha, room=room, color="0.4", may_cut=False)
-        line.write(ax, "0", 5.6, room=0.1 * box.width, color="0.4", may_cut=False)
+        text, style = number(limit, ".2g"), {"color": "0.4", "may_cut": False}
+        ends = {"room": 0.42 * box.width, **style}
+        line.write(ax, f"\N{MINUS SIGN}{text}", 5.6, x=box.left, ha="left", **ends)
+        line.write(ax, text, 5.6, x=box.right, ha="right", **ends)
+        line.write(ax, "0", 5.6, room=0.1 * box.width, **style)
 
 
 @dataclass(frozen=True)
@@ -225,10 +221,9 @@ class Words:
         box.frame(ax, rounded=True, fill="white")
         indices, _, effects = split.largest(self.n_words)
         order = np.lexsort((-np.abs(effects), effects < 0))
-        colors = np.where(effects[order] > 0, POSITIVE, NEGATIVE)
-        self._list(
-            ax, box.part(height=box.height - _LINE - 0.03), indices[order], effects[order], colors
-        )
+        indices, effects = indices[order], effects[order]
+        colors = np.where(effects > 0, POSITIVE, NEGATIVE)
+        self._list(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors)
         _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
@@ -301,7 +296,7 @@ class Bars:
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
         texts = [number(weight, ".2g") for weight in weights]
         self._draw(ax, box.part(height=box.height - _LINE - 0.03), indices, effects, colors, texts)
-        _write_threshold(ax, box, "sum" if len(split.indices) else "0", split)
+        _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
         """Largest deviations of the mean."""
@@ -347,6 +342,11 @@ class Projection:
     n_bins: int = 24
     test_height: float = 0.95
 
+    convention = (
+        "histograms of w.x: blue rows go left (w.x <= threshold), red rows right",
+        "the line is the threshold",
+    )
+
     @property
     def width(self):
         """Wide enough for the leaves."""
@@ -356,14 +356,6 @@ class Projection:
     def leaf_height(self):
         """As the other glyph has it."""
         return self.leaves.leaf_height
-
-    @property
-    def convention(self):
-        """What the colours are."""
-        return (
-            "histograms of w.x: blue rows go left (w.x <= threshold), red rows right",
-            "the line is the threshold",
-        )
 
     @property
     def leaf_convention(self):
@@ -442,27 +434,20 @@ class SplitView:
         return self.tree.split(self.node)[1]
 
     @property
+    def shown(self):
+        """Weights as they are shown: themselves, or times the spread of their feature."""
+        terms = sorted(self.terms, key=lambda term: term["feature"])
+        return np.array([term["shown"] for term in terms])
+
+    @property
     def threshold(self):
         """The row goes left iff w.x is at most that."""
         return self.facts["threshold"]
 
     @property
-    def shown(self):
-        """Weights as they are shown: themselves, or times the spread of their feature."""
-        shown = np.zeros(self.tree.n_features)
-        for term in self.terms:
-            shown[term["feature"]] = term["shown"]
-        return shown[self.indices]
-
-    @property
     def mean(self):
         """Mean of the rows that reach the node, 0 without any."""
         return self.rows.means[self.node]
-
-    @property
-    def signs(self):
-        """What the two edges say: the sign of what the box says, and its contrary."""
-        return edge_signs(self.facts)
 
     @property
     def condition(self):

@@ -52,7 +52,7 @@ def _outer(near, far):
     return np.concatenate([near, far[len(near) :]])
 
 
-def level_tops(depth, heights, x, children):
+def level_tops(tree, heights, x):
     """How far below the top each level starts, and how far below it each ends.
 
     A level is as high as its highest node; below it is room for edges, more where they go far
@@ -60,19 +60,17 @@ def level_tops(depth, heights, x, children):
 
     Parameters
     ----------
-    depth : int array of shape (n_nodes,)
+    tree : Tree
     heights, x : float arrays of shape (n_nodes,), inches
-    children : pair of int arrays of shape (n_nodes,), -1 at a leaf
 
     Returns
     -------
     tops, bottoms : float arrays of shape (n_levels,), positive downwards
     """
-    n_levels = depth.max() + 1
-    height, far = np.zeros(n_levels), np.zeros(n_levels)
+    depth, inner = tree.depth, tree.decision_nodes
+    height, far = np.zeros((2, depth.max() + 1))
     np.maximum.at(height, depth, heights)
-    inner = np.flatnonzero(children[0] >= 0)
-    np.maximum.at(far, depth[inner], x[children[1][inner]] - x[inner])
+    np.maximum.at(far, depth[inner], x[tree.children_right[inner]] - x[inner])
     gap = _LEAST_GAP + np.minimum(_MOST_GAP - _LEAST_GAP, _GAP_PER_INCH * far)
     bottoms = np.cumsum(height + gap) - gap
     return bottoms - height, bottoms
@@ -109,10 +107,8 @@ class Places:
     @cached_property
     def levels(self):
         """Where each level begins and ends in the direction of growth."""
-        tree = self.tree
-        sizes = np.full(tree.n_nodes, self.width) if self.is_horizontal else self.heights
-        children = (tree.children_left, tree.children_right)
-        return level_tops(tree.depth, sizes, self.across, children)
+        wide = np.full(self.tree.n_nodes, self.width)
+        return level_tops(self.tree, wide if self.is_horizontal else self.heights, self.across)
 
     @cached_property
     def corners(self):
@@ -163,11 +159,6 @@ class Places:
         points = [(across, start), (across, turn), (across, turn + bend)]
         points += [(to, end - bend), (to, end)]
         return [self.point(*point) for point in points]
-
-    @staticmethod
-    def middle_of(points):
-        """Half way along the curve of an edge."""
-        return np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8
 
     def point(self, across, along):
         """(x, y) of a place."""

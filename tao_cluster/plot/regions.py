@@ -77,14 +77,8 @@ def plot_regions(model, X, *, axes=None, title=None):
 def _draw_regions(ax, sides, cluster, region, n_clusters):
     shape = (_RESOLUTION, _RESOLUTION)
     colors = [mpl.colormaps["tab20"](2 * k % 20 + 1 - (k // 10) % 2) for k in range(n_clusters)]
-    ax.pcolormesh(
-        *sides,
-        cluster.reshape(shape),
-        cmap=ListedColormap(colors),
-        vmin=-0.5,
-        vmax=n_clusters - 0.5,
-        rasterized=True,
-    )
+    style = {"cmap": ListedColormap(colors), "vmin": -0.5, "vmax": n_clusters - 0.5}
+    ax.pcolormesh(*sides, cluster.reshape(shape), rasterized=True, **style)
     region = region.reshape(shape)
     border = np.zeros(shape, dtype=bool)
     border[:, 1:] |= region[:, 1:] != region[:, :-1]

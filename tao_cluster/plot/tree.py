@@ -13,6 +13,7 @@ from matplotlib.path import Path
 
 from ..columns.names import printable_lines
 from ..columns.view import one_row, shown
+from ..export.format import edge_signs
 from ..inspection.rows import Rows, ways
 from ..report import report
 from ..tree import Tree, tree_of
@@ -349,14 +350,14 @@ class Picture:
     def _draw_edges(self, ax, node, scale):
         """Curves to both children, side by side where they start, and what they say."""
         children = (self.tree.children_left[node], self.tree.children_right[node])
-        for child, side, sign in zip(children, (-1, 1), self._split(node).signs, strict=True):
+        for child, side, sign in zip(children, (-1, 1), edge_signs(self.tests[node]), strict=True):
             width = 0.6 + 8 * (0.2 if self.rows is None else self._share(child))
             points = self._places.edge(node, child, side * width / 72 / 2)
             self._draw_curve(ax, points, width * scale, "0.72", 1)
             if child in self.way:
                 self._draw_curve(ax, points, 2.2 * scale, _MARKED, 1.5)
-            (x, y), height = self._places.middle_of(points), _SIGN
-            box = Box(x - height, y + height / 2, 2 * height, height, scale)
+            x, y = np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8  # half way along the curve
+            box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale)
             behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
             box.write(ax, sign, 7.5, color="0.15", may_cut=False, bbox=behind)
 
