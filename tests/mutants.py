@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LIST = Path(__file__).with_suffix(".txt")
-COPIED = ("tao_cluster", "greedy", "tests", "pyproject.toml")
+COPIED = ("tao_cluster", "greedy", "benchmarks", "tests", "pyproject.toml")
 
 _SECONDS = 300  # a mutant that takes longer goes round in circles: killed
 _FAILED = 1  # pytest's code where tests failed; others mean that it could not run them
