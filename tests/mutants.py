@@ -115,7 +115,8 @@ def outcome(mutant, folder):
 
 def run(tests, folder, kernels, seconds=None):
     """Code and output of pytest in a copy of the code."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    command += ["-m", "not sweep and not notebooks", *tests]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(kernels), "PYTHONHASHSEED": "0"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a file may change twice within a second
     options = {"cwd": folder, "env": environment, "capture_output": True, "text": True}
