@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.optimize.oblique_search import price_of_parameters, refit, tuned
 from tao_cluster.optimize.split_kinds import Oblique
 
@@ -99,7 +99,11 @@ def main():
         found, start = [], time.process_time()
         for seen, new, reference in parts:
             for seed in options.seeds:
-                terms = {"reference": reference, "random_state": seed, "search": search}
+                terms = {
+                    "reference": reference,
+                    "random_state": seed,
+                    "algorithm": DirectForm(search=search),
+                }
                 triples = []
                 for lambda_ in options.lambdas:
                     model = TAOClustering(k, depth=depth, split=kind, lambda_=lambda_, **terms)

@@ -11,7 +11,7 @@ from conftest import rest_in_sweeps
 from sklearn.datasets import load_iris
 
 import greedy
-from tao_cluster import TAOClustering, Tree, load
+from tao_cluster import PenaltyMethod, TAOClustering, Tree, load
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.saving.values import to_json
 
@@ -24,7 +24,9 @@ MODELS = {
     "embedding": lambda: TAOClustering(3, depth=2, lambda_=1, random_state=0),
     "spherical": lambda: TAOClustering(3, lambda_=0.1, objective="spherical", random_state=0),
     "kmedoids": lambda: TAOClustering(3, objective="kmedoids", split="axis", random_state=0),
-    "histograms": lambda: TAOClustering(3, lambda_=1, penalty="squared", random_state=0),
+    "histograms": lambda: TAOClustering(
+        3, lambda_=1, algorithm=PenaltyMethod(penalty="squared", refine=False), random_state=0
+    ),
     "ExKMC": lambda: greedy.ExKMC(3, max_leaves=5, random_state=0),
     "MixtureTree": lambda: greedy.MixtureTree(3, random_state=0),
     "ExSingleLink": lambda: greedy.ExSingleLink(3),

@@ -63,15 +63,7 @@ def _demo(options):
     check_free([out], force=True)
     X, n_clusters = load_digits().data / 16, 10
     lambdas = (0.3, 2.0, 8.0)  # the last one is drawn
-    published = TAOClustering(
-        lambda_=lambdas[0],
-        algorithm="penalty",
-        refine=False,
-        node_solver="liblinear",
-        init="bisecting",
-        n_init=1,
-        trim=0,
-    )
+    published = TAOClustering(lambda_=lambdas[0], algorithm="published")
     methods = {
         "CART": "cart",
         "IMM": "imm",

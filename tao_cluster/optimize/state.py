@@ -109,7 +109,7 @@ class Search:
     @classmethod
     def of(cls, problem, settings, history, whole=None):
         """The search for a tree of a problem."""
-        solver = settings.solver.bind(problem.X)
+        solver = settings.direct_solver.bind(problem.X)
         step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history, whole)
 
@@ -133,6 +133,14 @@ class Search:
         """The step that minimises the true cost and a price a parameter, over the same rows."""
         solver = self.settings.exact.bind(self.problem.X)
         return self.step.with_solver(solver, prices_parameters=True)
+
+    @cached_property
+    def penalty_step(self):
+        """The tree step of the penalty method, which may have a node solver of its own."""
+        settings = self.settings
+        if settings.solver is settings.direct_solver:
+            return self.step
+        return self.step.with_solver(settings.solver.bind(self.problem.X))
 
     def start_from(self, tree):
         """The tree: an initial one, which limits others where the settings leave that open."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.penalties import LabelCriterion, ZeroOne
@@ -436,7 +436,9 @@ class Stuck(Newton):
 
 def test_one_warning_for_nodes_that_were_not_solved(rng):
     X = rng.normal(size=(80, 3))
-    model = TAOClustering(3, lambda_=10, depth=2, node_solver=Stuck(), random_state=0)
+    model = TAOClustering(
+        3, lambda_=10, depth=2, algorithm=DirectForm(node_solver=Stuck()), random_state=0
+    )
     with pytest.warns(ConvergenceWarning, match=r"at \d+ node\(s\).* up to 0\.25 of") as caught:
         model.fit(X)
     assert len(caught) == 1

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
-from tao_cluster import TAOClustering, outofcore
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.outofcore import refinement
@@ -20,7 +20,7 @@ from tao_cluster.tree.routing import kernel_view
 from tao_cluster.tree.spreads import spreads_and_gaps
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
-FAST = {"lambda_": 3.0, "n_init": 1, "random_state": 0}
+FAST = {"lambda_": 3.0, "algorithm": DirectForm(n_init=1), "random_state": 0}
 
 
 def in_parts(X, size):
@@ -180,7 +180,12 @@ def test_thresholds_lie_halfway_between_rows():
 
 
 def test_histograms_of_leaves_are_of_all_rows():
-    estimator = TAOClustering(10, penalty="squared", lambda_=3.0, n_init=1, random_state=0)
+    estimator = TAOClustering(
+        10,
+        algorithm=PenaltyMethod(penalty="squared", n_init=1, refine=False),
+        lambda_=3.0,
+        random_state=0,
+    )
     model = fit(estimator, DIGITS)
     free = ((DIGITS[:, None] - model.free_centers_) ** 2).sum(axis=2).argmin(axis=1)
     leaves = model.apply(DIGITS)
@@ -278,7 +283,7 @@ def test_the_estimator_stays_as_it_was():
 def test_strange_rows(X, k, kind):
     estimator = kind(k, random_state=0)
     if k == 100 and kind is TAOClustering:
-        estimator.set_params(depth=7, lambda_=1.0, n_init=1)
+        estimator.set_params(depth=7, lambda_=1.0, algorithm=DirectForm(n_init=1))
     model = outofcore.fit(estimator, in_parts(X, 37), random_state=0)
     labels = model.predict(X)
     assert labels.max() < k
