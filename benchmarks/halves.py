@@ -25,7 +25,7 @@ from tao_cluster.optimize.split_kinds import Oblique
 class Copies(Oblique):
     """No search over structure."""
 
-    def improve(self, *args):
+    def local_search(self, *args):
         """No state."""
         return iter(())
 
@@ -33,11 +33,11 @@ class Copies(Oblique):
 class Refits(Copies):
     """Refits alone."""
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """The refitted state."""
         return refit(search, state, lambda_)
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """The same state."""
         return state
 
@@ -45,11 +45,11 @@ class Refits(Copies):
 class RowsAlone(Copies):
     """The true cost of the rows that are seen."""
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """The refitted state."""
         return refit(search, state, lambda_)
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """The state after passes on the true cost of the rows."""
         return tuned(search, state, price_of_parameters(search.problem, state))
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
 from .base import TreeClustering, of_one_fit
-from .initial_trees.initial import NAMES
+from .initial_trees.builders import NAMES
 from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
 from .optimize.split_kinds import SPLIT_KINDS
@@ -27,7 +27,7 @@ _CONSTRAINTS = {
     "lambda_": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     "depth": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
     "objective": [StrOptions(set(OBJECTIVES)), HasMethods(_OBJECTIVE_METHODS)],
-    "split": [StrOptions(set(SPLIT_KINDS)), HasMethods("tidy")],
+    "split": [StrOptions(set(SPLIT_KINDS)), HasMethods("postprocess")],
     "standardize": ["boolean"],
     "init": [StrOptions(set(NAMES)), Tree, HasMethods("build")],
     "reference": [None, "array-like", HasMethods("fit")],
@@ -160,7 +160,7 @@ class TAOClustering(TreeClustering):
         better clusters than the free clustering, which is a local optimum.
     node_counts_ : float64 array of shape (n_nodes,)
         Weight of the rows that reach each node; without sample weights the number of rows.
-    split_spreads_ : float64 array of shape (n_nonzero,)
+    split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Displays rank features by |weight| times this value.
     split_gaps_ : float64 array of shape (n_nodes,)

@@ -21,8 +21,8 @@ from tao_cluster import (
     stability,
     tao_path,
 )
+from tao_cluster.initial_trees.builders import Bisecting
 from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
-from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
 from tao_cluster.optimize.split_kinds import AxisAligned

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster import objectives as objectives_module
-from tao_cluster.initial_trees.initial import Bisecting, Centroids
+from tao_cluster.initial_trees.builders import Bisecting, Centroids
 from tao_cluster.solvers import Liblinear, Newton, Status
 from tao_cluster.tree import Split
 

@@ -28,7 +28,7 @@ from .folder import (
     write_fit,
 )
 from .large import fit_large
-from .loading import load_data, tell
+from .loading import load_data, warn
 from .using import add_out, add_separator, add_shape
 
 _OF_PATH = ("path.csv", "path.png", PAGE)
@@ -277,7 +277,7 @@ def _load(options):
     n_rows, n_columns = data.X.shape
     print(f"{options.data}: {n_rows} rows, {n_columns} features\n")
     for note in data.notes:
-        tell(f"{options.data}: {note}")
+        warn(f"{options.data}: {note}")
     return data
 
 

@@ -17,7 +17,7 @@ import greedy
 
 from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
-from .._utils.warnings import tell
+from .._utils.warnings import warn
 from ..base import TreeClustering
 from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
@@ -287,7 +287,7 @@ def _same(a, b):
 def _series(methods, objective):
     """(title, name of a method or list of estimators) of each series."""
     if methods is None:
-        methods = [name for name in DEFAULT if METHODS[name].knows(objective)]
+        methods = [name for name in DEFAULT_METHODS if METHODS[name].knows(objective)]
     if not isinstance(methods, Mapping):
         names = np.atleast_1d(methods).tolist()
         methods = {METHODS[name].title if name in METHODS else name: name for name in names}
@@ -345,7 +345,7 @@ def _leaves_for(parameters, n_clusters):
         return sorted({max(2, times * n_clusters) for times in (1, 2, 4)})
     leaves = [(limit + 2) // 3 for limit in parameters]
     if leaves[0] < n_clusters:
-        tell(
+        warn(
             f"Axis-aligned trees of {n_clusters} leaves, one a cluster, have "
             f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
         )
@@ -405,7 +405,7 @@ METHODS = {
     "cart": Method("CART", greedy.CART(), is_sized=True, objectives=_ANY),
 }
 # Those of a comparison that names none.
-DEFAULT = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
+DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
 
 
 def hold_out(validation, n_rows, random_state):

@@ -250,10 +250,10 @@ def finish(search, state, lambda_):
 def refitted(search, state, lambda_):
     """Return the state with nodes refitted or leaves regrown, if the settings ask for it."""
     settings = search.settings
-    return settings.split_kind.finish(search, state, lambda_) if settings.relax else state
+    return settings.split_kind.refit(search, state, lambda_) if settings.relax else state
 
 
 def finished(search, state):
     """Return a refitted state after passes on the true cost, if the settings ask for them."""
     settings = search.settings
-    return settings.split_kind.tune(search, state) if settings.relax else state
+    return settings.split_kind.optimize_exact(search, state) if settings.relax else state

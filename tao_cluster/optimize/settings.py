@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._utils.options import name_of, resolve
-from ..initial_trees.initial import WITH_DEPTH, InitialTree, builder_of, leaves_at
+from ..initial_trees.builders import WITH_DEPTH, InitialTree, max_leaves_at, resolve_builder
 from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import Exact, Liblinear, Newton, NodeSolver, check_supported
@@ -231,7 +231,7 @@ def _start(parameters, kind, objective):
     if isinstance(init, str) and init == "auto":
         builder = kind.default_start(depth, parameters["n_clusters"], max_leaves, objective)
     else:
-        builder = builder_of(init, depth, max_leaves)
+        builder = resolve_builder(init, depth, max_leaves)
     return resolve(builder, {}, InitialTree)
 
 
@@ -241,7 +241,7 @@ def _most_leaves(parameters, kind, objective):
     # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
-    limits = [] if depth is None else [leaves_at(depth)]
+    limits = [] if depth is None else [max_leaves_at(depth)]
     return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
 
 

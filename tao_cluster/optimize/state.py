@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..initial_trees.initial import cart_builders, greedy_builders, small_trees
+from ..initial_trees.builders import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
 from ..tree import Tree
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
 
 # Trees of one feature are far from the cost of a state where they cost so many times as much beyond
@@ -110,7 +110,7 @@ class Search:
     def of(cls, problem, settings, history, whole=None):
         """The search for a tree of a problem."""
         solver = settings.direct_solver.bind(problem.X)
-        step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
+        step = TreeStep(kernel_arrays(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history, whole)
 
     @cached_property

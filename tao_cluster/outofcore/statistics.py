@@ -20,13 +20,13 @@ from .._utils.matrices import (
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
-from ..problem.scaling import Scaling, Space
-from ..tree.routing import kernel_view
+from ..problem.scaling import ClusteringSpace, Scaling
+from ..tree.routing import kernel_arrays
 from .blocks import blocks_of, sum_over_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class WeightedRows:
     """Rows of positive weight of one block, or of a sample.
 
     Parameters
@@ -47,7 +47,7 @@ class Rows:
     objective: Any
 
     @classmethod
-    def of(cls, problem):
+    def from_problem(cls, problem):
         """Return the rows of a problem."""
         embedding = None if problem.space is problem.X else problem.space
         numbers = np.arange(problem.n_rows)
@@ -62,7 +62,7 @@ class Rows:
     @cached_property
     def view(self):
         """X as the kernels read it."""
-        return kernel_view(self.X)
+        return kernel_arrays(self.X)
 
     def nearest(self, centers):
         """Return the distance to the nearest centre and which it is, ties to the lowest."""
@@ -77,12 +77,12 @@ class Reader:
 
     Parameters
     ----------
-    space : Space, whose scaling, where there is one, is that of the rows
+    space : ClusteringSpace, whose scaling, where there is one, is that of the rows
     n_features : int
     first : int64 array, number of the first row of each block; one entry more, the number of rows
     """
 
-    space: Space
+    space: ClusteringSpace
     n_features: int
     first: np.ndarray
 
@@ -116,7 +116,7 @@ class Reader:
             return None
         space = self.space.scaled(X) if embedding is None else embedding
         numbers = np.arange(start, stop)[is_present]
-        return Rows(X, embedding, space, weight, numbers, self.space.objective)
+        return WeightedRows(X, embedding, space, weight, numbers, self.space.objective)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +133,13 @@ class AllRows:
     reader: Reader
 
     @classmethod
-    def of(cls, problem, n_jobs):
+    def from_problem(cls, problem, n_jobs):
         """Return the rows of a problem, in slices that `n_jobs` threads work on."""
-        rows = Rows.of(problem)
+        rows = WeightedRows.from_problem(problem)
         blocks = blocks_of(rows.X, rows.weight, rows.embedding, n_jobs)
-        space = Space(rows.objective, blocks.has_embedding, None, None)  # the rows are scaled
+        space = ClusteringSpace(
+            rows.objective, blocks.has_embedding, None, None
+        )  # the rows are scaled
         return cls(blocks, Reader.of(space, rows.X.shape[1], blocks.results(_n_rows, None)))
 
     def sum(self, function, *terms):
@@ -145,7 +147,7 @@ class AllRows:
 
         Parameters
         ----------
-        function : callable(Rows, ...), of a module
+        function : callable(WeightedRows, ...), of a module
         *terms : what else it needs; small, as it is sent to whoever reads the rows
         """
         return sum_over_blocks(_OfRows(function, self.reader), self.blocks, terms)

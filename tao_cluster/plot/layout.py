@@ -139,7 +139,7 @@ class Places:
         return [(start, right[depth == i].max()) for i, start in enumerate(starts)]
 
     def edge(self, node, child, shift):
-        """Points of a curve from a node to its child: a start, where it turns, and a Bezier.
+        """BuilderInput of a curve from a node to its child: a start, where it turns, and a Bezier.
 
         Parameters
         ----------

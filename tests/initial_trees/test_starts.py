@@ -5,7 +5,7 @@ import pytest
 from conftest import make_search
 
 from tao_cluster import DirectForm, Tree
-from tao_cluster.initial_trees.initial import (
+from tao_cluster.initial_trees.builders import (
     Bisecting,
     Centroids,
     Given,

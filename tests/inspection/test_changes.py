@@ -84,7 +84,7 @@ def test_of_fitted_models_and_every_kind_of_row():
         10, lambda_=30, depth=4, algorithm=DirectForm(n_init=1), random_state=0
     ).fit(X[::3])
     spread = np.zeros(64)
-    np.fmax.at(spread, model.tree_.split_indices, model.split_spreads_)
+    np.fmax.at(spread, model.tree_.split_indices, model.split_stds_)
     spread[spread == 0] = 1.0
     for i in (1, 2):
         for k in range(10):

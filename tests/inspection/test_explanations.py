@@ -17,7 +17,7 @@ from greedy import IMM
 from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.explanations import cluster_profile, explain
 from tao_cluster.export import Indicator
-from tao_cluster.tree.spreads import split_spreads
+from tao_cluster.tree.split_statistics import split_stds
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_absence_is_a_reason():
     X = np.array([[5.0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 3]])
     model = IMM(2, random_state=0).fit(X)
     model.tree_ = tree
-    model.split_spreads_ = split_spreads(tree, X, tree.apply(X))
+    model.split_stds_ = split_stds(tree, X, tree.apply(X))
     assert str(explain(model, [0, 0, 2], names)).startswith(
         "-0.5*god (-1) + graphics (0) + 2*windows (0) = -1 <= 0.1 -> left"
     )

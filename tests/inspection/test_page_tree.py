@@ -80,7 +80,7 @@ def test_a_choice_shows_all_weights(page, path):
     page.node(0).click()
     indices, weights = path[0].tree_.split(0)
     assert page.one("#details h2").text == "test 0"
-    spreads = path[0].split_spreads_[: len(indices)]
+    spreads = path[0].split_stds_[: len(indices)]
     largest = indices[np.abs(weights * spreads).argmax()]
     assert page.all("#details td.name")[0].text == f"x{largest}"
     text = page.run("return document.getElementById('details').textContent")

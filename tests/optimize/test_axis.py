@@ -250,11 +250,11 @@ def test_degenerate_data():
 
 def test_exact_step_never_raises_the_loss(digits, digits_reference):
     from tao_cluster.penalties import CostCriterion
-    from tao_cluster.tree.routing import kernel_view
+    from tao_cluster.tree.routing import kernel_arrays
 
     distances = digits_reference.transform(digits) ** 2
     criterion = CostCriterion(distances, np.ones(len(digits)))
-    step = TreeStep(kernel_view(digits), Axis().bind(digits))
+    step = TreeStep(kernel_arrays(digits), Axis().bind(digits))
     tree = ExKMC(max_leaves=30).build(digits, None, digits_reference.cluster_centers_, None)
     state = step.routed(tree)
     value = objective(state, criterion, 5.0)

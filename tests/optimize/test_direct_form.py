@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from tao_cluster import PenaltyMethod, TAOClustering, Tree
-from tao_cluster.initial_trees.initial import Bisecting, Centroids, Random
+from tao_cluster.initial_trees.builders import Bisecting, Centroids, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.direct_form import DirectForm, best_start, descend, finish
 from tao_cluster.optimize.oblique_search import refit
@@ -21,7 +21,7 @@ from tao_cluster.reference import cost_increase, free_clustering
 from tao_cluster.solvers import Newton, Refit
 from tao_cluster.solvers.thresholds import sharpen
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 LINE = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
 # Thresholds on it, from the best to the worst.
@@ -334,7 +334,7 @@ def test_adaptive_refits_drop_small_weights(rng):
     bound = Newton().bind(X)
     first = solve(bound, every, goes_right, ones, 1.0)
     assert len(first.indices) > 3
-    refitting = Refit(bound, kernel_view(X), reweights=True)
+    refitting = Refit(bound, kernel_arrays(X), reweights=True)
     second = solve(refitting, every, goes_right, ones, 3.0, first)
     assert {0, 1} <= set(second.indices)
     assert len(second.indices) < len(first.indices)
@@ -343,7 +343,7 @@ def test_adaptive_refits_drop_small_weights(rng):
 @pytest.mark.parametrize("right", [0.2, 0.8])
 def test_refits_of_a_constant_test_take_the_cheaper_side(rng, right):
     X, goes_right = rng.normal(size=(50, 2)), np.arange(50) < 50 * right
-    refitting = Refit(Newton().bind(X), kernel_view(X))
+    refitting = Refit(Newton().bind(X), kernel_arrays(X))
     for old in (Split.constant(goes_left=True), Split.constant(goes_left=False)):
         new = solve(refitting, np.arange(50), goes_right, np.ones(50), 1.0, old)
         assert (new.threshold < 0) == (right > 0.5)

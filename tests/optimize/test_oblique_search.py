@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExShallow
 from tao_cluster import DirectForm, TAOClustering, tao_path
-from tao_cluster.initial_trees.initial import Bisecting, cart_builders, small_trees
+from tao_cluster.initial_trees.builders import Bisecting, cart_builders, small_trees
 from tao_cluster.optimize.oblique_search import (
     grown,
     improvements,

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from greedy import ExKMC
 from tao_cluster import DirectForm, PenaltyMethod
-from tao_cluster.initial_trees.initial import Bisecting, Random
+from tao_cluster.initial_trees.builders import Bisecting, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.fit import until_interrupted
 from tao_cluster.optimize.penalty_method import clustering_step, smallest_effective_mu

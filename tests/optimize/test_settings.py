@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from greedy import ExKMC
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.initial_trees.initial import Bisecting, Centroids, InTurn
+from tao_cluster.initial_trees.builders import Bisecting, Centroids, InTurn
 from tao_cluster.objectives import KMedians
 from tao_cluster.optimize.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from tao_cluster.optimize.split_kinds import SPLIT_KINDS

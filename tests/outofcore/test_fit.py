@@ -16,8 +16,8 @@ from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.outofcore import refinement
 from tao_cluster.outofcore.refinement import _of_unit_weight
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view
-from tao_cluster.tree.spreads import spreads_and_gaps
+from tao_cluster.tree.routing import kernel_arrays
+from tao_cluster.tree.split_statistics import stds_and_gaps
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
 FAST = {"lambda_": 3.0, "algorithm": DirectForm(n_init=1), "random_state": 0}
@@ -55,8 +55,8 @@ def check_exact(model, X, space=None, weight=None, objective=None):
     assert model.free_inertia_ == pytest.approx(free)
     assert model.cost_increase_ == pytest.approx(100 * (cost / free - 1), abs=1e-6)
     np.testing.assert_allclose(model.node_counts_, tree.node_counts(leaves, weight))
-    spreads, gaps = spreads_and_gaps(tree, kernel_view(X), leaves, weight)
-    np.testing.assert_allclose(model.split_spreads_, spreads, rtol=1e-5)
+    spreads, gaps = stds_and_gaps(tree, kernel_arrays(X), leaves, weight)
+    np.testing.assert_allclose(model.split_stds_, spreads, rtol=1e-5)
     np.testing.assert_allclose(model.split_gaps_, gaps, rtol=1e-9)
     if model.free_centers_.shape[0] == len(centers):
         cheapest = np.array(
