@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from dataclasses import replace
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +13,7 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
@@ -26,7 +27,7 @@ from .problem.inputs import (
 )
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
-from .reference import given_centers, optimal_centers
+from .reference import given_centers, optimal_centers, split_pipeline
 from .tree.readable import Readable
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import stds_and_gaps
@@ -46,7 +47,7 @@ def _set(model, given, fitted):
     """Set what a fit to given rows has found, at once for threads that use the estimator."""
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # names and number of features
-    for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
+    for name in ("classes_", "validation_cost_increase_", "_embedder"):  # of an earlier fit
         vars(seen).pop(name, None)
     vars(seen).update(fitted)
     vars(model).update(vars(seen))
@@ -111,10 +112,12 @@ class TreeClustering(
         """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
         objective = method.objective
         check_names(X)
-        inputs = self._inputs(objective, X, y, sample_weight, embedding)
+        embedder, reference, embedding = split_pipeline(self.reference, X, embedding)
+        inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
-        reference = self._given(objective, inputs, rows)
+        names = _get_feature_names(X if embedding is None else embedding)
+        reference = self._given(reference, objective, inputs, rows, names)
         tested, space = rows.X, rows.space
         if self.standardize:
             scaling = Scaling.of(tested, rows.weight) if scaling is None else scaling
@@ -134,15 +137,16 @@ class TreeClustering(
         )
         return inputs, rows, problem
 
-    def _given(self, objective, inputs, rows):
-        """The given centres, or what the free clustering is to be found by."""
+    def _given(self, reference, objective, inputs, rows, names):
+        """Return the centres that a reference gives, or the reference if it is to be fitted."""
         del rows
-        return given_centers(self.reference, inputs.space, inputs.weight, objective)
+        return given_centers(reference, inputs.space, inputs.weight, objective, names)
 
-    def _inputs(self, objective, X, y, sample_weight, embedding):
-        """The arguments of a fit, checked."""
+    def _inputs(self, objective, X, y, sample_weight, embedding, embedder):
+        """Return the arguments of a fit after checking them."""
         if not objective.explains_labels:
-            return Inputs.of(X, sample_weight, embedding, self.n_clusters, self)
+            inputs = Inputs.of(X, sample_weight, embedding, self.n_clusters, self)
+            return replace(inputs, embedder=embedder)
         if embedding is not None or self.reference is not None:
             raise ValueError(
                 'objective="labels" explains the labels y; embedding and reference belong to '
@@ -155,7 +159,7 @@ class TreeClustering(
         _set(self, given, self._attributes(inputs, rows, problem, result))
 
     def _attributes(self, inputs, rows, problem, result):
-        """The fitted attributes of a result: a dict."""
+        """Return the fitted attributes of a result: a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
         if problem.scaling is not None:
@@ -186,6 +190,7 @@ class TreeClustering(
             "cost_increase_": problem.cost_increase(inertia),
             "_space": space,
             **({} if space.classes is None else {"classes_": space.classes}),
+            **({} if inputs.embedder is None else {"_embedder": inputs.embedder}),
             **result.attributes,
         }
 
@@ -213,14 +218,14 @@ class TreeClustering(
 
     @of_one_fit
     def decision_path(self, X):
-        """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
+        """Return a CSR indicator of shape (n, n_nodes) of the nodes that each row visits."""
         return self.tree_.paths(self.apply(X))
 
     @of_one_fit
     def transform(self, X):
         """Distances to `cluster_centers_`: Euclidean for k-means.
 
-        They are those of standardised columns with ``standardize=True``, like all costs.
+        With ``standardize=True`` they are distances of standardised columns, like all costs.
 
         Parameters
         ----------
@@ -232,7 +237,8 @@ class TreeClustering(
         float64 array of shape (n, n_clusters)
         """
         check_is_fitted(self)
-        rows = check_embedding(X) if self._space.has_embedding else self._check_new(X)
+        embedding = self._embedded(X, X if self._space.has_embedding else None)
+        rows = self._check_new(X) if embedding is None else check_embedding(embedding)
         expected = self.cluster_centers_.shape[1]
         if rows.shape[1] != expected:
             raise ValueError(
@@ -272,11 +278,10 @@ class TreeClustering(
 
     @of_one_fit
     def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
-        """Percent by which the tree costs more than the free clustering on some rows.
+        """Return the percentage by which the tree costs more than the free clustering on rows.
 
-        New rows have their cluster from the tree and cost what they cost at `cluster_centers_`;
-        the free clustering puts each to the nearest of `free_centers_`. For the rows of the fit
-        that is about `cost_increase_`; for others it says what the tree is worth out of sample.
+        The tree assigns rows to `cluster_centers_`, the free clustering to the nearest of
+        `free_centers_`. For the fitted rows the value is about `cost_increase_`.
 
         Parameters
         ----------
@@ -300,6 +305,13 @@ class TreeClustering(
         cost = problem.objective.value(problem.data, labels, weight, centers)
         return problem.cost_increase(cost)
 
+    def _embedded(self, X, embedding):
+        """Return the embedding of rows; a pipeline as reference computes it from X."""
+        if hasattr(self, "_embedder") and (embedding is None or embedding is X):
+            check_names(X)
+            return self._embedder.transform(X)
+        return embedding
+
     def _cost(self, X, y, sample_weight, embedding, centers):
         """Objective of the tree's clusters of some rows, with centres in the user's units."""
         _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
@@ -308,6 +320,7 @@ class TreeClustering(
 
     def _new_rows(self, X, y, sample_weight, embedding):
         """New rows, as the objective takes them, their weights and the tree's clusters."""
+        embedding = self._embedded(X, embedding)
         X = self._check_new(X)
         rows = self._space.clustered(X, y, embedding)
         weight = check_sample_weight(sample_weight, X)
