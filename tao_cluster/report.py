@@ -1,6 +1,7 @@
 """The report: a tree or fitted estimator as one plain dict, behind every readable export."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,19 +90,18 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     """
     model, names = shown(model, feature_names)
     tree = tree_of(model)
-    counts, spreads, gaps = _of_rows(model, tree, X, sample_weight)
+    sizes, spreads, gaps = _of_rows(model, tree, X, sample_weight)
     labels = cluster_names(model)
     nodes = [
-        _node(tree, i, counts, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
+        _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
     allowed = _tolerances(tree, nodes, gaps)
-    counted = _counted(model) if X is None else "rows"
-    nodes = [n | {"tolerance": allowed.get(n["id"]), "counted": counted} for n in nodes]
+    nodes = [n | {"tolerance": allowed.get(n["id"])} for n in nodes]
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "summary": _summary(model, tree, names, len(labels), nodes[0]["count"]),
+        "summary": _summary(model, tree, names, len(labels), nodes[0]),
         "nodes": nodes,
         "clusters": _clusters(nodes, labels),
     }
@@ -201,20 +201,56 @@ def _counted(model):
     return "labelled rows" if {*given.tolist()} - {*classes.tolist()} else "rows"
 
 
+class _Sizes(NamedTuple):
+    """How many rows reach each node.
+
+    Parameters
+    ----------
+    rows : array of shape (n_nodes,)
+        Numbers of rows.
+    weights : float64 array of shape (n_nodes,)
+        Sums of their weights.
+    counted : str
+        "rows" or "labelled rows".
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray
+    counted: str
+
+    def at(self, node):
+        """Return the entries of a node's report."""
+        is_weighted = not np.array_equal(self.rows, self.weights)
+        return {
+            "rows": int(self.rows[node]),
+            "weight": float(self.weights[node]) if is_weighted else None,
+            "count": float(self.weights[node]),
+            "share": float(self.weights[node] / self.weights[0]),
+            "counted": self.counted,
+        }
+
+
+_NO_SIZE = {"rows": None, "weight": None, "count": None, "share": None, "counted": "rows"}
+
+
 def _of_rows(model, tree, X, sample_weight):
-    """Rows, or their weight, that reach each node, spreads and gaps; None without rows."""
+    """Return the sizes of the nodes, standard deviations and gaps; None if no rows are known."""
     if X is None:
         if sample_weight is not None:
-            raise ValueError("sample_weight needs the rows X that it weighs.")
-        known = ("node_counts_", "split_stds_", "split_gaps_")
-        return tuple(getattr(model, name, None) for name in known)
+            raise ValueError("sample_weight needs the rows X that it belongs to.")
+        weights = getattr(model, "node_counts_", None)
+        sizes = None
+        if weights is not None:
+            sizes = _Sizes(getattr(model, "node_rows_", weights), weights, _counted(model))
+        return sizes, getattr(model, "split_stds_", None), getattr(model, "split_gaps_", None)
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
+    n_rows = tree.node_counts(leaves[weight > 0])
     rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
-    return tree.node_counts(leaves, weight), *stds_and_gaps(*rows)
+    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), *stds_and_gaps(*rows)
 
 
-def _node(tree, i, counts, labels):
+def _node(tree, i, sizes, labels):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
     value = tree.leaf_value
@@ -228,12 +264,10 @@ def _node(tree, i, counts, labels):
         "cluster": int(tree.leaf_label[i]) if is_leaf else None,
         "name": labels[tree.leaf_label[i]] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
-        "count": None if counts is None else float(counts[i]),
-        "share": None if counts is None else float(counts[i] / counts[0]),
-    }
+    } | (_NO_SIZE if sizes is None else sizes.at(i))
 
 
-def _summary(model, tree, names, n_clusters, count):
+def _summary(model, tree, names, n_clusters, root):
     return {
         "n_features": tree.n_features,
         "n_clusters": n_clusters,
@@ -244,7 +278,9 @@ def _summary(model, tree, names, n_clusters, count):
         "n_nonzero": tree.n_nonzero,
         "features_per_split": float(tree.features_per_split),
         "used_features": [{"feature": int(j), "name": names[j]} for j in tree.used_features],
-        "count": count,
+        "count": root["count"],
+        "rows": root["rows"],
+        "weight": root["weight"],
         "cost_increase": _number(model, "cost_increase_"),
         "inertia": _number(model, "inertia_"),
         "free_inertia": _number(model, "free_inertia_"),
@@ -265,11 +301,13 @@ def _clusters(nodes, labels):
     for node in nodes:
         if node["is_leaf"]:
             parts[node["cluster"]]["leaves"].append(node["id"])
-    is_counted = nodes[0]["count"] is not None
+    root = nodes[0]
     for part in parts:
-        for total, of_leaf in (("size", "count"), ("share", "share")):
-            values = [nodes[leaf][of_leaf] for leaf in part["leaves"]]
-            part[total] = math.fsum(values) if is_counted else None
+        for total, key in (("size", "count"), ("weight", "weight"), ("share", "share")):
+            values = [nodes[leaf][key] for leaf in part["leaves"]]
+            part[total] = None if root[key] is None else math.fsum(values)
+        values = [nodes[leaf]["rows"] for leaf in part["leaves"]]
+        part |= {"rows": None if root["rows"] is None else sum(values), "counted": root["counted"]}
     return parts
 
 

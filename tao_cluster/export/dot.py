@@ -70,7 +70,7 @@ def _node_line(node, precision, max_terms):
     else:
         label, style = condition_text(node, precision, max_terms), ""
     if node["count"] is not None:
-        label += f"\n{rows_text(node['count'], node['share'], node['counted'])}"
+        label += f"\n{rows_text(node)}"
     return f'  {node["id"]} [label="{_escaped(label)}"{style}];'
 
 

@@ -21,6 +21,7 @@ _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": ope
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
 _EXACT_DIGITS = 3  # of a feature's bound, beyond the precision, where they make it exact
 _MOST_DIGITS = 15  # that a float has in any case
+_WEIGHT_DIGITS = 6  # of a sum of sample weights
 
 
 def check_options(caller, **options):
@@ -167,9 +168,32 @@ def typeset(text):
     return text
 
 
-def rows_text(count, share, counted="rows"):
-    """How many rows, as "120 rows, 6.7 %"; a row of weight 2 is two rows."""
-    return f"{count:.10g} {counted[:-1] if count == 1 else counted}, {100 * share:.1f} %"
+def rows_text(part):
+    """Return how many rows there are and their share.
+
+    Without sample weights it reads "120 rows, 6.7 %". With sample weights it reads
+    "120 rows, weight 1834.5, 6.7 % of the weight".
+
+    Parameters
+    ----------
+    part : dict
+        A node or cluster of a report, or anything else with its keys `rows`, `weight`, `share`
+        and `counted`; see :func:`tao_cluster.report.report`.
+    """
+    share = f"{100 * part['share']:.1f} %"
+    if part["weight"] is None:
+        return f"{count_text(part)}, {share}"
+    return f"{count_text(part)}, {share} of the weight"
+
+
+def count_text(part):
+    """Return the number of rows and, with sample weights, their weight: "59 rows, weight 120.5".
+
+    The parameter is that of :func:`rows_text`; the key `share` is not needed.
+    """
+    rows, counted, weight = part["rows"], part["counted"], part["weight"]
+    text = f"{rows} {counted[:-1] if rows == 1 else counted}"
+    return text if weight is None else f"{text}, weight {number_text(weight, _WEIGHT_DIGITS)}"
 
 
 def number_text(number, precision):

@@ -172,7 +172,7 @@ def _rule(conditions, leaf, said):
     rule = f"{premise} then {leaf['name']}"
     if leaf["count"] is None:
         return rule
-    return f"{rule} ({rows_text(leaf['count'], leaf['share'], leaf['counted'])})"
+    return f"{rule} ({rows_text(leaf)})"
 
 
 def _without_implied(said):

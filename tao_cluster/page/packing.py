@@ -7,7 +7,14 @@ import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
 from ..columns.names import Indicator, printable
-from ..export.format import condition_text, edge_signs, factor_name, threshold_text, typeset
+from ..export.format import (
+    condition_text,
+    count_text,
+    edge_signs,
+    factor_name,
+    threshold_text,
+    typeset,
+)
 from ..inspection.palette import (
     NEGATIVE,
     POSITIVE,
@@ -95,13 +102,14 @@ def _model(facts, rows, tops, place):
         color = cluster_color(part["cluster"])
         shades = {"color": hex_color(color), "ink": text_color(color)}
         clusters.append({"name": part["name"], **shades})
-    counted = facts["nodes"][0]["counted"]
+    is_weighted = facts["summary"]["weight"] is not None
     summary = {key: facts["summary"].get(key) for key in _SUMMARY}
-    return {"summary": summary, "nodes": nodes, "clusters": clusters, "counted": counted}
+    return {"summary": summary, "nodes": nodes, "clusters": clusters, "is_weighted": is_weighted}
 
 
 def _node(node, place, rows, tops):
-    known = {"count": node["count"], "share": _short(node["share"])}
+    size = None if node["rows"] is None else count_text(node)
+    known = {"count": node["count"], "share": _short(node["share"]), "size": size}
     if not node["is_leaf"]:
         return known | _test(node, place)
     known |= {"cluster": node["cluster"], "histogram": _shorts(node["histogram"])}

@@ -33,7 +33,7 @@ _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError,
 # What every fitted estimator has, besides what is for display only.
 _ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_gaps_")
 _NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
-_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS}
+_FITTED = {"tree_", "_space", "n_features_in_", "node_rows_", *_NUMBERS, *_ARRAYS}
 
 
 def save(model, path):
@@ -220,6 +220,16 @@ def _check_fitted(attributes):
     counts = attributes["node_counts_"]
     is_rooted = 0 < counts[0] * (1 + 1e-9) >= counts.max() and math.isfinite(counts[0])
     _require(is_rooted, "node_counts_ must be largest at the root, where all rows are")
+    n_rows, shares = attributes["node_rows_"], attributes.get("feature_importances_")
+    fits = isinstance(n_rows, np.ndarray) and n_rows.dtype == np.int64
+    fits = fits and n_rows.shape == counts.shape and n_rows.min() >= 0
+    _require(fits and 0 < n_rows[0] == n_rows.max(), "node_rows_ must be numbers of rows per node")
+    if shares is not None:
+        fits = isinstance(shares, np.ndarray) and shares.dtype == np.float64
+        fits = fits and shares.shape == (tree.n_features,) and (shares >= 0).all()
+        _require(
+            fits and shares.sum() < 1.001, "feature_importances_ must be one share per feature"
+        )
     if tree.leaf_value is not None:
         has_all = tree.leaf_value.shape[1] == k
         _require(has_all, "the histograms of the tree are of another number of clusters")
