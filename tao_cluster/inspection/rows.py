@@ -102,18 +102,6 @@ class Rows:
         return self.tree.node_counts(self.leaf_of_row, self.weight)
 
     @cached_property
-    def n_rows(self):
-        """Numbers of rows of positive weight that reach each node: int64 array."""
-        leaves = self.leaf_of_row if self.weight is None else self.leaf_of_row[self.weight > 0]
-        return self.tree.node_counts(leaves).astype(np.int64)
-
-    def size(self, node):
-        """Return how many rows reach a node, as :func:`.export.format.count_text` takes it."""
-        is_weighted = not np.array_equal(self.n_rows, self.counts)
-        weight = float(self.counts[node]) if is_weighted else None
-        return {"rows": int(self.n_rows[node]), "weight": weight, "counted": "rows"}
-
-    @cached_property
     def limits(self):
         """Least and largest value of X."""
         return float(self.X.min()), float(self.X.max())

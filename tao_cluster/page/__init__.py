@@ -15,7 +15,7 @@ from ..report import report
 from ..tree import tree_of
 from .packing import packed
 
-__all__ = ["to_frame", "to_html"]
+__all__ = ["Page", "to_frame", "to_html"]
 
 # In the order in which they run, all in one scope: a file owns one thing.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
@@ -77,7 +77,8 @@ def to_html(
 
     Returns
     -------
-    str, the page; None if it is written to `path`
+    Page or None
+        The page, a string that notebooks show as a page; None if it is written to `path`.
 
     Raises
     ------
@@ -114,9 +115,30 @@ def to_html(
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
     if path is None:
-        return page
+        return Page(page)
     Path(path).write_text(page, encoding="utf-8")
     return None
+
+
+class Page(str):
+    """An HTML page as a string, which a notebook shows in a frame.
+
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> page = Tree.single_leaf(0, 2).to_html()
+    >>> page[:15]
+    '<!DOCTYPE html>'
+    """
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"<Page of {len(self) / 1000:.0f} kB: to_html(path) writes it to a file>"
+
+    def _repr_html_(self):
+        """Return an iframe that holds the page and keeps its styles from the notebook's."""
+        return _FRAME.format(html.escape(self))
 
 
 def to_frame(model, **options):
@@ -131,7 +153,7 @@ def to_frame(model, **options):
     >>> to_frame(Tree.single_leaf(0, 2))[:15]
     '<iframe srcdoc='
     """
-    return _FRAME.format(html.escape(to_html(model, **options)))
+    return to_html(model, **options)._repr_html_()
 
 
 def _part(name):

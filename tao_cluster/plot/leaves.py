@@ -7,7 +7,6 @@ from typing import NamedTuple
 import matplotlib as mpl
 import numpy as np
 
-from ..export.format import count_text
 from ..inspection.palette import cluster_color, text_color
 from ..tree import labels_of
 from .boxes import Box, fit, text_width
@@ -80,7 +79,8 @@ def _draw_name(ax, box, leaf):
     """The cluster on its colour, and how many rows."""
     label, size = fit(leaf.name, 7, box.width - 0.1)
     if leaf.rows is not None:
-        label += "\n" + count_text(leaf.rows.size(leaf.node)).replace(", ", "\n")
+        count = int(leaf.rows.counts[leaf.node])
+        label += f"\n{count} row{'s' if count != 1 else ''}"
     behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
     style = {"ha": "center", "va": "center", "fontweight": "bold", "linespacing": 1.15}
     style |= {"fontsize": size * box.scale, "color": text_color(leaf.color), "bbox": behind}
@@ -95,14 +95,13 @@ class Subtree(NamedTuple):
     n_leaves : int
     shares : float array of shape (n_clusters,), of the rows, or of the leaves
     names : list of str, of the clusters
-    size : str
-        Number of their rows, and with sample weights the weight; None if no rows are known.
+    n_rows : float, None if they are not known
     """
 
     n_leaves: int
     shares: np.ndarray
     names: list[str]
-    size: str | None
+    n_rows: float | None
 
     @property
     def height(self):
@@ -131,8 +130,9 @@ class Subtree(NamedTuple):
             line.write(ax, more, 5.8, x=line.left + 0.1, ha="left", color="0.3")
         count = box.part(box.height - 0.34, 0.16)
         count.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # two at least
-        if self.size is not None:
-            box.part(box.height - 0.19, 0.14).write(ax, self.size, 6, color="0.3")
+        if self.n_rows is not None:
+            text = f"{self.n_rows:.10g} row{'s' if self.n_rows != 1 else ''}"
+            box.part(box.height - 0.19, 0.14).write(ax, text, 6, color="0.3")
 
 
 # ---------------------------------------------------------------- panels beside the tree

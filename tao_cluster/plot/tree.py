@@ -13,7 +13,7 @@ from matplotlib.path import Path
 
 from ..columns.names import printable_lines
 from ..columns.view import one_row, shown
-from ..export.format import count_text, edge_signs
+from ..export.format import edge_signs
 from ..inspection.rows import Rows, ways
 from ..report import report
 from ..tree import Tree, tree_of
@@ -160,8 +160,8 @@ def _subtrees(tree, upper, labels, nodes, has_rows):
         if not np.any(sizes):  # no row comes here, or rows are not known
             sizes = np.ones(len(leaves))
         shares = np.bincount(tree.leaf_label[leaves], sizes, minlength=len(labels))
-        size = count_text(nodes[upper.origin[node]]) if has_rows else None
-        found[node] = Subtree(len(leaves), shares / shares.sum(), labels, size)
+        n_rows = nodes[upper.origin[node]]["count"] if has_rows else None
+        found[node] = Subtree(len(leaves), shares / shares.sum(), labels, n_rows)
     return found
 
 

@@ -292,10 +292,23 @@ def _check_growth(model):
 
 
 def _write(path, text):
-    """Put a text into a file, all of it or none."""
+    """Write a text to a file; if that fails, a file of this name stays as it was.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the message names it, not the temporary file.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot write {path}: the folder {path.parent} does not exist. Create it first."
+        )
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
         part.write_text(text, encoding="utf-8")
         os.replace(part, path)
+    except OSError as error:
+        raise OSError(error.errno, f"Cannot write the file: {error.strerror}", str(path)) from error
     finally:
-        part.unlink(missing_ok=True)
+        if part.exists():
+            part.unlink()
