@@ -338,5 +338,5 @@ def test_onnx_of_scaled_numbers_and_of_categories():
     with pytest.raises(ValueError, match=r"encodes categories \(plan is free\): use to_sql"):
         to_onnx(mixed_pipeline("names", axis_model()).fit(mixed_table()))
     gaps = make_pipeline(SimpleImputer(), StandardScaler(), axis_model()).fit(wine)
-    with pytest.raises(ValueError, match=r"fills gaps \(alcohol\)"):
+    with pytest.raises(ValueError, match=r"imputes values \(alcohol\)"):
         to_onnx(gaps)
