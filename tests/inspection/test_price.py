@@ -107,7 +107,7 @@ def test_an_embedding_is_where_the_price_is_paid():
         price_of_explainability(model, low, "radius")
     names = np.array(list("abc"))[load_iris().target]
     given = CART(objective="labels", random_state=0).fit(X, names)
-    with pytest.raises(ValueError, match="Labels that are given have no price"):
+    with pytest.raises(ValueError, match="has no free clustering to compare"):
         price_of_explainability(given, X)
     with pytest.raises(
         ValueError, match="objective must be one of kmeans, kmedians; got 'spacing'"

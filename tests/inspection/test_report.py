@@ -108,7 +108,7 @@ def test_weights_times_spread_on_request(rng):
     assert all(part in to_text(model, scaled=True) for part in scaled)
     assert not any(part in to_text(model) for part in scaled)
     for export in (to_text, to_rules, to_dot, to_dataframe, to_html):
-        with pytest.raises(ValueError, match="give X, or a fitted estimator"):
+        with pytest.raises(ValueError, match="give rows as X, or a fitted estimator"):
             export(tree, scaled=True)
 
 
