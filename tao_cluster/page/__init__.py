@@ -191,8 +191,8 @@ def _reading(reports, kind, has_rows, scaled):
         weights = "weight times standard deviation (feature/sd)" if scaled else "weight"
         phrases.append(
             "A row goes left if the weighted sum is at most the threshold: red weights push it "
-            "right, blue ones left. Features are sorted by effect, weight times standard deviation. "
-            f"The list of a node shows the effect as a bar, and the {weights} as a number."
+            "right, blue ones left. Features are sorted by effect, which is weight times standard "
+            f"deviation. The list of a node shows the effect as a bar and the {weights} as a number."
         )
     if has_rows:
         phrases.append(_MEANS[kind])
