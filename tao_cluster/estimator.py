@@ -53,7 +53,16 @@ def _has_histograms(estimator):
     return penalty is not None and not penalty.is_binary
 
 
-def _checked(lambdas):
+def _checked_leaves(leaves):
+    """Return the numbers of leaves of a path as an increasing list of int."""
+    options = {"ensure_2d": False, "dtype": None, "input_name": "leaves"}
+    leaves = check_array(np.atleast_1d(leaves), **options).ravel()
+    if leaves.dtype.kind not in "iu" or not leaves.min() > 0:
+        raise ValueError(f"leaves must be positive integers; got {leaves.tolist()}.")
+    return np.unique(leaves).tolist()
+
+
+def _checked_lambdas(lambdas):
     """Return the lambdas of a path as a sorted float64 array of positive numbers."""
     options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
     lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
@@ -295,19 +304,26 @@ class TAOClustering(TreeClustering):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @one_thread()
-    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None):
-        """Return fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
+    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None, leaves=None):
+        """Return fitted copies of this estimator along a path; see :func:`tao_path`."""
+        if self.lambda_ != "auto":
+            raise ValueError(
+                f"lambda_={self.lambda_!r} would not be used: a path has values of its own. Give "
+                "them as lambdas=[...], or for split='axis' numbers of leaves as leaves=[...]."
+            )
         plain = with_plain_numbers(self)
         method = plain._method()
-        method.check_path()
-        lambdas = None if lambdas is None else _checked(lambdas)
-        return list(until_interrupted(plain._path(method, lambdas, X, y, sample_weight, embedding)))
+        method.check_path(lambdas, leaves)
+        lambdas = None if lambdas is None else _checked_lambdas(lambdas)
+        leaves = None if leaves is None else _checked_leaves(leaves)
+        terms = (method, lambdas, leaves, X, y, sample_weight, embedding)
+        return list(until_interrupted(plain._path(*terms)))
 
-    def _path(self, method, lambdas, X, y, sample_weight, embedding):
+    def _path(self, method, lambdas, leaves, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""
         inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
-        for lambda_, result in method.fit_path(problem, lambdas):
-            model = copy.copy(self).set_params(lambda_=lambda_)
+        for parameter, result in method.fit_path(problem, lambdas, leaves):
+            model = copy.copy(self).set_params(**parameter)
             model._store(X, inputs, rows, problem, result)
             yield model
 
