@@ -236,7 +236,7 @@ def test_edges_say_what_the_box_asks():
 
 def test_bad_input():
     tree = Tree.single_leaf(0, 6)
-    with pytest.raises(ValueError, match="no model"):
+    with pytest.raises(ValueError, match="models is empty"):
         to_html([])
     with pytest.raises(ValueError, match=r"\(2, 2\) does not hold 6"):
         to_html(tree, image_shape=(2, 2))
