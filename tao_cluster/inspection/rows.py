@@ -43,8 +43,7 @@ def picture_kind(tree, rows, image_shape, feature_names):
     if image_shape is not None:
         if image_shape[0] * image_shape[1] != tree.n_features:
             raise ValueError(
-                f"image_shape {tuple(image_shape)} does not have {tree.n_features} pixels, one per "
-                "feature."
+                f"image_shape {tuple(image_shape)} does not hold {tree.n_features} features."
             )
         return "image"
     is_table = has_indicators(feature_names)  # one-hot encoded columns are not words
