@@ -18,6 +18,7 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted, valida
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
+from .objectives.base import cluster_sums
 from .problem.inputs import (
     Inputs,
     check_embedding,
@@ -30,7 +31,7 @@ from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, optimal_centers, split_pipeline
 from .tree.readable import Readable
 from .tree.routing import kernel_arrays
-from .tree.split_statistics import stds_and_gaps
+from .tree.split_statistics import feature_importances, stds_and_gaps
 
 
 def of_one_fit(method):
@@ -166,10 +167,16 @@ class TreeClustering(
             scales = (problem.scaling, problem.X, rows.X)
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
+        node_rows = tree.node_counts(rows.of_input(leaves)[inputs.present]).astype(np.int64)
         spreads, gaps = stds_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
+        importances = {}
+        if problem.objective.is_sum:
+            costs = problem.objective.distances(problem.data, centers)
+            costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
+            importances["feature_importances_"] = feature_importances(tree, costs, spreads)
         space, absent = ClusteringSpace.of(problem, inputs), np.flatnonzero(~inputs.present)
         labels_, free_labels = rows.of_input(labels), rows.of_input(free.labels)
         if len(absent):
@@ -180,8 +187,10 @@ class TreeClustering(
             "tree_": tree,
             "labels_": space.named(labels_),
             "node_counts_": counts,
+            "node_rows_": node_rows,
             "split_stds_": spreads,
             "split_gaps_": gaps,
+            **importances,
             "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
             "free_labels_": space.named(free_labels.astype(np.int32)),

@@ -286,6 +286,8 @@ class TreeStatistics(Sums):
     ----------
     cost : float, of the rows at the centres of their leaves
     mass : float64 array of shape (n_nodes,), weights of the rows of leaves
+    n_rows : float64 array of shape (n_nodes,), numbers of the rows of leaves
+    costs : float64 array of shape (n_nodes, k), summed costs of the rows of leaves in each cluster
     sums, squares, most, above
         See :func:`tao_cluster.tree.split_statistics.value_moments`.
     agreement : float64 array of shape (n_nodes, k), weights by leaf and nearest free centre; None
@@ -294,6 +296,8 @@ class TreeStatistics(Sums):
 
     cost: float
     mass: np.ndarray
+    n_rows: np.ndarray
+    costs: np.ndarray
     sums: np.ndarray
     squares: np.ndarray
     most: np.ndarray
@@ -345,4 +349,7 @@ def describe(rows, tree, centers, origin, free_centers, total):
         labels, k = nearest_center(objective, rows.data, free_centers), len(centers)
         agreement = np.bincount(leaves * k + labels, weight, tree.n_nodes * k).reshape(-1, k)
     moments = value_moments(tree, rows.view, leaves, weight / total, origin)
-    return TreeStatistics(cost, mass, *moments, agreement)
+    n_rows = np.bincount(leaves, minlength=tree.n_nodes).astype(np.float64)
+    distances = objective.distances(rows.data, centers)
+    costs = cluster_sums(distances, leaves, weight, tree.n_nodes)
+    return TreeStatistics(cost, mass, n_rows, costs, *moments, agreement)

@@ -14,7 +14,7 @@ from matplotlib.path import Path
 from ..columns.names import printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
-from ..inspection.rows import Rows, ways
+from ..inspection.rows import Rows, decision_paths
 from ..report import report
 from ..tree import Tree, tree_of
 from .boxes import Box, text_width, wrap
@@ -175,7 +175,7 @@ def _way(estimator, X, highlight, feature_names, upper):
             raise ValueError(f"highlight={highlight} is a row of X, which has {n_rows} rows.")
         position = int(highlight) % n_rows
         highlight = X.iloc[[position]] if hasattr(X, "iloc") else X[position : position + 1]
-    (way,) = ways(estimator, one_row(estimator, highlight, feature_names))
+    (way,) = decision_paths(estimator, one_row(estimator, highlight, feature_names))
     drawn = {node: i for i, node in enumerate(upper.origin.tolist()) if i not in upper.hidden}
     sums = {drawn[node]: total for node, total in way.totals.items() if node in drawn}
     return sums | {int(upper.stands_for[way.leaf]): None}
