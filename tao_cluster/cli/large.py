@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from .._utils.warnings import listed
 from ..outofcore import blocks_of, fit
 from ..outofcore.blocks import LocalBlocks
-from ..outofcore.files import Table, first_rows, numbers_of, read_npy
+from ..outofcore.files import ParquetTable, first_rows, numeric_columns, read_npy
 from .columns import CATEGORIES, MISSING, Choices, Column, Recipe, without_row_numbers
 from .folder import (
     LABELS,
@@ -87,7 +87,7 @@ class LargeFile:
     ----------
     path : str
     recipe : Recipe of its columns; None of an array
-    table : Table, or None of an array
+    table : ParquetTable, or None of an array
     """
 
     path: str
@@ -106,16 +106,16 @@ class LargeFile:
         if _is_array(path):
             return cls(path)
         if recipe is None:
-            return cls(path, None, Table.of(path))
+            return cls(path, None, ParquetTable.from_files(path))
         for column in recipe.columns:
             if column.kinds is not None or column.fill is not None:
                 raise ValueError(
                     f"--out-of-core: column {column.name!r} has categories or missing values, for "
                     "which the fit had the table in memory; leave out --out-of-core."
                 )
-        if recipe.id_column not in numbers_of(path):  # new rows need not have names
+        if recipe.id_column not in numeric_columns(path):  # new rows need not have names
             recipe = replace(recipe, id_column=None)
-        return cls(path, recipe, Table.of(path, columns=recipe.feature_names))
+        return cls(path, recipe, ParquetTable.from_files(path, columns=recipe.feature_names))
 
     @property
     def blocks(self):
@@ -142,7 +142,7 @@ class LargeFile:
         elif self.recipe is None or self.recipe.id_column is None:
             yield from ((X, None) for X, *_ in self._read())
         else:
-            ids = self.table.read_beside(self.recipe.id_column, _MOST_VALUES, _MOST_ROWS)
+            ids = self.table.read_column(self.recipe.id_column, _MOST_VALUES, _MOST_ROWS)
             yield from ((X, part) for (X, *_), part in zip(self._read(), ids, strict=True))
 
     def write_labels(self, file, model, *, with_leaf):
@@ -177,7 +177,7 @@ def _check_options(options):
 
 def _recipe(path, choices):
     """The columns of numbers that are features; what is left out is told."""
-    are_numbers, notes = numbers_of(path), []
+    are_numbers, notes = numeric_columns(path), []
     features = are_numbers if choices.columns is None else choices.columns
     features = [name for name in features if name not in {*choices.drop, choices.id_column}]
     if choices.columns is None:

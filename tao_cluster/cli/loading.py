@@ -11,7 +11,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 from sklearn.utils.fixes import parse_version
 
-from ..outofcore.files import read_npy, read_npz, readable
+from ..outofcore.files import file_errors, read_npy, read_npz
 from .columns import Choices, Loaded, NotANumberError, features_of
 
 
@@ -97,7 +97,7 @@ def _is_packed(path):
 
 def _read_table(path, read):
     try:
-        with readable(path):
+        with file_errors(path):
             frame = read(path)
     except ImportError as error:
         raise ValueError(
@@ -124,7 +124,7 @@ _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 def _read_csv(path, separator):
     """The table of a text; its index counts the lines that are not empty."""
-    with readable(path):
+    with file_errors(path):
         begin = [line for _, line in itertools.islice(_lines(path, separator), 2)]
     if not begin:
         raise ValueError(f"{path}: the file is empty.")
@@ -136,7 +136,7 @@ def _read_csv(path, separator):
     names = [cell.strip() for cell in first] if has_names else [f"x{j}" for j in range(len(first))]
     _check_names(path, names)
     try:
-        with readable(path), warnings.catch_warnings():
+        with file_errors(path), warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a line is too long
             # "?" and what pandas takes for it are missing values.
             frame = pd.read_csv(
@@ -173,7 +173,7 @@ def _lines(path, separator):
 
 def _check_lines(path, separator, width):
     """ValueError at the first line that has another number of values."""
-    with readable(path):
+    with file_errors(path):
         for number, line in _lines(path, separator):
             if len(line) != width:
                 raise ValueError(f"line {number} has {len(line)} values, expected {width}")
@@ -183,7 +183,7 @@ def _place(path, row, separator):
     """Where a row of a table is: the line of a text, or the row."""
     if _kind(path) not in _SEPARATORS:
         return f"row {row}"
-    with readable(path):
+    with file_errors(path):
         lines = _lines(path, separator or _SEPARATORS[_kind(path)])
         number, _ = next(itertools.islice(lines, row, None))
     return f"line {number}"

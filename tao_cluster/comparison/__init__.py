@@ -1,6 +1,6 @@
 """Methods fitted to one free clustering, in one table: `compare`, and what its tables are."""
 
-from .study import DEFAULT, METHODS, compare
+from .study import DEFAULT_METHODS, METHODS, compare
 from .table import FREE, Comparison, explains_labels
 
-__all__ = ["DEFAULT", "FREE", "METHODS", "Comparison", "compare", "explains_labels"]
+__all__ = ["DEFAULT_METHODS", "FREE", "METHODS", "Comparison", "compare", "explains_labels"]

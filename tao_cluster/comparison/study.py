@@ -287,7 +287,7 @@ def _same(a, b):
 def _series(methods, objective):
     """(title, name of a method or list of estimators) of each series."""
     if methods is None:
-        methods = [name for name in DEFAULT if METHODS[name].knows(objective)]
+        methods = [name for name in DEFAULT_METHODS if METHODS[name].knows(objective)]
     if not isinstance(methods, Mapping):
         names = np.atleast_1d(methods).tolist()
         methods = {METHODS[name].title if name in METHODS else name: name for name in names}
@@ -405,7 +405,7 @@ METHODS = {
     "cart": Method("CART", greedy.CART(), is_sized=True, objectives=_ANY),
 }
 # Those of a comparison that names none.
-DEFAULT = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
+DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
 
 
 def hold_out(validation, n_rows, random_state):

@@ -9,7 +9,7 @@ from distributed import CancelledError, KilledWorker, wait
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
 from .._utils.threads import check_interrupted
-from ..outofcore.blocks import BlockError, LostRowsError, naming
+from ..outofcore.blocks import BlockError, LostRowsError, block_errors
 
 # Seconds between two looks at whether there are workers, and for an answer of the scheduler.
 _LOOK, _ANSWER = 1.0, 30.0
@@ -41,7 +41,7 @@ def results_in_threads(tasks):
 
 def _one_by_one(tasks, start, scheduler):
     for number, task in enumerate(tasks, start):
-        with naming(number):
+        with block_errors(number):
             (result,) = dask.compute(task, scheduler=scheduler)
         yield result
 

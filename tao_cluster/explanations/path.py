@@ -22,7 +22,7 @@ from ..export.format import (
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import ways
-from ..plot.explained import plot_ways
+from ..plot.explained import plot_decision_path
 from ..report import cluster_names, terms_at
 from ..tree import tree_of
 from ..tree.conditions import Bound
@@ -275,7 +275,7 @@ class Explanation:
         -------
         array of matplotlib Axes, one a test
         """
-        return plot_ways(self.tests, self.name if title is None else title)
+        return plot_decision_path(self.tests, self.name if title is None else title)
 
     def __str__(self):
         return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])

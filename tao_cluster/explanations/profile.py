@@ -7,7 +7,7 @@ import numpy as np
 from ..columns.view import shown
 from ..export.format import rows_text
 from ..export.text import rules_of
-from ..plot.explained import plot_roles
+from ..plot.explained import plot_cluster_profile
 from ..report import cluster_names, effect, report
 from ..tree import tree_of
 from .path import MAX_TERMS, list_html
@@ -86,7 +86,7 @@ class ClusterProfile:
         matplotlib Axes
         """
         title = self._heading if title is None else title
-        return plot_roles(self.features[:MAX_TERMS], ax=ax, title=title)
+        return plot_cluster_profile(self.features[:MAX_TERMS], ax=ax, title=title)
 
     def _repr_html_(self):
         """Rules and features as a list; texts are escaped."""

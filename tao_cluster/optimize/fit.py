@@ -12,9 +12,9 @@ from tqdm.auto import tqdm
 
 from .._utils.threads import check_interrupted
 from .._utils.warnings import tell
-from ..outofcore.refinement import refined, relabeled
+from ..outofcore.refinement import refine, relabel_leaves
 from ..outofcore.statistics import AllRows
-from ..outofcore.statistics import Rows as SampleRows
+from ..outofcore.statistics import WeightedRows
 from ..problem.problem import Result
 from ..reference import optimal_centers
 from ..tree import Tree
@@ -258,13 +258,13 @@ class _Rows:
         def evaluate(found):
             return whole.evaluate(found.tree)
 
-        source = AllRows.of(whole.problem, settings.n_jobs)
-        relabelings = [evaluate(relabeled(source, [state.tree], state.centers))]
-        sample, rng = SampleRows.of(self.search.problem), check_random_state(self.random_state)
+        source = AllRows.from_problem(whole.problem, settings.n_jobs)
+        relabelings = [evaluate(relabel_leaves(source, [state.tree], state.centers))]
+        sample, rng = WeightedRows.from_problem(self.search.problem), check_random_state(self.random_state)
         has_limit = settings.goal is not None and settings.goal.is_limit
         n_passes = _N_PASSES_TO_LIMIT if has_limit else _N_PASSES
         terms = (evaluate, n_passes, rng, settings.split_kind.midpoints)
-        better = refined(source, sample, relabelings[0], *terms)
+        better = refine(source, sample, relabelings[0], *terms)
         return _last(itertools.chain(relabelings, better))
 
     @property

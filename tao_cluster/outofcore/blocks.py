@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 from .._utils.matrices import row_size
 from .._utils.threads import check_interrupted, one_thread
-from .files import Table, read_npy
+from .files import ParquetTable, read_npy
 
 # Stored values of a block that is cut from an array or a file, and rows at most.
 BLOCK_VALUES, MOST_ROWS = 2**22, 2**18
@@ -103,7 +103,7 @@ def sum_over_blocks(function, blocks, state=None):
     with contextlib.closing(found for found in blocks.results(function, state)) as results:
         for number, result in enumerate(results):
             check_interrupted()
-            with naming(number):
+            with block_errors(number):
                 total = result if total is None else total if result is None else total + result
     return total
 
@@ -130,7 +130,7 @@ class LostRowsError(RuntimeError):
 
 
 @contextlib.contextmanager
-def naming(number):
+def block_errors(number):
     """Context in which an exception becomes one that names the block."""
     try:
         yield
@@ -255,7 +255,7 @@ def _side_by_side(openers):
 
 def _of_reader(read, n_jobs, has_embedding=False):
     """Blocks of what a function reads; a look at the first finds the names of the columns."""
-    with naming(0):
+    with block_errors(0):
         first = next(read(), (np.empty((0, 0)),))[0]
         if len(np.shape(first)) != 2:
             raise ValueError(
@@ -332,7 +332,7 @@ def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_job
     >>> outofcore.parquet_blocks(path, columns=["mass"], sample_weight="seen").names
     ['mass']
     """
-    table = Table.of(path, sample_weight, embedding, columns)
+    table = ParquetTable.from_files(path, sample_weight, embedding, columns)
     read = partial(table.read, BLOCK_VALUES, MOST_ROWS)
     return LocalBlocks(read, table.X.names, table.embedding is not None, n_jobs)
 
@@ -360,7 +360,7 @@ class LocalBlocks:
         """See :class:`Blocks`."""
 
         def work(block):
-            with naming(block.number), one_thread():
+            with block_errors(block.number), one_thread():
                 return function(block, state)
 
         n_jobs = effective_n_jobs(self.n_jobs)
@@ -370,7 +370,7 @@ class LocalBlocks:
         """Yield the blocks."""
         parts = self.read()
         for number in itertools.count():
-            with naming(number), one_thread():
+            with block_errors(number), one_thread():
                 part = next(parts, None)
                 if part is None:
                     return

@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class ParquetTable:
     """Columns of Parquet files, to be read again and again.
 
     Parameters
@@ -60,7 +60,7 @@ class Table:
     embedding: Part | None
 
     @classmethod
-    def of(cls, source, weight=None, embedding=None, columns=None):
+    def from_files(cls, source, weight=None, embedding=None, columns=None):
         """What files have, after a look at their footers.
 
         Parameters
@@ -118,7 +118,7 @@ class Table:
             X, weight, embedding = arrays
             yield X, None if weight is None else weight[:, 0], embedding
 
-    def read_beside(self, name, most_values, most_rows):
+    def read_column(self, name, most_values, most_rows):
         """Yield the values of another column for the rows that :meth:`read` yields: arrays."""
         for batch, _ in self._batches([name], most_values, most_rows):
             yield batch.column(0).to_pandas().to_numpy()
@@ -223,7 +223,7 @@ def schema_of(file):
     return {field.name: field.type for field in schema if field.name not in index}
 
 
-def numbers_of(source):
+def numeric_columns(source):
     """Whether a column holds numbers or truth values: dict of str to bool, for the first file."""
     schema = schema_of(_files(source)[0])
     return {name: dtype_of(kind) is not None for name, kind in schema.items()}
@@ -305,7 +305,7 @@ def read_npy(path, mmap_mode=None):
     ValueError
         If it cannot be read.
     """
-    with readable(path):
+    with file_errors(path):
         found = np.load(path, mmap_mode, allow_pickle=False)
         if not isinstance(found, np.ndarray):
             found.close()
@@ -321,7 +321,7 @@ def read_npz(path):
     ValueError
         If it cannot be read, or has no such array.
     """
-    with readable(path), Path(path).open("rb") as file:
+    with file_errors(path), Path(path).open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("it is an .npy array under the name of an .npz file")
@@ -339,7 +339,7 @@ def read_npz(path):
 
 
 @contextlib.contextmanager
-def readable(path):
+def file_errors(path):
     """Context in which any error of a reader becomes a ValueError that names the file."""
     try:
         yield

@@ -20,8 +20,8 @@ from ..tree import Tree
 from ..tree.spreads import first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
 from .coreset import all_rows, coreset
-from .refinement import TreeStatistics, describe, free_inertia, lloyd, refined, relabeled
-from .statistics import AllRows, ColumnStatistics, Rows
+from .refinement import TreeStatistics, describe, free_inertia, lloyd, refine, relabel_leaves
+from .statistics import AllRows, ColumnStatistics, WeightedRows
 
 # Rows of a sample, and rows a cluster: as many as find a tree where all rows are at hand.
 _SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000
@@ -171,7 +171,7 @@ def _sample(source, look, n_clusters, coreset_size, rng):
             "must be larger."
         )
     clustered = space.scaled(X) if embedding is None else embedding
-    return Rows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
+    return WeightedRows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
 
 
 def _free_centers(source, sample, look, estimator):
@@ -207,10 +207,10 @@ def _states(source, sample, model, method, free_centers, total, n_passes, rng):
         return _State(found.tree, found.centers, statistics)
 
     start = source.reader.space.scaled_centers(model.cluster_centers_)
-    state = evaluate(relabeled(source, [model.tree_], start, relabels=method.improves))
+    state = evaluate(relabel_leaves(source, [model.tree_], start, relabels=method.improves))
     yield state
     if method.improves:
-        yield from refined(source, sample, state, evaluate, n_passes, rng, method.midpoints)
+        yield from refine(source, sample, state, evaluate, n_passes, rng, method.midpoints)
 
 
 def _store(model, state, source, free_centers, free_cost):

@@ -78,13 +78,13 @@ def free_inertia(rows, centers):
     return rows.objective.value(rows.data, labels, rows.weight, centers)
 
 
-def refined(source, sample, state, evaluate, n_passes, rng, at_midpoints):
+def refine(source, sample, state, evaluate, n_passes, rng, at_midpoints):
     """Yield better and better states of a tree.
 
     Parameters
     ----------
     source : AllRows
-    sample : Rows, which stand for all
+    sample : WeightedRows, which stand for all
     state : object with a `tree`, its optimal `centers` and its `inertia` over all rows
     evaluate : callable(Relabeled) -> such an object
     n_passes : int, at most
@@ -106,7 +106,7 @@ def refined(source, sample, state, evaluate, n_passes, rng, at_midpoints):
 def improved(source, state, sample, rng, at_midpoints):
     """Return the tree after one pass over all rows; its labels and centres follow.
 
-    Parameters as for :func:`refined`.
+    Parameters as for :func:`refine`.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def improved(source, state, sample, rng, at_midpoints):
     if not updates:
         return None
     trees = [tree.with_splits(some) for some in _together(tree, updates)]
-    return relabeled(source, trees, centers)
+    return relabel_leaves(source, trees, centers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ class Relabeled(NamedTuple):
     centers: np.ndarray
 
 
-def relabeled(source, trees, centers, relabels=True):
+def relabel_leaves(source, trees, centers, relabels=True):
     """Return the cheapest of some trees, each with its leaves labelled by their summed cost.
 
     Parameters
@@ -327,7 +327,7 @@ def describe(rows, tree, centers, origin, free_centers, total):
 
     Parameters
     ----------
-    rows : Rows
+    rows : WeightedRows
     tree : Tree
     centers : float64 array of shape (k, m)
     origin : float64 array of shape (n_nonzero,), a value of each feature of each test

@@ -26,7 +26,7 @@ from .blocks import blocks_of, sum_over_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class WeightedRows:
     """Rows of positive weight of one block, or of a sample.
 
     Parameters
@@ -47,7 +47,7 @@ class Rows:
     objective: Any
 
     @classmethod
-    def of(cls, problem):
+    def from_problem(cls, problem):
         """Return the rows of a problem."""
         embedding = None if problem.space is problem.X else problem.space
         numbers = np.arange(problem.n_rows)
@@ -116,7 +116,7 @@ class Reader:
             return None
         space = self.space.scaled(X) if embedding is None else embedding
         numbers = np.arange(start, stop)[is_present]
-        return Rows(X, embedding, space, weight, numbers, self.space.objective)
+        return WeightedRows(X, embedding, space, weight, numbers, self.space.objective)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +133,9 @@ class AllRows:
     reader: Reader
 
     @classmethod
-    def of(cls, problem, n_jobs):
+    def from_problem(cls, problem, n_jobs):
         """Return the rows of a problem, in slices that `n_jobs` threads work on."""
-        rows = Rows.of(problem)
+        rows = WeightedRows.from_problem(problem)
         blocks = blocks_of(rows.X, rows.weight, rows.embedding, n_jobs)
         space = Space(rows.objective, blocks.has_embedding, None, None)  # the rows are scaled
         return cls(blocks, Reader.of(space, rows.X.shape[1], blocks.results(_n_rows, None)))
@@ -145,7 +145,7 @@ class AllRows:
 
         Parameters
         ----------
-        function : callable(Rows, ...), of a module
+        function : callable(WeightedRows, ...), of a module
         *terms : what else it needs; small, as it is sent to whoever reads the rows
         """
         return sum_over_blocks(_OfRows(function, self.reader), self.blocks, terms)

@@ -60,7 +60,7 @@ def node_gains(rows, tree, centers, nodes=None):
 
     Parameters
     ----------
-    rows : Rows
+    rows : WeightedRows
     tree : Tree
     centers : float64 array of shape (k, m)
     nodes : set of int, optional, those that are asked for

@@ -14,7 +14,7 @@ _LONGEST_TITLE = 100  # characters: the layout makes room for all of a title
 _PALE = "0.87"
 
 
-def plot_ways(tests, title):
+def plot_decision_path(tests, title):
     """The tests of one path below each other.
 
     A test of several features is a sum: every bar begins where the one above it ends, the dark one
@@ -99,7 +99,7 @@ def _name_lines(ax, names):
     ax.set_axisbelow(True)
 
 
-def plot_roles(roles, *, ax=None, title=""):
+def plot_cluster_profile(roles, *, ax=None, title=""):
     """Direction and strength of features that lead to a cluster.
 
     Parameters

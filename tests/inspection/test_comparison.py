@@ -16,7 +16,7 @@ from sklearn.preprocessing import scale
 
 from greedy import CART, IMM, ExKMC
 from tao_cluster import TAOClustering, Tree, compare
-from tao_cluster.comparison import DEFAULT, FREE, Comparison
+from tao_cluster.comparison import DEFAULT_METHODS, FREE, Comparison
 from tao_cluster.comparison.study import METHODS
 
 
@@ -44,7 +44,7 @@ def test_every_method_explains_the_same_clustering(found, wine):
     X, _ = wine
     models = list(found.models.values())
     assert {type(model) for model in models} >= {TAOClustering, ExKMC, IMM, CART}
-    assert found.table["method"].nunique() == 1 + len(DEFAULT)
+    assert found.table["method"].nunique() == 1 + len(DEFAULT_METHODS)
     for model in models:
         np.testing.assert_array_equal(model.free_centers_, models[0].free_centers_)
         assert list(model.feature_names_in_) == list(X.columns)

@@ -11,7 +11,7 @@ import pytest
 
 from tao_cluster.outofcore import BlockError, blocks_of, parquet_blocks
 from tao_cluster.outofcore import blocks as seam
-from tao_cluster.outofcore.files import Table
+from tao_cluster.outofcore.files import ParquetTable
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -227,9 +227,9 @@ def test_pyarrow_is_loaded_when_it_is_needed():
 _MEMORY = """
 import json, sys
 import pyarrow as pa
-from tao_cluster.outofcore.files import Table
+from tao_cluster.outofcore.files import ParquetTable
 n_rows, most = 0, 0
-for X, *_ in Table.of(sys.argv[1]).read(2**20, 2**18):
+for X, *_ in ParquetTable.from_files(sys.argv[1]).read(2**20, 2**18):
     n_rows += len(X)
     most = max(most, pa.total_allocated_bytes())
 print(json.dumps([n_rows, most]))
@@ -249,5 +249,5 @@ def test_memory_is_that_of_some_rows(tmp_path, row_group_size):
 
 def test_a_row_is_the_least_of_a_block(frame, tmp_path):
     frame.to_parquet(tmp_path / "a.parquet", index=False)
-    lengths = [len(X) for X, *_ in Table.of(tmp_path).read(3, 100)]
+    lengths = [len(X) for X, *_ in ParquetTable.from_files(tmp_path).read(3, 100)]
     assert lengths == [1] * N
