@@ -15,8 +15,8 @@ from tao_cluster import Tree
 from tao_cluster.export import Indicator
 from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import plot_tree
-from tao_cluster.plot.layout import Places
-from tao_cluster.plot.tree import Upper
+from tao_cluster.plot.layout import Layout
+from tao_cluster.plot.tree import UpperTree
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ def test_edges_stay_beside_each_other(stairs):
 @pytest.mark.parametrize("max_depth", [0, 1, 2, 5])
 def test_upper_trees_hold_all_leaves(rng, max_depth):
     tree = random_tree(rng, n_nodes=63)
-    upper = Upper.of(tree, max_depth)
+    upper = UpperTree.from_tree(tree, max_depth)
     assert upper.tree.max_depth <= max_depth
     kept = np.setdiff1d(upper.tree.leaves, [*upper.hidden])
     leaves = np.concatenate([upper.origin[kept], *upper.hidden.values()])
@@ -74,7 +74,7 @@ def test_upper_trees_hold_all_leaves(rng, max_depth):
     for node in upper.tree.decision_nodes:
         for part, whole in zip(upper.tree.split(node), tree.split(upper.origin[node]), strict=True):
             np.testing.assert_array_equal(part, whole)
-    assert Upper.of(tree, None).tree is tree
+    assert UpperTree.from_tree(tree, None).tree is tree
 
 
 def test_a_subtree_is_a_box_with_its_clusters(stairs):
@@ -101,7 +101,7 @@ def test_a_subtree_is_a_box_with_its_clusters(stairs):
 def test_horizontal_trees_grow_to_the_right(rng):
     tree = random_tree(rng, n_nodes=31)
     heights = np.where(tree.children_left < 0, 0.5, 0.9)
-    places = Places(tree, 1.2, heights, 0.1, True)
+    places = Layout(tree, 1.2, heights, 0.1, True)
     left, top = places.corners.T
     inner = tree.decision_nodes
     first, second = tree.children_left[inner], tree.children_right[inner]
