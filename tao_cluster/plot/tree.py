@@ -189,7 +189,10 @@ def _path_sums(estimator, X, highlight, feature_names, upper):
             raise ValueError(f"highlight={highlight} is the position of a row of X: pass X, too.")
         n_rows = np.shape(X)[0]
         if not -n_rows <= highlight < n_rows:
-            raise ValueError(f"highlight={highlight} is no row of X, which has {n_rows} rows.")
+            raise ValueError(
+                f"highlight={highlight} must be the position of a row, from {-n_rows} to {n_rows - 1}: "
+                f"X has {n_rows} rows."
+            )
         position = int(highlight) % n_rows
         highlight = X.iloc[[position]] if hasattr(X, "iloc") else X[position : position + 1]
     (path,) = ways(estimator, one_row(estimator, highlight, feature_names))
