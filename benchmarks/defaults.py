@@ -12,24 +12,25 @@ starts and trimming beside it.
 
 import argparse
 import time
+from dataclasses import replace
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import PenaltyMethod, TAOClustering, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
 
 SHORT = PenaltyMethod(mu_factor=1.5, n_mu_steps=20)
-PUBLISHED = {"refine": False, "init": "bisecting", "n_init": 1, "trim": 0}
+PUBLISHED = {"algorithm": PenaltyMethod(n_init=1, refine=False), "init": "bisecting"}
 SETTINGS = {
     "default": {},
-    "one-start": {"n_init": 1},
+    "one-start": {"algorithm": DirectForm(n_init=1)},
     "bisecting": {"init": "bisecting"},
     "centroids": {"init": "centroids"},
-    "no-relax": {"relax": False},
-    "paper": {"algorithm": PenaltyMethod(), **PUBLISHED},
-    "penalty": {"algorithm": PenaltyMethod(), "refine": False},
-    "penalty-short": {"algorithm": SHORT, "refine": False},
+    "no-relax": {"algorithm": DirectForm(relax=False)},
+    "paper": PUBLISHED,
+    "penalty": {"algorithm": PenaltyMethod(refine=False)},
+    "penalty-short": {"algorithm": replace(SHORT, refine=False)},
     "penalty-refined": {"algorithm": PenaltyMethod()},
     "penalty-short-refined": {"algorithm": SHORT},
 }
@@ -78,14 +79,17 @@ def main():
             "reference": KMeans(k, n_init=10, random_state=0).fit(X),
         }
         sample = X[:: max(1, len(X) // 2000)]
-        models = tao_path(sample, k, depth=3, n_init=1, reference=common["reference"])
+        models = tao_path(
+            sample, k, depth=3, algorithm=DirectForm(n_init=1), reference=common["reference"]
+        )
         lambdas = np.geomspace(models[1].lambda_, models[-2].lambda_, options.lambdas)
         lambdas *= len(X) / len(sample)
         print(f"{name} {X.shape}, k={k}, depth={common['depth']}, lambda {np.round(lambdas, 3)}")
         print(f"{'parameters at cost':24s}" + "".join(f"{c:7g} %" for c in COSTS) + "  CPU s a fit")
         for setting in options.settings:
             # The penalty method is as sparse at a tenth of the lambda.
-            share = 0.1 if "algorithm" in SETTINGS[setting] else 1.0
+            algorithm = SETTINGS[setting].get("algorithm")
+            share = 0.1 if isinstance(algorithm, PenaltyMethod) else 1.0
             front, seconds = fits(X, k, setting, share * lambdas, options.seeds, **common)
             cells = "".join(f"{parameters_at(front, c):9.0f}" for c in COSTS)
             print(f"{setting:24s}{cells}{seconds:13.2f}", flush=True)

@@ -14,12 +14,13 @@ KMeans(k, n_init=10, random_state=0) of the rows that they see. Table 2 of the K
 
 import argparse
 import time
+from dataclasses import replace
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import TAOClustering, tao_path
+from tao_cluster import DirectForm, TAOClustering, tao_path
 
 
 def sizes_at(costs, pairs):
@@ -32,7 +33,9 @@ def sizes_at(costs, pairs):
 
 def grid(X, k, depth, reference, n_lambdas):
     """Lambdas from trees that cost next to nothing to those of a feature or two a node."""
-    models = tao_path(X, k, depth=depth, n_init=1, reference=reference, random_state=0)
+    models = tao_path(
+        X, k, depth=depth, algorithm=DirectForm(n_init=1), reference=reference, random_state=0
+    )
     return np.geomspace(models[1].lambda_, models[-2].lambda_, n_lambdas)
 
 
@@ -54,7 +57,7 @@ def main():
     parser.add_argument("--lambdas", type=float, nargs="+", help="default: nine from the data")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--depth", type=int)
-    parser.add_argument("--n-init", type=int, default=TAOClustering().n_init)
+    parser.add_argument("--n-init", type=int, default=DirectForm().n_init)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--path", action="store_true", help="each from the tree before")
     parser.add_argument("--no-relax", action="store_true", help="L1 fits alone")
@@ -69,12 +72,17 @@ def main():
     reference = KMeans(k, n_init=10, random_state=0).fit(X)
     lambdas = options.lambdas or grid(X, k, depth, reference, 9)
     print(f"{options.name} {X.shape}, k={k}, depth={depth}, n_init={options.n_init}: cost %/size")
-    common = {"depth": depth, "n_init": options.n_init, "n_jobs": options.n_jobs}
-    common["relax"] = not options.no_relax
-    for search in options.search:
+    common = {"depth": depth, "n_jobs": options.n_jobs}
+    direct = DirectForm(n_init=options.n_init, relax=not options.no_relax)
+    for search in ["none"] if options.no_relax else options.search:
         fronts, start = [], time.process_time()
         for seed in options.seeds:
-            terms = {"reference": reference, "search": search, "random_state": seed, **common}
+            terms = {
+                "reference": reference,
+                "algorithm": replace(direct, search=search),
+                "random_state": seed,
+                **common,
+            }
             pairs = []
             for model in models(X, k, lambdas, options.path, terms):
                 cost = model.cost_increase_ if others is None else model.cost_increase(others)

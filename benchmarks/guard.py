@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from benchmarks.datasets import load
 from greedy import IMM, ExGreedy, ExKMC, ExShallow
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.solvers import Newton
 
 KEPT = Path(__file__).with_name("guard.json")
@@ -67,7 +67,9 @@ class _Bound:
 
 
 def _tao(**parameters):
-    return lambda: TAOClustering(node_solver=Counting(), random_state=0, **parameters)
+    return lambda: TAOClustering(
+        algorithm=DirectForm(node_solver=Counting()), random_state=0, **parameters
+    )
 
 
 # name: (data set, function without arguments that makes an estimator)
@@ -103,8 +105,8 @@ def measure(name):
     }
     if isinstance(model, TAOClustering):
         found["passes"] = model.n_iter_
-    if isinstance(solver := getattr(model, "node_solver", None), Counting):
-        found |= solver.counts
+        if isinstance(solver := getattr(model.algorithm, "node_solver", None), Counting):
+            found |= solver.counts
     return found
 
 

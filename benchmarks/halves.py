@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.optimize.oblique_search import price_of_parameters, refit, tuned
 from tao_cluster.optimize.split_kinds import Oblique
 
@@ -25,7 +25,7 @@ from tao_cluster.optimize.split_kinds import Oblique
 class Copies(Oblique):
     """No search over structure."""
 
-    def improve(self, *args):
+    def local_search(self, *args):
         """No state."""
         return iter(())
 
@@ -33,11 +33,11 @@ class Copies(Oblique):
 class Refits(Copies):
     """Refits alone."""
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """The refitted state."""
         return refit(search, state, lambda_)
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """The same state."""
         return state
 
@@ -45,11 +45,11 @@ class Refits(Copies):
 class RowsAlone(Copies):
     """The true cost of the rows that are seen."""
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """The refitted state."""
         return refit(search, state, lambda_)
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """The state after passes on the true cost of the rows."""
         return tuned(search, state, price_of_parameters(search.problem, state))
 
@@ -99,7 +99,11 @@ def main():
         found, start = [], time.process_time()
         for seen, new, reference in parts:
             for seed in options.seeds:
-                terms = {"reference": reference, "random_state": seed, "search": search}
+                terms = {
+                    "reference": reference,
+                    "random_state": seed,
+                    "algorithm": DirectForm(search=search),
+                }
                 triples = []
                 for lambda_ in options.lambdas:
                     model = TAOClustering(k, depth=depth, split=kind, lambda_=lambda_, **terms)

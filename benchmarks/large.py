@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.memory import blobs
 from benchmarks.path import peak, reset_peak
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 
 _SMALL = 5_000
 
@@ -43,7 +43,7 @@ def main():
     X, k = blobs(options.rows, options.columns, options.clusters), options.clusters
     parameters = {"n_jobs": options.n_jobs, "random_state": 0}
     if options.max_rows is not None:
-        parameters["max_rows"] = options.max_rows
+        parameters["algorithm"] = DirectForm(max_rows=options.max_rows)
     TAOClustering(k, **parameters).fit(X[:_SMALL])
     print(f"X {X.shape} {X.dtype}, {X.nbytes / 1e6:.0f} MB, k={k}, {options.n_jobs} threads")
 

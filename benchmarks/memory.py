@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.path import peak, reset_peak
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 
 _BLOBS_PER_CLUSTER = 5
 _SCALE = 2.0  # spread of the blobs' centres, where that of a blob is 1
@@ -74,6 +74,12 @@ def largest_holders(work, n_lines):
     return size, lines
 
 
+def _algorithm(options, max_rows):
+    """Return the algorithm that the command line asks for, with a sample of at most `max_rows`."""
+    direct = DirectForm(max_rows=max_rows)
+    return direct if options.algorithm == "direct" else PenaltyMethod(refine=direct)
+
+
 def main():
     """Measure the fit that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -83,7 +89,7 @@ def main():
     parser.add_argument("--depth", type=int, default=6)
     parser.add_argument("--lambda", type=float, dest="lambda_", help="default: rows / 300")
     parser.add_argument("--split", default="oblique", choices=["oblique", "axis"])
-    parser.add_argument("--algorithm", default="auto", choices=["auto", "direct", "penalty"])
+    parser.add_argument("--algorithm", default="direct", choices=["direct", "penalty"])
     parser.add_argument("--max-rows", type=int, help="of the sample that finds the tree; all rows")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--holders", type=int, default=0, help="lines of the largest holders")
@@ -95,16 +101,16 @@ def main():
     parameters = {
         "depth": options.depth,
         "split": options.split,
-        "algorithm": options.algorithm,
         "n_jobs": options.n_jobs,
         "reference": reference.cluster_centers_,
         "random_state": 0,
     }
     share = min(1.0, _SMALL / options.rows)
     small = TAOClustering(options.clusters, lambda_=share * lambda_, **parameters)
-    small.set_params(max_rows=options.max_rows and _SMALL // 2).fit(X[:_SMALL])
+    small.set_params(algorithm=_algorithm(options, options.max_rows and _SMALL // 2))
+    small.fit(X[:_SMALL])
 
-    parameters["max_rows"] = options.max_rows
+    parameters["algorithm"] = _algorithm(options, options.max_rows)
     model = TAOClustering(options.clusters, lambda_=lambda_, **parameters)
     print(f"X {X.shape} {X.dtype}, {X.nbytes / 1e6:.0f} MB; lambda {lambda_:g}")
     reset_peak()

@@ -18,7 +18,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import DATASETS, load
-from tao_cluster import TAOClustering, tao_path
+from tao_cluster import DirectForm, TAOClustering, tao_path
 
 
 def reset_peak():
@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--lambdas", type=float, nargs="+", help="default: chosen from the data")
     parser.add_argument("--depth", type=int)
     parser.add_argument("--init", default=TAOClustering().init)
-    parser.add_argument("--n-init", type=int, default=TAOClustering().n_init)
+    parser.add_argument("--n-init", type=int, default=DirectForm().n_init)
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--float32", action="store_true")
@@ -68,7 +68,7 @@ def main():
     common = {
         "depth": depth,
         "init": options.init,
-        "n_init": options.n_init,
+        "algorithm": DirectForm(n_init=options.n_init),
         "n_jobs": options.n_jobs,
         "reference": reference,
         "random_state": options.seed,

@@ -24,7 +24,7 @@ from sklearn.preprocessing import normalize
 from benchmarks.memory import blobs, largest_holders
 from benchmarks.path import peak, reset_peak
 from benchmarks.processes import in_new_process
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 
 DENSE, SPARSE = (200_000, 50), (50_000, 20_000)
 _SMALL = 2000
@@ -78,7 +78,9 @@ def measure(name, rows, columns, n_holders, n_jobs=1):
     model = TAOClustering(random_state=0, n_jobs=n_jobs, **parameters)
     # In proportion, so that a sample finds the small tree, too, where one finds the large one.
     small = X[:_SMALL]
-    TAOClustering(random_state=0, n_jobs=n_jobs, max_rows=_SMALL // 2, **parameters).fit(small)
+    TAOClustering(
+        random_state=0, n_jobs=n_jobs, algorithm=DirectForm(max_rows=_SMALL // 2), **parameters
+    ).fit(small)
     del small
     ctypes.CDLL(None).malloc_trim(0)  # what is free already would be used first
     reset_peak()

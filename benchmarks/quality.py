@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks.datasets import load
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 
 LAMBDAS = (0.3, 1.0, 3.0, 8.0, 20.0)
 SIZES = (70, 90, 110)
@@ -34,7 +34,9 @@ def digits(X, n_init, **terms):
     """Costs of oblique trees of digits at SIZES parameters."""
     pairs = []
     for lambda_ in LAMBDAS:
-        model = TAOClustering(10, lambda_=lambda_, depth=5, n_init=n_init, **terms).fit(X)
+        model = TAOClustering(
+            10, lambda_=lambda_, depth=5, algorithm=DirectForm(n_init=n_init), **terms
+        ).fit(X)
         pairs.append((model.tree_.n_parameters, model.cost_increase_))
     return cost_at(SIZES, pairs)
 

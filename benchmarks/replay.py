@@ -90,10 +90,9 @@ def main():
             k,
             lambda_=options.lambda_,
             depth=depth,
-            n_init=1,
-            algorithm=PenaltyMethod(n_mu_steps=options.mu_steps),
-            refine=False,
-            node_solver=recorder,
+            algorithm=PenaltyMethod(
+                n_mu_steps=options.mu_steps, n_init=1, node_solver=recorder, refine=False
+            ),
             random_state=0,
         ).fit(X)
         calls = recorder.calls

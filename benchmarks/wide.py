@@ -21,13 +21,13 @@ from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
 
 from benchmarks.node_solver import objective, timed
-from tao_cluster import TAOClustering
+from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear, Newton
 
 _SIZES = ["100x2000", "300x2000", "100x5000", "12x5000", "100x20000"]
 _WAYS = {
     "default": {},
-    "liblinear": {"node_solver": "liblinear", "algorithm": "penalty", "refine": False},
+    "liblinear": {"algorithm": PenaltyMethod(node_solver="liblinear", refine=False)},
 }
 
 

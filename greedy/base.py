@@ -13,8 +13,8 @@ from tao_cluster.base import TreeClustering
 from tao_cluster.objectives import KMeans, KMedians, Objective
 from tao_cluster.problem.problem import Result
 
+from .builder_input import BuilderInput
 from .growth import history, with_midpoints
-from .points import Points
 
 # The objectives by name: those of points.DISTANCES.
 OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
@@ -71,7 +71,7 @@ class GreedyTree(TreeClustering):
     # As an initial tree; see tao_cluster.initial_trees.InitialTree.
     deterministic = True
     uses_distances = True
-    n_different = 1
+    n_distinct_trees = 1
     in_raw_units = False
 
     _parameter_constraints: ClassVar[dict] = {
@@ -101,7 +101,7 @@ class GreedyTree(TreeClustering):
         self._validate_params()
         plain = with_plain_numbers(self)
         terms = (plain.n_jobs, distances, plain.objective)
-        points = Points.of(X, centers, sample_weight, None, labels, *terms)
+        points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
         return plain._finished(plain._grow(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
@@ -121,7 +121,7 @@ class GreedyTree(TreeClustering):
 
     def _points(self, problem, labels=None):
         """The rows and centres of a problem in the form that the kernels read."""
-        return Points.of(
+        return BuilderInput.from_centers(
             problem.X,
             problem.free.centers,
             problem.weight,
@@ -143,7 +143,7 @@ class GreedyTree(TreeClustering):
         if not self.midpoints:
             return tree, None
         if not self.sees_centers:
-            points = replace(points, positions=points.positions[:0])
+            points = replace(points, centers=points.centers[:0])
         return with_midpoints(tree, points)
 
     def _attributes(self, inputs, rows, problem, result):

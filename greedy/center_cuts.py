@@ -7,10 +7,10 @@ import numpy as np
 from tao_cluster.tree.growth import Growth
 
 from .base import CostTree
-from .cuts import parting_cut
+from .builder_input import BuilderInput
+from .cuts import separating_cut
 from .growth import Cut, grow
-from .nodes import finer_bound, fixed_labels_node, is_coarse, nearest_labels_node
-from .points import Points
+from .nodes import fixed_labels_node, is_too_coarse, nearest_labels_node, refined_cap
 
 
 class IMM(CostTree):
@@ -63,7 +63,7 @@ class IMM(CostTree):
         better clusters than the free clustering.
     node_counts_ : float64 array of shape (n_nodes,)
         Rows, or their weight, that reach each node of `tree_`.
-    split_spreads_ : float64 array of shape (n_nonzero,)
+    split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, beside
         ``tree_.split_weights``: |weight| times spread ranks features wherever trees are shown.
     free_labels_, free_centers_, free_inertia_
@@ -137,7 +137,7 @@ class ExGreedy(CostTree):
 def part_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False):
     """Growth of a tree with one centre a leaf; see :class:`PartCenters`."""
     rule = PartCenters(points, keep_labels, depth_factor, is_ratio)
-    root = CenterLeaf(points.rows, np.arange(len(points.positions)))
+    root = CenterLeaf(points.rows, np.arange(len(points.centers)))
     growth = Growth()
     grow(growth, {growth.add(root.label): root}, rule)
     return growth
@@ -167,7 +167,7 @@ class PartCenters:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     keep_labels : bool
         IMM: a parted row pays its weight and is dropped. Else it goes to the nearest centre
         of its side and pays what that costs more.
@@ -177,12 +177,12 @@ class PartCenters:
         Divide the price of a cut by the fewer centres of its sides (EMN, with `keep_labels`).
     """
 
-    points: Points
+    points: BuilderInput
     keep_labels: bool = False
     depth_factor: float = 0.0
     is_ratio: bool = False
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
@@ -196,10 +196,10 @@ class PartCenters:
     def _best(self, leaf, all_left):
         node, depth = self._node(leaf, all_left)
         best = self._search(node, depth)
-        if best is not None and is_coarse(node):
+        if best is not None and is_too_coarse(node):
             weight = self.points.weight[node.rows]
             times = len(leaf.centers) // 2 if self.is_ratio else 1  # the best cut's cost at most
-            most = finer_bound(best[0] / depth.unit * times, weight, node.scale)
+            most = refined_cap(best[0] / depth.unit * times, weight, node.scale)
             if most is not None:
                 best = self._search(*self._node(leaf, all_left, most))
         return best
@@ -211,12 +211,14 @@ class PartCenters:
         return nearest_labels_node(*terms, self.depth_factor, leaf.path, most)
 
     def _search(self, node, depth):
-        return self.points.best_cut(parting_cut, self.points.slot(node.rows), node, depth)
+        return self.points.best_cut(
+            separating_cut, self.points.inverse_index(node.rows), node, depth
+        )
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         rows_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
-        is_left = self.points.positions[:, cut.feature] <= cut.threshold
+        is_left = self.points.centers[:, cut.feature] <= cut.threshold
         parts = []
         for goes_left in (True, False):
             rows = everything = leaf.rows[rows_left == goes_left]

@@ -12,14 +12,14 @@ from sklearn.utils._param_validation import Interval
 from tao_cluster._utils.matrices import ranges
 from tao_cluster.objectives import cluster_means
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, CostTree
+from .builder_input import BuilderInput, squared_distances
 from .cuts.impurity import Region, density_cut
 from .growth import Cut, grow
-from .leaf_clusters import cut_back, deviance, joined, numbered
-from .nodes import price_scale, prices
-from .points import Points, squared_distances
+from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
+from .nodes import quantization_scale, quantized
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,7 +90,7 @@ class CLTree(CostTree):
     }
 
     def _grow(self, points, random_state):
-        n_clusters = len(points.positions)
+        n_clusters = len(points.centers)
         rule = CutDensity.of(points, self.min_split)
         growth, boxes = Growth(), {}
         leaves = _Kept({growth.add(): rule.root()}, boxes)
@@ -100,7 +100,7 @@ class CLTree(CostTree):
         rows_of = {node: boxes[node].rows for node in ends}
         idle = [node for node, box in boxes.items() if box.n_rows < max(least, 1)]
         labels = _labels(points, boxes, rows_of)
-        growth = cut_back(growth, ends, labels, points.n_features, idle)
+        growth = pruned_growth(growth, ends, labels, points.n_features, idle)
         max_leaves = 4 * n_clusters if self.max_leaves is None else self.max_leaves
         return taken_back(points, growth, max_leaves)
 
@@ -148,12 +148,12 @@ class CutDensity:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     mass : int64 array of shape (n,), weights as whole numbers
     least : float, mass that a region needs to be cut
     """
 
-    points: Points
+    points: BuilderInput
     mass: np.ndarray
     least: float
 
@@ -161,8 +161,8 @@ class CutDensity:
     def of(cls, points, min_split):
         """The rule for some rows."""
         weight = points.weight
-        scale, _ = price_scale(weight.sum(), len(weight), np.inf)
-        mass = prices(np.ones(len(weight)), scale, weight, np.inf)
+        scale, _ = quantization_scale(weight.sum(), len(weight), np.inf)
+        mass = quantized(np.ones(len(weight)), scale, weight, np.inf)
         return cls(points, mass, min_split * mass[points.rows].sum())
 
     def root(self):
@@ -171,7 +171,7 @@ class CutDensity:
         n_rows = int(self.mass[rows].sum())
         return Box(rows, *ranges(self.points.X[rows]), n_rows, float(n_rows))
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: the mass of the rows."""
         return float(leaf.n_rows) if leaf.n_rows >= self.least else 0.0
 
@@ -179,10 +179,10 @@ class CutDensity:
         """See :class:`greedy.growth.Rule`; None if nothing is gained."""
         n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
         region = Region(leaf.rows, self.mass, leaf.low, leaf.high, n_uniform)
-        best = self.points.best_cut(density_cut, self.points.slot(leaf.rows), region)
+        best = self.points.best_cut(density_cut, self.points.inverse_index(leaf.rows), region)
         return best and BoxCut(best[1], best[2], float(leaf.n_rows), best[3])
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         length = leaf.high[cut.feature] - leaf.low[cut.feature]
@@ -226,7 +226,7 @@ def _labels(points, boxes, rows_of):
     full = sorted(node for node in rows_of if len(rows_of[node]))
     dense = [node for node in full if boxes[node].density >= 1.0] or full
     statistics = {node: deviance(points, rows_of[node]) for node in full}
-    group, joint = joined([statistics[node] for node in dense], len(points.positions))
+    group, joint = merge_closest([statistics[node] for node in dense], len(points.centers))
     group = dict(zip(dense, group, strict=True))
     sparse = sorted(set(rows_of) - set(dense))
     if sparse:
@@ -236,7 +236,7 @@ def _labels(points, boxes, rows_of):
         ]
         nearest = cdist(middle, [mean for _, mean, _ in joint]).argmin(axis=1)
         group |= dict(zip(sparse, nearest, strict=True))
-    return numbered(points, rows_of, group)
+    return matched_leaf_labels(points, rows_of, group)
 
 
 def taken_back(points, growth, max_leaves):
@@ -248,7 +248,7 @@ def taken_back(points, growth, max_leaves):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     growth : Growth, all of whose leaves have rows and labels; altered
     max_leaves : int >= 1
 
@@ -276,7 +276,7 @@ def taken_back(points, growth, max_leaves):
             loss = paid[above] - paid[_children(growth, above)].sum()
             heapq.heappush(queue, (loss, above))
     kept = growth.without(undone).to_tree(points.X.shape[1])
-    return Growth.of(kept.prune())
+    return Growth.from_tree(kept.prune())
 
 
 def _children(growth, node):
@@ -286,7 +286,7 @@ def _children(growth, node):
 def _costs(points, growth):
     """What each node pays in each cluster that has rows: (n_nodes, n_clusters); and these."""
     X, weight = points.X[points.rows], points.weight[points.rows]
-    leaves = growth.to_tree(X.shape[1]).route(kernel_view(X))
+    leaves = growth.to_tree(X.shape[1]).route(kernel_arrays(X))
     clusters, of_row = np.unique(np.array(growth.label)[leaves], return_inverse=True)
     distances = squared_distances(X, cluster_means(X, of_row, weight, len(clusters)))
     costs = np.zeros((growth.n_nodes, len(clusters)))

@@ -9,13 +9,13 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils._param_validation import Interval
 
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, CostTree
+from .builder_input import BuilderInput
 from .cuts.impurity import DevianceNode, deviance_cut
 from .growth import Cut, grow
-from .leaf_clusters import cut_back, deviance, joined, numbered
-from .points import Points
+from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -84,7 +84,7 @@ class CUBT(CostTree):
     }
 
     def _grow(self, points, random_state):
-        n_clusters = len(points.positions)
+        n_clusters = len(points.centers)
         rule = CutDeviance.of(points, self.min_size, self.min_dev)
         root = DevianceLeaf.of(points, points.rows)
         growth = Growth()
@@ -94,9 +94,9 @@ class CUBT(CostTree):
         max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
         rows_of = _pruned(points, growth, rows_of, max_leaves, self.min_dist, self.quantile)
         nodes = sorted(rows_of)
-        group, _ = joined([deviance(points, rows_of[node]) for node in nodes], n_clusters)
-        label = numbered(points, rows_of, dict(zip(nodes, group, strict=True)))
-        return cut_back(growth, set(nodes), label, points.n_features)
+        group, _ = merge_closest([deviance(points, rows_of[node]) for node in nodes], n_clusters)
+        label = matched_leaf_labels(points, rows_of, dict(zip(nodes, group, strict=True)))
+        return pruned_growth(growth, set(nodes), label, points.n_features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +121,13 @@ class CutDeviance:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     view : X as kernels read its rows
     min_size : float, weight below which a leaf is not cut
     least : float, what a cut must save
     """
 
-    points: Points
+    points: BuilderInput
     view: tuple
     min_size: float
     least: float
@@ -136,9 +136,9 @@ class CutDeviance:
     def of(cls, points, min_size, min_dev):
         """The rule, with the user's unit of the weights."""
         _, _, total = deviance(points, points.rows)
-        return cls(points, kernel_view(points.X), min_size, min_dev * total)
+        return cls(points, kernel_arrays(points.X), min_size, min_dev * total)
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`."""
         return leaf.deviance if leaf.weight >= self.min_size else 0.0
 
@@ -146,13 +146,13 @@ class CutDeviance:
         """See :class:`greedy.growth.Rule`; None if a cut saves too little."""
         points = self.points
         node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
-        best = points.best_cut(deviance_cut, self.view, points.slot(leaf.rows), node)
+        best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)
         if best is None:
             return None
         gain = float(np.ldexp(-best[0] * leaf.deviance, -40))
         return Cut(best[1], best[2], gain) if gain >= self.least else None
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         return tuple(

@@ -7,13 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.tree import halfway
+from tao_cluster.tree.tree import midpoint
 
 from .base import CostTree
-from .cuts import parted_at_edges, search_tree
+from .builder_input import BuilderInput
+from .cuts import mistakes_at_edges, optimal_search_tree
 from .growth import Cut, grow
 from .nodes import fixed_labels_node
-from .points import Points
 
 # The power of a diameter that a parted row may pay: Lemma 3 and inequality 15 of the paper.
 POWERS = {"kmeans": 2, "kmedians": 1}
@@ -54,7 +54,7 @@ class DPTree(CostTree):
 
     def _grow(self, points, random_state):
         rule = PartBySearchTrees(points, POWERS[self.objective])
-        root = Centers(np.arange(len(points.positions)))
+        root = Centers(np.arange(len(points.centers)))
         growth = Growth()
         grow(growth, {growth.add(root.label): root}, rule)
         return growth
@@ -108,21 +108,21 @@ class PartBySearchTrees:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     power : int, of the diameters
     """
 
-    points: Points
+    points: BuilderInput
     power: int
     trees: dict = field(default_factory=dict)  # by feature, made when they are first asked for
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
         """See :class:`greedy.growth.Rule`; None if the centres coincide."""
-        places = self.points.positions[leaf.centers]
+        places = self.points.centers[leaf.centers]
         extent = places.max(axis=0) - places.min(axis=0)
         feature = int(extent.argmax())
         if not extent[feature] > 0:
@@ -131,34 +131,34 @@ class PartBySearchTrees:
             self.trees[feature] = self._tree(feature)
         return Cut(feature, self.trees[feature].cut_of(leaf.centers), np.inf)
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
-        is_left = self.points.positions[leaf.centers, cut.feature] <= cut.threshold
+        is_left = self.points.centers[leaf.centers, cut.feature] <= cut.threshold
         return Centers(leaf.centers[is_left]), Centers(leaf.centers[~is_left])
 
     @cached_property
     def _node(self):
         """All rows, as the kernel reads them."""
-        every = np.arange(len(self.points.positions))
+        every = np.arange(len(self.points.centers))
         terms = (self.points, self.points.rows, every)
         return fixed_labels_node(*terms, all_left=True, is_ratio=False)[0]
 
     def _tree(self, feature):
         """The search tree of a feature."""
         points, node = self.points, self._node
-        order = np.argsort(points.positions[:, feature], kind="stable")
-        places = points.positions[order, feature]
+        order = np.argsort(points.centers[:, feature], kind="stable")
+        places = points.centers[order, feature]
         rank = np.argsort(order)
         edges = np.append(_between(places), places[-1])
-        slot = points.slot(node.rows)
-        parted = parted_at_edges(points.columns, slot, node, edges, rank, feature)
+        inverse = points.inverse_index(node.rows)
+        parted = mistakes_at_edges(points.columns, inverse, node, edges, rank, feature)
         # Prices are whole numbers of a power of two: the sums lose nothing by the division.
-        _, root = search_tree(places, parted / node.scale, self.power)
+        _, root = optimal_search_tree(places, parted / node.scale, self.power)
         return SearchTree(edges[:-1].tolist(), rank, root)
 
 
 def _between(places):
     """Middle between each place and the next: float64 array, one shorter."""
     return np.array(
-        [halfway(low, high) if low < high else low for low, high in itertools.pairwise(places)]
+        [midpoint(low, high) if low < high else low for low, high in itertools.pairwise(places)]
     )

@@ -10,11 +10,11 @@ from sklearn.utils._param_validation import StrOptions
 from tao_cluster._utils.matrices import ranges
 from tao_cluster.objectives import KCenter
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.tree import halfway
+from tao_cluster.tree.tree import midpoint
 
 from .base import GreedyTree, Method
+from .builder_input import BuilderInput
 from .growth import Cut, grow
-from .points import Points
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -99,7 +99,7 @@ def divide_cell(growth, node, cell, points, rest):
     growth : Growth, altered
     node : int, the leaf of the cell
     cell : Cell
-    points : Points
+    points : BuilderInput
     rest : {"grid", "halves"}
     """
     rule = Halves(points) if rest == "halves" else Grid.of(points, cell)
@@ -134,26 +134,26 @@ class CleanCuts:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     low, high : float64 arrays of shape (k, d)
         Box of each cluster with its centre; anything for clusters without rows.
     """
 
-    points: Points
+    points: BuilderInput
     low: np.ndarray
     high: np.ndarray
 
     @classmethod
     def of(cls, points):
         """The rule of some points."""
-        low, high = points.positions.copy(), points.positions.copy()
+        low, high = points.centers.copy(), points.centers.copy()
         labels = points.labels[points.rows]
         for k in np.unique(labels):
             least, largest = ranges(points.X[points.rows[labels == k]])
             low[k], high[k] = np.minimum(low[k], least), np.maximum(high[k], largest)
         return cls(points, low, high)
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: every leaf with several centres is to be split."""
         return np.inf if len(leaf.clusters) > 1 else 0.0
 
@@ -170,7 +170,7 @@ class CleanCuts:
         feature, place = divmod(np.where(is_clean, evenness, 0).argmax(), len(n_left))
         return Cut(int(feature), float(high[place, feature]), np.inf)
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         rows_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         is_left = self.high[leaf.clusters, cut.feature] <= cut.threshold
@@ -197,13 +197,13 @@ class Grid:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     low, width : float64 arrays of shape (d,)
         Where the box begins, and how wide its parts are; 0 where it has no extent.
     n_parts : int, the m of every feature with an extent
     """
 
-    points: Points
+    points: BuilderInput
     low: np.ndarray
     width: np.ndarray
     n_parts: int
@@ -212,7 +212,7 @@ class Grid:
     def of(cls, points, cell):
         """The grid of the box of a cell's rows and centres."""
         low, high = ranges(points.X[cell.rows])
-        places = points.positions[cell.clusters]
+        places = points.centers[cell.clusters]
         low = np.minimum(low, places.min(axis=0))
         extent = np.maximum(high, places.max(axis=0)) - low
         n_parts = whole_root(len(cell.clusters), np.count_nonzero(extent))
@@ -223,7 +223,7 @@ class Grid:
         lo = np.zeros(len(self.low), np.int64)
         return Box(rows, lo, np.where(self.width > 0, self.n_parts - 1, lo))
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`."""
         return np.inf if (leaf.lo < leaf.hi).any() else 0.0
 
@@ -239,7 +239,7 @@ class Grid:
                 return Cut(int(feature), float(threshold), np.inf)
         return None
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         is_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         numbers = np.arange(self.n_parts - 1)
@@ -272,17 +272,17 @@ class Halves:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     """
 
-    points: Points
+    points: BuilderInput
 
     def leaf(self, rows):
         """Leaf of some rows: their box is that of the rows alone."""
         low, high = ranges(self.points.X[rows])
         return Half(rows, low, high)
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: the longest side, 0 if all rows are equal."""
         return float((leaf.high - leaf.low).max())
 
@@ -290,10 +290,10 @@ class Halves:
         """See :class:`greedy.growth.Rule`; ties to the lowest feature."""
         side = leaf.high - leaf.low
         feature = int(side.argmax())
-        middle = halfway(leaf.low[feature], leaf.high[feature])
+        middle = midpoint(leaf.low[feature], leaf.high[feature])
         return Cut(feature, middle, float(side[feature]))
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         is_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         return self.leaf(leaf.rows[is_left]), self.leaf(leaf.rows[~is_left])

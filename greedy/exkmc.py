@@ -13,14 +13,14 @@ from tao_cluster._utils.matrices import spaced_rows
 from tao_cluster.problem.problem import Result
 from tao_cluster.reference import cost_increase
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
+from .builder_input import BuilderInput
 from .center_cuts import part_centers
-from .cuts import N_EDGES, purest_cut, savings_of_stored, surrogate_cut
-from .growth import Cut, grow, tell_interrupted
-from .nodes import SurrogateNode, mixed_node, surrogate_node
-from .points import Points
+from .cuts import N_EDGES, gini_cut, sparse_savings_bounds, surrogate_cut
+from .growth import Cut, grow, warn_interrupted
+from .nodes import SurrogateNode, impurity_node, surrogate_node
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -103,7 +103,7 @@ class ExKMC(GreedyTree):
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        fitted["_growth"].splits = Growth.of(fitted["tree_"]).splits
+        fitted["_growth"].splits = Growth.from_tree(fitted["tree_"]).splits
         return fitted
 
     def _grow(self, points, random_state):
@@ -118,7 +118,7 @@ class ExKMC(GreedyTree):
         further = {
             "trace_": trace(problem, points, growth, found.tree, leaves, n_base),
             "_growth": growth,
-            "_max_leaves": leaf_budget(self.max_leaves, len(points.positions)),
+            "_max_leaves": leaf_budget(self.max_leaves, len(points.centers)),
         }
         return Result(found.tree, found.attributes | further, leaves)
 
@@ -145,7 +145,7 @@ def expand(points, max_leaves, base):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     max_leaves : int or None
     base : {"imm", "none"}
 
@@ -154,12 +154,12 @@ def expand(points, max_leaves, base):
     growth : Growth
     n_base : int, leaves of the tree that it starts from
     """
-    max_leaves = leaf_budget(max_leaves, len(points.positions))
+    max_leaves = leaf_budget(max_leaves, len(points.centers))
     rule = CutSurrogate(points, goes_on=True)
     if base == "imm":
         growth = part_centers(points, keep_labels=True)
         tree = growth.to_tree(points.n_features)
-        leaf_of_row = tree.route(kernel_view(points.X), points.rows, n_jobs=points.n_jobs)
+        leaf_of_row = tree.route(kernel_arrays(points.X), points.rows, n_jobs=points.n_jobs)
         leaves = {
             int(leaf): rule.leaf(points.rows[leaf_of_row == leaf])
             for leaf in np.unique(leaf_of_row)
@@ -171,7 +171,7 @@ def expand(points, max_leaves, base):
     try:
         grow(growth, leaves, rule, max_leaves, gains)
     except KeyboardInterrupt:
-        tell_interrupted(growth, max_leaves)
+        warn_interrupted(growth, max_leaves)
     never = _never_paid(growth, gains)
     return growth.without(never) if never else growth, n_base
 
@@ -183,7 +183,7 @@ def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
     ----------
     tree : Tree, axis-aligned, each test with weight 1
     leaf_of_row : int array of shape (n,)
-    points : Points
+    points : BuilderInput
     max_leaves : int
     price : float, that a cut must save
 
@@ -191,7 +191,7 @@ def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
     -------
     Tree; the same object if no cut pays
     """
-    rule, growth = CutSurrogate(points, price), Growth.of(tree)
+    rule, growth = CutSurrogate(points, price), Growth.from_tree(tree)
     leaves = {
         int(leaf): rule.leaf(rows)
         for leaf in tree.leaves
@@ -230,7 +230,7 @@ class SurrogateLeaf:
     @property
     def label(self):
         """Best label of its rows, ties to the lowest."""
-        return self.node.own
+        return self.node.best_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +239,7 @@ class CutSurrogate:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     price : float
         What a cut must save more than.
     goes_on : bool
@@ -248,7 +248,7 @@ class CutSurrogate:
         after all that save, and have a negative gain.
     """
 
-    points: Points
+    points: BuilderInput
     price: float = 0.0
     goes_on: bool = False
 
@@ -256,7 +256,7 @@ class CutSurrogate:
         """Leaf of some rows."""
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`."""
         return leaf.node.most / leaf.node.scale - self.price
 
@@ -271,23 +271,23 @@ class CutSurrogate:
         Its gain is the share of the impurity that it takes, minus 2, which is below 0.
         """
         node, points = leaf.node, self.points
-        mixed = mixed_node(points, node.rows)
-        best = points.best_cut(purest_cut, points.slot(node.rows), mixed)
+        mixed = impurity_node(points, node.rows)
+        best = points.best_cut(gini_cut, points.inverse_index(node.rows), mixed)
         return best and Cut(best[1], best[2], -best[0] - 2.0)
 
     def _saving(self, leaf):
         """Cut that saves most, None if none saves more than its price."""
         node, points = leaf.node, self.points
-        misplaced = node.rows[points.distances[node.rows, node.own] > node.nearest]
+        misplaced = node.rows[points.distances[node.rows, node.best_label] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
-        edges = points.edges_from(misplaced[spaced_rows(len(misplaced), n)])
-        stored = points.from_stored(savings_of_stored, node)
-        best = points.best_cut(surrogate_cut, points.slot(node.rows), node, edges, stored)
+        edges = points.distinct_values(misplaced[spaced_rows(len(misplaced), n)])
+        stored = points.sparse_bounds(sparse_savings_bounds, node)
+        best = points.best_cut(surrogate_cut, points.inverse_index(node.rows), node, edges, stored)
         if best is None or -best[0] / node.scale <= self.price:
             return None
         return Cut(best[1], best[2], -best[0] / node.scale - self.price)
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         rows = leaf.node.rows
         goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
@@ -303,7 +303,7 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
     Parameters
     ----------
     problem : Problem
-    points : Points
+    points : BuilderInput
     growth : Growth
     tree : Tree, the last one
     leaf_of_row : int array of shape (n,), its leaves

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from tao_cluster._utils.options import with_plain_numbers
-from tao_cluster._utils.warnings import tell
+from tao_cluster._utils.warnings import warn
 from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
 from tao_cluster.tree.conditions import explanation_sizes
@@ -134,8 +134,8 @@ class ExShallowSearch(GreedyTree):
         cost, size = self._limits()
         (record, tree), tried = search_depth_factor(attempt, cost, size, self.max_iter)
         if record["cost_increase"] > cost:
-            tell(
-                f"No tree with {len(points.positions)} leaves was found that costs at most "
+            warn(
+                f"No tree with {len(points.centers)} leaves was found that costs at most "
                 f"{cost:g} % more than the free clustering; the best costs "
                 f"{record['cost_increase']:.2f} % more.",
                 ConvergenceWarning,
@@ -189,7 +189,7 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
     except KeyboardInterrupt:
         if not tried:
             raise
-        tell(f"Interrupted: the best of {len(tried)} trees is kept.", ConvergenceWarning)
+        warn(f"Interrupted: the best of {len(tried)} trees is kept.", ConvergenceWarning)
 
     def rank(entry):
         cost, size = entry[0]["cost_increase"], entry[0]["explanation_size"]

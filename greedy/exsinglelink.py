@@ -12,9 +12,9 @@ from tao_cluster.problem.problem import Result
 from tao_cluster.tree.growth import Growth
 
 from .base import GreedyTree, Method
+from .builder_input import BuilderInput
 from .cuts import spacing_cut
 from .growth import Cut, grow
-from .points import Points
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -80,7 +80,7 @@ class ExSingleLink(GreedyTree):
     def _fit_tree(self, problem):
         """The tree of the growth, and the spacings."""
         labels, weight = problem.free.labels, problem.weight
-        points = Points.without_centers(problem.X, labels, weight, self.n_jobs)
+        points = BuilderInput.from_labels(problem.X, labels, weight, self.n_jobs)
         found = self._result(part_spanned(points, problem.data), points)
         leaves = found.leaves(problem, points.n_jobs)
 
@@ -100,7 +100,7 @@ def part_spanned(points, data):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
         Their labels are those of single linkage.
     data : SpannedRows, the same rows where distances are measured
     """
@@ -141,14 +141,14 @@ class WidestCuts:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     data : SpannedRows
     """
 
-    points: Points
+    points: BuilderInput
     data: SpannedRows
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: the spacing is not known before the search."""
         labels = self.points.labels[leaf.rows]
         return np.inf if (labels != labels[0]).any() else 0.0
@@ -158,10 +158,10 @@ class WidestCuts:
         place = np.empty(self.points.X.shape[0], np.int64)
         place[leaf.rows] = np.arange(len(leaf.rows))
         terms = (leaf.rows, place[leaf.edges.ends], leaf.edges.squared)
-        best = self.points.best_cut(spacing_cut, self.points.slot(leaf.rows), *terms)
+        best = self.points.best_cut(spacing_cut, self.points.inverse_index(leaf.rows), *terms)
         return best and Cut(best[1], best[2], -best[0])
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         is_left = np.zeros(self.points.X.shape[0], bool)
         is_left[leaf.rows] = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster._utils.warnings import tell
+from tao_cluster._utils.warnings import warn
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view, project
-from tao_cluster.tree.tree import halfway
+from tao_cluster.tree.routing import kernel_arrays, project
+from tao_cluster.tree.tree import midpoint
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Cut:
     @property
     def split(self):
         """The test as trees have it."""
-        return Split.of_feature(self.feature, self.threshold)
+        return Split.from_feature(self.feature, self.threshold)
 
 
 class Rule(Protocol):
     """A method: which leaves to split, and where. A leaf is what the rule makes of it."""
 
-    def promise(self, leaf: Any) -> float:
+    def upper_bound(self, leaf: Any) -> float:
         """Upper bound of the gain of a leaf's best cut; 0 where it must stay a leaf."""
 
     def search(self, leaf: Any) -> Cut | None:
@@ -80,7 +80,7 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
     queue, gains = [], {} if gains is None else gains
 
     def enqueue(node):
-        promise = rule.promise(leaves[node])
+        promise = rule.upper_bound(leaves[node])
         if promise > 0:
             heapq.heappush(queue, (-promise, False, node, None))
 
@@ -93,7 +93,7 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
             if cut is not None:
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
-        parts = rule.divide(leaves[node], cut)  # may be interrupted: the leaf is there until then
+        parts = rule.split(leaves[node], cut)  # may be interrupted: the leaf is there until then
         labels = [part.label for part in parts]
         for child in _replace(growth, leaves, gains, node, cut, parts, labels):
             enqueue(child)
@@ -109,9 +109,9 @@ def _replace(growth, leaves, gains, node, cut, parts, labels):
     return children
 
 
-def tell_interrupted(growth, max_leaves):
+def warn_interrupted(growth, max_leaves):
     """Warn that a KeyboardInterrupt has ended a growth, whose tree so far is kept."""
-    tell(
+    warn(
         f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
         ConvergenceWarning,
     )
@@ -125,14 +125,14 @@ def with_midpoints(tree, points):
     Parameters
     ----------
     tree : Tree
-    points : Points
+    points : BuilderInput
 
     Returns
     -------
     Tree; rows and centres take the same paths
     int32 array of shape (n,), the leaf of each row; -1 at rows of weight 0
     """
-    view, positions = kernel_view(points.X), points.positions
+    view, positions = kernel_arrays(points.X), points.centers
     rows_of = {0: (points.rows, np.arange(len(positions)))}
     updates = {}
     for node in tree.decision_nodes:
@@ -143,7 +143,7 @@ def with_midpoints(tree, points):
         everything = np.concatenate([values, places])
         below, above = everything <= threshold, everything > threshold
         if below.any() and above.any():
-            updates[node] = (split, halfway(everything[below].max(), everything[above].min()))
+            updates[node] = (split, midpoint(everything[below].max(), everything[above].min()))
         for child, rows_below, centers_below in (
             (tree.children_left[node], values <= threshold, places <= threshold),
             (tree.children_right[node], values > threshold, places > threshold),

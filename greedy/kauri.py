@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
-from .cuts import KauriNode, few_valued, kauri_cuts, side_sums
-from .growth import tell_interrupted
-from .leaf_clusters import matched_numbers
-from .order import ROUNDING, Order, first_best
+from .cuts import KauriNode, cut_sum_cache, kauri_cuts, side_sums
+from .growth import warn_interrupted
+from .leaf_clusters import match_labels
+from .sorted_columns import ROUNDING, SortedColumns, first_best
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,14 +83,14 @@ def grow_kauri(points, max_leaves=None):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     max_leaves : int, default the number of centres
 
     Returns
     -------
     Growth
     """
-    n_clusters = len(points.positions)
+    n_clusters = len(points.centers)
     max_leaves = n_clusters if max_leaves is None else max_leaves
     growth = Growth()
     with one_thread():  # the last bits of products turn ties
@@ -99,7 +99,7 @@ def grow_kauri(points, max_leaves=None):
         try:
             _cut_leaves(partition, growth, max_leaves)
         except KeyboardInterrupt:
-            tell_interrupted(growth, max_leaves)
+            warn_interrupted(growth, max_leaves)
     growth.label = partition.numbers()[growth.label].tolist()
     return growth
 
@@ -111,7 +111,7 @@ def _cut_leaves(partition, growth, max_leaves):
             return
         node, cut = found
         halves = partition.halves(node, cut)  # takes long; growth and partition stay together
-        split = Split.of_feature(cut.feature, cut.threshold)
+        split = Split.from_feature(cut.feature, cut.threshold)
         _replace(partition, growth, node, split, cut, halves)
 
 
@@ -132,10 +132,10 @@ class _Leaf:
     """Rows of one cluster: their order by every feature, and sums over them."""
 
     rows: np.ndarray
-    order: Order
+    order: SortedColumns
     norms: np.ndarray
-    kept_at: np.ndarray  # see greedy.cuts.side_sums
-    kept: np.ndarray
+    cache_start: np.ndarray  # see greedy.cuts.side_sums
+    cached_sums: np.ndarray
     cluster: int
     mass: float
     total: np.ndarray  # sum of the weighted rows
@@ -146,14 +146,14 @@ class _Partition:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     n_clusters : int, most clusters
     """
 
     def __init__(self, points, n_clusters):
         self._points, self._n_clusters = points, n_clusters
         self._space = _shifted(points)
-        self._view = kernel_view(self._space)
+        self._view = kernel_arrays(self._space)
         self._leaves = {}
         self._sums, self._masses = np.zeros((0, self._space.shape[1])), np.zeros(0)
         self._products = np.zeros((len(points.weight), n_clusters + 1))
@@ -162,7 +162,7 @@ class _Partition:
     def start(self, root):
         """All rows in one leaf and one cluster."""
         rows = self._points.rows
-        self._leaves[root] = self._leaf(rows, Order.of(self._points, rows), 0)
+        self._leaves[root] = self._leaf(rows, SortedColumns.from_rows(self._points, rows), 0)
         self._settle()
 
     def best_cut(self):
@@ -204,12 +204,12 @@ class _Partition:
             labels[leaf.rows] = leaf.cluster
         some = points.rows
         terms = (labels[some], points.labels[some], self._n_clusters, points.weight[some])
-        return matched_numbers(*terms)
+        return match_labels(*terms)
 
     def _leaf(self, rows, order, cluster):
         weight, m = self._points.weight, self._space.shape[1]
-        kept_at, n_kept = few_valued(order, m)
-        out = (np.empty(len(order.rows)), kept_at, np.empty((n_kept, m)))
+        cache_start, n_kept = cut_sum_cache(order, m)
+        out = (np.empty(len(order.rows)), cache_start, np.empty((n_kept, m)))
         terms = (self._view, order, weight)
         self._points.over_features(lambda lo, hi: side_sums(*terms, lo, hi, *out))
         some = self._space[rows]
@@ -234,18 +234,18 @@ class _Partition:
         node = KauriNode(
             order=leaf.order,
             norms=leaf.norms,
-            kept_at=leaf.kept_at,
-            kept=leaf.kept @ np.vstack([leaf.total, self._sums]).T,
+            cache_start=leaf.cache_start,
+            cached_products=leaf.cached_sums @ np.vstack([leaf.total, self._sums]).T,
             weight=self._points.weight,
             products=self._products,
-            own=leaf.cluster,
+            cluster=leaf.cluster,
             mass=leaf.mass,
             norm=float(leaf.total @ leaf.total),
             inner=self._sums @ leaf.total,
             masses=self._masses,
             squares=squares,
             n_new=self._n_clusters - len(self._masses),
-            is_whole=siblings == 1,
+            is_only_leaf=siblings == 1,
             tolerance=self._tolerance,
         )
         d = self._points.n_features

@@ -10,10 +10,10 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from tao_cluster.tree.growth import Growth
 
 from .base import POSITIVE, CostTree
+from .builder_input import BuilderInput
 from .exkmc import SurrogateLeaf
 from .growth import Cut, grow
 from .nodes import surrogate_node
-from .points import Points
 
 _DIGITS = 9  # by which variances are told apart
 
@@ -50,7 +50,7 @@ class KDTree(CostTree):
     }
 
     def _grow(self, points, random_state):
-        rule, growth, n_clusters = CutMedian(points), Growth(), len(points.positions)
+        rule, growth, n_clusters = CutMedian(points), Growth(), len(points.centers)
         root = rule.leaf(points.rows)
         max_leaves = 2 * n_clusters if self.max_leaves is None else self.max_leaves
         max_leaves = 1 if n_clusters == 1 else max_leaves
@@ -62,13 +62,13 @@ class KDTree(CostTree):
 class CutMedian:
     """Cut the leaf of the most rows at the median of its feature of most variance."""
 
-    points: Points
+    points: BuilderInput
 
     def leaf(self, rows):
         """Leaf of some rows."""
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: the weight of the rows."""
         return self.points.weight[leaf.node.rows].sum()
 
@@ -80,10 +80,10 @@ class CutMedian:
         for feature in np.argsort(-rounded, kind="stable"):
             threshold = self._median(rows, int(feature))
             if threshold is not None:
-                return Cut(int(feature), threshold, self.promise(leaf))
+                return Cut(int(feature), threshold, self.upper_bound(leaf))
         return None
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         rows = leaf.node.rows
         goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)

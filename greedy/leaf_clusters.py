@@ -6,10 +6,10 @@ from scipy.optimize import linear_sum_assignment
 from tao_cluster.objectives import cluster_means
 from tao_cluster.tree.growth import Growth
 
-from .points import squared_distances
+from .builder_input import squared_distances
 
 
-def matched_numbers(labels, free_labels, n_clusters, weight=None):
+def match_labels(labels, free_labels, n_clusters, weight=None):
     """The free cluster's number for each cluster that was found by itself.
 
     One-to-one, so that as much weight as possible has its free label (Hungarian method).
@@ -32,7 +32,7 @@ def matched_numbers(labels, free_labels, n_clusters, weight=None):
 
     Examples
     --------
-    >>> matched_numbers([0, 0, 1, 2], [2, 2, 0, 1], 3).tolist()
+    >>> match_labels([0, 0, 1, 2], [2, 2, 0, 1], 3).tolist()
     [2, 0, 1]
     """
     labels, free_labels = np.asarray(labels), np.asarray(free_labels)
@@ -44,7 +44,7 @@ def matched_numbers(labels, free_labels, n_clusters, weight=None):
     return linear_sum_assignment(overlap, maximize=True)[1].astype(np.int64)
 
 
-def renumbered(tree, numbers):
+def relabeled(tree, numbers):
     """The tree with other numbers of its clusters.
 
     Parameters
@@ -59,12 +59,12 @@ def renumbered(tree, numbers):
     return tree.with_leaves(np.where(tree.leaf_label < 0, -1, numbers[tree.leaf_label]))
 
 
-def numbered(points, rows_of, group):
+def matched_leaf_labels(points, rows_of, group):
     """Labels of leaves, by the free clusters that their groups agree with best.
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     rows_of : dict of node to rows
     group : dict of node to group, from 0, at most as many as there are centres
 
@@ -74,12 +74,12 @@ def numbered(points, rows_of, group):
     """
     rows = np.concatenate(list(rows_of.values()))
     of_row = np.repeat([group[node] for node in rows_of], [len(r) for r in rows_of.values()])
-    n_clusters = len(points.positions)
-    number = matched_numbers(of_row, points.labels[rows], n_clusters, points.weight[rows])
+    n_clusters = len(points.centers)
+    number = match_labels(of_row, points.labels[rows], n_clusters, points.weight[rows])
     return {node: int(number[group[node]]) for node in rows_of}
 
 
-def cut_back(growth, ends, label, n_features, idle=()):
+def pruned_growth(growth, ends, label, n_features, idle=()):
     """The growth without the cuts below some nodes, with labels, and with no cut too many.
 
     A cut between two leaves of one cluster is left out, and one with an idle side.
@@ -106,7 +106,7 @@ def cut_back(growth, ends, label, n_features, idle=()):
             number.update(zip(children, numbers, strict=True))
     counts = np.ones(kept.n_nodes)
     counts[[number[node] for node in idle if node in number]] = 0
-    return Growth.of(kept.to_tree(n_features).prune(counts))
+    return Growth.from_tree(kept.to_tree(n_features).prune(counts))
 
 
 def deviance(points, rows):
@@ -123,7 +123,7 @@ def deviance(points, rows):
     return float(weight.sum()), mean[0], float(weight @ squared_distances(X, mean)[:, 0])
 
 
-def joined(statistics, n_clusters):
+def merge_closest(statistics, n_clusters):
     """Join groups until there are few enough, always the two that lose least by it.
 
     The loss is R(a and b) - R(a) - R(b), R being the deviance.

@@ -18,10 +18,10 @@ from tao_cluster.objectives import KMeans
 from tao_cluster.problem.problem import Result
 from tao_cluster.reference import fit_reference
 from tao_cluster.tree import Split
-from tao_cluster.tree.growth import grow_by_levels
+from tao_cluster.tree.growth import grow_breadth_first
 
 from .base import CONSTRAINTS, Method
-from .leaf_clusters import matched_numbers, renumbered
+from .leaf_clusters import match_labels, relabeled
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
 
@@ -177,8 +177,8 @@ class MixtureTree(TreeClustering):
         numbers = np.arange(self.n_clusters)
         if has_reference:
             terms = (found, problem.free.labels, self.n_clusters, problem.weight)
-            numbers = matched_numbers(*terms)
-            tree = renumbered(tree, numbers)
+            numbers = match_labels(*terms)
+            tree = relabeled(tree, numbers)
         attributes = {
             "mixture_": mixture,
             "component_labels_": numbers,
@@ -246,10 +246,10 @@ def grow_mixture(weights, means, spreads, criterion="error"):
             return some[weights[some].argmax()]
         errors.append(lost)
         goes_left = means[some, feature] <= threshold
-        split = Split.of_feature(feature, threshold)
+        split = Split.from_feature(feature, threshold)
         return split, some[goes_left], some[~goes_left]
 
-    tree = grow_by_levels(np.arange(len(weights)), part, means.shape[1])
+    tree = grow_breadth_first(np.arange(len(weights)), part, means.shape[1])
     return tree, min(sum(errors) / max(weights.sum(), np.finfo(float).tiny), 1.0)
 
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .builder_input import nearest_two
 from .cuts.surrogate import label_terms
-from .points import nearest_two
 
 # Sums of prices stay below 2 ** 53, where float64 still holds every whole number.
 _BITS = 52
@@ -14,8 +14,8 @@ _BITS = 52
 _COARSE = 2**10
 
 
-class PartingNode(NamedTuple):
-    """A node of m rows and c centres, as :func:`greedy.cuts.parting_cut` reads it.
+class SeparationNode(NamedTuple):
+    """A node of m rows and c centres, as :func:`greedy.cuts.separating_cut` reads it.
 
     What a row pays when a cut parts it from its centre is `price`, or, if `distances` has
     columns, what its nearest centre on its own side costs more than `nearest`, at least `price`.
@@ -54,7 +54,7 @@ class SurrogateNode(NamedTuple):
 
     rows: np.ndarray  # (m,) int64
     nearest: np.ndarray  # (m,) float64, least distance over all centres
-    own: int  # label that serves all its rows best
+    best_label: int  # label that serves all its rows best
     others: np.ndarray  # (q,) int64, labels that serve some row better
     totals: np.ndarray  # (q + 1,) float64, sums over the rows of what they save
     most: float  # bound of what two labels, one a side of a cut, can save
@@ -64,8 +64,8 @@ class SurrogateNode(NamedTuple):
     cap: float  # largest price
 
 
-class MixedNode(NamedTuple):
-    """Rows of several labels, as :func:`greedy.cuts.purest_cut` reads them."""
+class ImpurityNode(NamedTuple):
+    """Rows of several labels, as :func:`greedy.cuts.gini_cut` reads them."""
 
     rows: np.ndarray  # (m,) int64
     label: np.ndarray  # (m,) int64
@@ -78,7 +78,7 @@ def fixed_labels_node(points, rows, centers, all_left, is_ratio, most=np.inf):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     rows : int64 array, rows whose label is among `centers`
     centers : int64 array, increasing
     all_left : bool
@@ -89,20 +89,20 @@ def fixed_labels_node(points, rows, centers, all_left, is_ratio, most=np.inf):
 
     Returns
     -------
-    PartingNode, Depth
+    SeparationNode, Depth
     """
-    position = np.zeros(len(points.positions), np.int64)
+    position = np.zeros(len(points.centers), np.int64)
     position[centers] = np.arange(len(centers))
     weight = points.weight[rows]
-    scale, cap = price_scale(weight.sum(), len(rows), most)
-    node = PartingNode(
+    scale, cap = quantization_scale(weight.sum(), len(rows), most)
+    node = SeparationNode(
         rows=rows,
         label=position[points.labels[rows]],
         second=np.empty(0, np.int64),
-        price=prices(np.ones(len(rows)), scale, weight, cap),
+        price=quantized(np.ones(len(rows)), scale, weight, cap),
         mass=np.empty(0, np.int64),
         nearest=np.empty(0),
-        positions=points.positions[centers],
+        positions=points.centers[centers],
         centers=centers,
         distances=np.empty((0, 0)),
         weight=points.weight,
@@ -118,7 +118,7 @@ def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     rows : int64 array
     centers : int64 array, increasing
     factor : float, depth factor
@@ -127,23 +127,23 @@ def nearest_labels_node(points, rows, centers, factor, path, most=np.inf):
 
     Returns
     -------
-    PartingNode, Depth
+    SeparationNode, Depth
     """
     label, second, nearest, gap, spread = nearest_two(points.distances, rows, centers)
     weight = points.weight[rows]
-    scale, cap = price_scale(weight @ spread, len(rows), most)
+    scale, cap = quantization_scale(weight @ spread, len(rows), most)
     mass = np.empty(0, np.int64)
     if factor > 0:
-        by, _ = price_scale(weight.sum(), len(rows), np.inf)
-        mass = prices(np.ones(len(rows)), by, weight, np.inf)
-    node = PartingNode(
+        by, _ = quantization_scale(weight.sum(), len(rows), np.inf)
+        mass = quantized(np.ones(len(rows)), by, weight, np.inf)
+    node = SeparationNode(
         rows=rows,
         label=label,
         second=second,
-        price=prices(gap, scale, weight, cap),
+        price=quantized(gap, scale, weight, cap),
         mass=mass,
         nearest=nearest,
-        positions=points.positions[centers],
+        positions=points.centers[centers],
         centers=centers,
         distances=points.distances,
         weight=points.weight,
@@ -165,7 +165,7 @@ def surrogate_node(points, rows):
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     rows : int64 array
 
     Returns
@@ -174,18 +174,18 @@ def surrogate_node(points, rows):
     """
     weight = points.weight[rows]
     terms = (points.distances, rows, points.nearest, points.weight)
-    largest_sum = weight @ points.spread[rows]
-    scale, cap = price_scale(largest_sum, len(rows), np.inf)
+    largest_sum = weight @ points.distance_range[rows]
+    scale, cap = quantization_scale(largest_sum, len(rows), np.inf)
     costs, own, savings = label_terms(*terms, scale, cap)
-    most = finer_bound(costs.min(), weight, scale)
+    most = refined_cap(costs.min(), weight, scale)
     if most is not None:
-        scale, cap = price_scale(largest_sum, len(rows), 2 * most)
+        scale, cap = quantization_scale(largest_sum, len(rows), 2 * most)
         costs, own, savings = label_terms(*terms, scale, cap)
     others = np.flatnonzero(savings)
     return SurrogateNode(
         rows=rows,
         nearest=points.nearest[rows],
-        own=own,
+        best_label=own,
         others=others,
         totals=np.append(costs[own] - costs[others], costs[own]),
         most=min(costs[own], np.sort(savings)[-2:].sum()),
@@ -196,25 +196,25 @@ def surrogate_node(points, rows):
     )
 
 
-def mixed_node(points, rows):
+def impurity_node(points, rows):
     """Node whose rows have the labels of their nearest centres, ties to the lowest.
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     rows : int64 array
 
     Returns
     -------
-    MixedNode
+    ImpurityNode
     """
     weight, label = points.weight[rows], points.distances[rows].argmin(axis=1)
     # Half of the bits: squares of sums are whole numbers too.
     mass = np.rint(weight * np.exp2(_BITS // 2 - np.frexp(weight.sum())[1]))
-    return MixedNode(rows, label, mass, np.bincount(label, mass, len(points.positions)))
+    return ImpurityNode(rows, label, mass, np.bincount(label, mass, len(points.centers)))
 
 
-def finer_bound(cost, weight, scale):
+def refined_cap(cost, weight, scale):
     """Bound of a least cost whose whole number says too little, None if it says enough.
 
     A few rows far away can make the unit of the prices so large that the others' vanish. Then
@@ -235,13 +235,13 @@ def finer_bound(cost, weight, scale):
     return (cost + 2 * error) / scale if cost < _COARSE * error else None
 
 
-def is_coarse(node):
+def is_too_coarse(node):
     """Whether some row of a node pays less than a price can tell."""
     unit = np.maximum(node.weight[node.rows], 1.0)
     return bool((node.price < _COARSE * unit).any())
 
 
-def prices(excess, scale, weight, cap):
+def quantized(excess, scale, weight, cap):
     """What rows pay, as whole numbers; whole weights multiply it exactly.
 
     Parameters
@@ -258,7 +258,7 @@ def prices(excess, scale, weight, cap):
     return np.minimum(np.rint(np.rint(excess * scale) * weight), cap).astype(np.int64)
 
 
-def price_scale(largest_sum, n_rows, cap):
+def quantization_scale(largest_sum, n_rows, cap):
     """Power of two by which prices are multiplied before they are rounded, and their cap."""
     if largest_sum == 0:
         return 1.0, np.inf

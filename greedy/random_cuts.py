@@ -14,8 +14,8 @@ from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
 from .base import POSITIVE, CostTree
-from .cuts.random import CutSpace, blank_tree, draw_tree, tree_costs
-from .nodes import price_scale
+from .cuts.random import CutDistribution, blank_tree, draw_tree, tree_costs
+from .nodes import quantization_scale
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CutRule:
     ----------
     objectives : tuple of str
         What it is published for.
-    is_shared : bool
+    cuts_all_leaves : bool
         A cut is made in every leaf whose centres it parts, else in one.
     spares_near : bool
         No cut parts centres that are nearer than 1 / k^3 of those farthest apart.
@@ -35,7 +35,7 @@ class CutRule:
     """
 
     objectives: tuple
-    is_shared: bool = True
+    cuts_all_leaves: bool = True
     spares_near: bool = False
     is_bicriteria: bool = False
 
@@ -44,8 +44,8 @@ RULES = {
     "random-coordinate": CutRule(("kmedians",)),
     "gamlath": CutRule(("kmeans", "kmedians")),
     "makarychev-shan": CutRule(("kmeans", "kmedians"), spares_near=True),
-    "esfandiari": CutRule(("kmedians",), is_shared=False),
-    "bicriteria": CutRule(("kmeans",), is_shared=False, is_bicriteria=True),
+    "esfandiari": CutRule(("kmedians",), cuts_all_leaves=False),
+    "bicriteria": CutRule(("kmeans",), cuts_all_leaves=False, is_bicriteria=True),
 }
 DEFAULT_RULE = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
 _DELTA = 0.5
@@ -125,7 +125,7 @@ class RandomCuts(CostTree):
     }
 
     def _grow(self, points, random_state):
-        space = cut_space(points.positions, self.rule, self.objective, self.delta)
+        space = cut_space(points.centers, self.rule, self.objective, self.delta)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         best, at_once = (np.inf, None), max(1, _AT_ONCE // max(space.max_leaves - 1, 1))
         for start in range(0, self.n_trees, at_once):
@@ -148,7 +148,7 @@ def cut_space(positions, rule, objective, delta=None):
 
     Returns
     -------
-    CutSpace
+    CutDistribution
 
     Raises
     ------
@@ -167,8 +167,8 @@ def cut_space(positions, rule, objective, delta=None):
     order = np.argsort(positions, axis=0, kind="stable")
     edges = np.take_along_axis(positions, order, axis=0).T
     gaps = np.diff(edges) / (np.ptp(positions, axis=0).max() or 1.0)
-    is_bent = objective == "kmeans"
-    length = np.maximum(gaps**2 if is_bent else gaps, np.where(gaps > 0, 1e-300, 0.0))
+    is_triangular = objective == "kmeans"
+    length = np.maximum(gaps**2 if is_triangular else gaps, np.where(gaps > 0, 1e-300, 0.0))
     apart = np.empty((0, 0))
     if chosen.spares_near:
         places = np.zeros_like(edges)
@@ -177,15 +177,15 @@ def cut_space(positions, rule, objective, delta=None):
         apart = cdist(places, places, "cityblock")
     share = min(delta / (15 * np.log(max(n_centers, 2))), 1 / 384)
     # Contiguous for any k and d: of another layout, kernels would be compiled again.
-    return CutSpace(
+    return CutDistribution(
         order=np.ascontiguousarray(order.T),
         rank=np.ascontiguousarray(np.argsort(order.T, axis=1)),
         edges=np.ascontiguousarray(edges),
         length=np.ascontiguousarray(length),
-        is_bent=is_bent,
-        is_shared=chosen.is_shared,
-        apart=apart,
-        share=share if chosen.is_bicriteria else -1.0,
+        is_triangular=is_triangular,
+        cuts_all_leaves=chosen.cuts_all_leaves,
+        pair_lengths=apart,
+        overlap=share if chosen.is_bicriteria else -1.0,
         max_leaves=max_leaves,
     )
 
@@ -193,9 +193,9 @@ def cut_space(positions, rule, objective, delta=None):
 def _costs(points, space, numbers):
     """Cost of each tree with the reference centres, whole numbers."""
     rows, weight = points.rows, points.weight
-    scale, cap = price_scale(weight @ points.spread, len(rows), np.inf)
+    scale, cap = quantization_scale(weight @ points.distance_range, len(rows), np.inf)
     terms = (points.distances, points.nearest, weight, scale, cap)
-    n_places = len(points.slot(rows))
+    n_places = len(points.inverse_index(rows))
     parts = np.array_split(numbers, min(points.n_jobs, len(numbers)))
 
     def costs(part):
@@ -212,6 +212,6 @@ def _growth(space, numbers):
     growth.add(tree.label[0])
     cut = np.flatnonzero(tree.feature >= 0)
     for node in cut[np.argsort(tree.left[cut])]:
-        split = Split.of_feature(int(tree.feature[node]), float(tree.threshold[node]))
+        split = Split.from_feature(int(tree.feature[node]), float(tree.threshold[node]))
         growth.split(int(node), split, tree.label[tree.left[node] + np.arange(2)])
     return growth

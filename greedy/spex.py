@@ -16,14 +16,14 @@ from tao_cluster.problem.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
-from tao_cluster.tree.routing import kernel_view, project
+from tao_cluster.tree.routing import kernel_arrays, project
 
 from .base import POSITIVE, GreedyTree
+from .builder_input import BuilderInput
 from .cuts import GraphNode, conductance_cuts
-from .growth import Cut, grow, tell_interrupted
-from .leaf_clusters import matched_numbers
-from .order import Order, first_best
-from .points import Points
+from .growth import Cut, grow, warn_interrupted
+from .leaf_clusters import match_labels
+from .sorted_columns import SortedColumns, first_best
 
 # Conductances that differ by less are equal: sums in another order differ in their last bits.
 _TOLERANCE = 1e-10
@@ -122,11 +122,11 @@ class SpEx(GreedyTree):
         tests = hyperplanes(points.X) if self.split == "oblique" else None
         rule, growth = CutConductance(points, graph, tests, self.price), Growth()
         leaves = {growth.add(): rule.root()}
-        max_leaves = len(points.positions) if self.max_leaves is None else self.max_leaves
+        max_leaves = len(points.centers) if self.max_leaves is None else self.max_leaves
         try:
             grow(growth, leaves, rule, max_leaves)
         except KeyboardInterrupt:
-            tell_interrupted(growth, max_leaves)
+            warn_interrupted(growth, max_leaves)
         nodes = sorted(leaves)
         rows = [leaves[node].rows for node in nodes]
         labels = _majority(points, rows) if is_clique else _joined(points, graph, rows)
@@ -137,17 +137,17 @@ class SpEx(GreedyTree):
 
 def _majority(points, leaves):
     """The label of most weight of each leaf, ties to the lowest."""
-    k = len(points.positions)
+    k = len(points.centers)
     return [np.bincount(points.labels[rows], points.weight[rows], k).argmax() for rows in leaves]
 
 
 def _joined(points, graph, leaves):
     """Clusters of leaves, numbered as the free ones that they agree with best."""
-    k = len(points.positions)
+    k = len(points.centers)
     cluster = joined(graph, leaves, k)
     rows = np.concatenate(leaves)
     labels = np.repeat(cluster, [len(some) for some in leaves])
-    return matched_numbers(labels, points.labels[rows], k, graph.weight[rows])[cluster]
+    return match_labels(labels, points.labels[rows], k, graph.weight[rows])[cluster]
 
 
 def joined(graph, leaves, n_clusters):
@@ -222,7 +222,7 @@ class CutConductance:
 
     Parameters
     ----------
-    points : Points
+    points : BuilderInput
     graph : CliqueGraph or NeighborGraph
     hyperplanes : callable(rows, goes_right, weight) -> iterable of Split, optional
         Tests of several features that send rows to their sides, but for little weight.
@@ -230,24 +230,24 @@ class CutConductance:
         What conductance must fall by for every further weight of a test.
     """
 
-    points: Points
+    points: BuilderInput
     graph: Any
     hyperplanes: Callable | None = None
     price: float = 0.0
     view: Any = field(init=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "view", kernel_view(self.points.X))
+        object.__setattr__(self, "view", kernel_arrays(self.points.X))
 
     def root(self):
         """Leaf of all vertices."""
         rows = self.graph.rows
-        return self._leaf(rows, Order.of(self.points, np.sort(rows)))
+        return self._leaf(rows, SortedColumns.from_rows(self.points, np.sort(rows)))
 
     def _leaf(self, rows, order):
         return SpexLeaf(rows, self.graph.node(order, rows))
 
-    def promise(self, leaf):
+    def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: only the search can tell."""
         return np.inf if self.graph.can_be_cut(leaf.node) else 0.0
 
@@ -298,7 +298,7 @@ class CutConductance:
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)
         ends = np.array([0, n])
-        order = Order(rows, values[at], ends, ends[1:], np.zeros(1), n)
+        order = SortedColumns(rows, values[at], ends, ends[1:], np.zeros(1), n)
         kept, threshold = np.empty(1), np.empty(1)
         conductance_cuts(leaf.node._replace(order=order), _TOLERANCE, 0, 1, kept, threshold)
         if kept[0] == -np.inf:
@@ -309,7 +309,7 @@ class CutConductance:
     def _goes_left(self, rows, split):
         return project(self.view, rows, split.indices, split.weights) <= split.threshold
 
-    def divide(self, leaf, cut):
+    def split(self, leaf, cut):
         """See :class:`greedy.growth.Rule`."""
         goes_left = self._goes_left(leaf.rows, cut.split)
         halves = (leaf.rows[goes_left], leaf.rows[~goes_left])
@@ -373,7 +373,7 @@ class CliqueGraph:
     def of(cls, points, is_even=True):
         """The graph of the free clustering: all rows of weight 1 have equal degrees, or edges."""
         rows, labels, weight = points.rows, points.labels, points.weight
-        mass = np.bincount(labels[rows], weight[rows], len(points.positions))
+        mass = np.bincount(labels[rows], weight[rows], len(points.centers))
         scale = 1 / np.where(is_even & (mass > 0), mass, mass.max())
         return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
 

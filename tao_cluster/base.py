@@ -25,11 +25,11 @@ from .problem.inputs import (
     free_labels_of,
 )
 from .problem.problem import Problem
-from .problem.scaling import Scaling, Space, in_units_of
+from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, optimal_centers
 from .tree.readable import Readable
-from .tree.routing import kernel_view
-from .tree.spreads import spreads_and_gaps
+from .tree.routing import kernel_arrays
+from .tree.split_statistics import stds_and_gaps
 
 
 def of_one_fit(method):
@@ -157,26 +157,26 @@ class TreeClustering(
     def _attributes(self, inputs, rows, problem, result):
         """The fitted attributes of a result: a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
-        view, leaves = kernel_view(rows.X), result.leaves(problem, n_jobs)
+        view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
         if problem.scaling is not None:
             scales = (problem.scaling, problem.X, rows.X)
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
-        spreads, gaps = spreads_and_gaps(tree, view, leaves, problem.weight, n_jobs)
+        spreads, gaps = stds_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
-        space, absent = Space.of(problem, inputs), np.flatnonzero(~inputs.present)
+        space, absent = ClusteringSpace.of(problem, inputs), np.flatnonzero(~inputs.present)
         labels_, free_labels = rows.of_input(labels), rows.of_input(free.labels)
         if len(absent):
-            further = tree.route(kernel_view(inputs.X), absent, n_jobs=n_jobs)
+            further = tree.route(kernel_arrays(inputs.X), absent, n_jobs=n_jobs)
             labels_[absent] = tree.leaf_label[further]
             free_labels[absent] = free_labels_of(problem, inputs.space[absent])
         return {
             "tree_": tree,
             "labels_": space.named(labels_),
             "node_counts_": counts,
-            "split_spreads_": spreads,
+            "split_stds_": spreads,
             "split_gaps_": gaps,
             "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
@@ -314,7 +314,7 @@ class TreeClustering(
         return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
 
     def _leaves(self, X):
-        return self.tree_.route(kernel_view(X), n_jobs=effective_n_jobs(self.n_jobs))
+        return self.tree_.route(kernel_arrays(X), n_jobs=effective_n_jobs(self.n_jobs))
 
     def _check_new(self, X):
         check_is_fitted(self)

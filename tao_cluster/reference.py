@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ._utils.matrices import check_centers, check_kind
 from ._utils.threads import interruptible, one_thread
-from ._utils.warnings import tell
+from ._utils.warnings import warn
 from .objectives.alternating import lloyd
 from .objectives.labels import encode
 from .problem.repeats import as_repeats
@@ -134,7 +134,7 @@ def used_clusters(counts):
     """Which clusters have rows, by how many: bool array; a warning if some have none."""
     used = counts > 0
     if not used.all():
-        tell(
+        warn(
             f"Only {used.sum()} of {len(used)} clusters have rows; X may have fewer distinct "
             "rows than n_clusters.",
             ConvergenceWarning,

@@ -9,8 +9,8 @@ from .columns.names import printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
 from .tree.conditions import Condition
-from .tree.routing import kernel_view
-from .tree.spreads import spreads_and_gaps
+from .tree.routing import kernel_arrays
+from .tree.split_statistics import stds_and_gaps
 
 __all__ = [
     "report",
@@ -206,12 +206,12 @@ def _of_rows(model, tree, X, sample_weight):
     if X is None:
         if sample_weight is not None:
             raise ValueError("sample_weight needs the rows X that it weighs.")
-        known = ("node_counts_", "split_spreads_", "split_gaps_")
+        known = ("node_counts_", "split_stds_", "split_gaps_")
         return tuple(getattr(model, name, None) for name in known)
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
-    rows = tree, kernel_view(check_rows(numbers_of(model, X))), leaves, weight
-    return tree.node_counts(leaves, weight), *spreads_and_gaps(*rows)
+    rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
+    return tree.node_counts(leaves, weight), *stds_and_gaps(*rows)
 
 
 def _node(tree, i, counts, labels):
@@ -298,7 +298,7 @@ def _tolerances(tree, nodes, gaps=None):
     """
     conditions = {}
     for node in tree.decision_nodes:
-        condition = Condition.at(tree, node)
+        condition = Condition.from_tree(tree, node)
         if len(condition.indices):
             conditions.setdefault(condition.sum, []).append(condition)
     found = {}

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from greedy import ExKMC, ExShallow, Kauri, RandomCuts, SpEx
-from tao_cluster import TAOClustering, outofcore, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore, tao_path
 
 RNG = np.random.default_rng(0)
 OLD = RNG.normal(size=(100, 4))
@@ -29,7 +29,12 @@ COLD_SECONDS = 4.0
 
 
 def tao(**options):
-    options = {"lambda_": 5.0, "depth": 3, "n_init": 1, "random_state": 0} | options
+    options = {
+        "lambda_": 5.0,
+        "depth": 3,
+        "algorithm": DirectForm(n_init=1),
+        "random_state": 0,
+    } | options
     return TAOClustering(4, **options)
 
 
@@ -39,8 +44,10 @@ MODELS = {
     "axis": (tao(split="axis"), ROWS[:500]),
     "spherical": (tao(objective="spherical"), ROWS[:500]),
     "goal": (tao(lambda_="auto", depth=2), ROWS[:500]),
-    "liblinear": (tao(node_solver="liblinear", depth=2), ROWS[:400]),
-    "liblinear, penalty": (tao(node_solver="liblinear", algorithm="penalty", depth=2), ROWS[:400]),
+    "liblinear": (
+        tao(algorithm=PenaltyMethod(node_solver="liblinear", refine=False), depth=2),
+        ROWS[:400],
+    ),
     "kauri": (Kauri(4, max_leaves=30, random_state=0), ROWS),
     "exkmc": (ExKMC(4, max_leaves=60, random_state=0), ROWS),
     "shallow": (ExShallow(4, random_state=0), ROWS),
@@ -48,7 +55,9 @@ MODELS = {
     "random cuts": (RandomCuts(4, n_trees=300, random_state=0, n_jobs=2), ROWS),
 }
 FUNCTIONS = {
-    "path": lambda: tao_path(ROWS[:300], 3, depth=2, n_init=1, random_state=0),
+    "path": lambda: tao_path(
+        ROWS[:300], 3, depth=2, algorithm=DirectForm(n_init=1), random_state=0
+    ),
     "blocks": lambda: outofcore.fit(tao(), [ROWS[:700], ROWS[700:]], random_state=0),
     "start of kauri": lambda: Kauri(max_leaves=30).build(ROWS, None, ROWS[:9], None),
     "start of exkmc": lambda: ExKMC(max_leaves=60).build(ROWS, None, ROWS[:9], None),

@@ -11,9 +11,18 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 
 from greedy import IMM, ExKMC, MixtureTree
-from tao_cluster import PenaltyMethod, TAOClustering, Tree, compare, outofcore, stability, tao_path
+from tao_cluster import (
+    DirectForm,
+    PenaltyMethod,
+    TAOClustering,
+    Tree,
+    compare,
+    outofcore,
+    stability,
+    tao_path,
+)
+from tao_cluster.initial_trees.builders import Bisecting
 from tao_cluster.initial_trees.exact import bisector_tree, voronoi_tree
-from tao_cluster.initial_trees.initial import Bisecting
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
 from tao_cluster.optimize.split_kinds import AxisAligned
@@ -273,7 +282,7 @@ def test_real_numbers_of_any_kind_are_floats(number):
 
 def test_a_truth_value_is_no_number(estimator):
     for value in (True, np.True_):
-        with refused("n_clusters=True is a truth value"):
+        with refused("n_clusters=True is a boolean"):
             estimator().set_params(n_clusters=value).fit(ROWS)
 
 
@@ -330,19 +339,18 @@ def test_leaves_beyond_the_rows_are_as_many_as_rows(estimator, size):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("part", "options"),
     [
-        {"init": IMM},
-        {"init": Bisecting},
-        {"objective": KMedians},
-        {"split": AxisAligned},
-        {"node_solver": Newton},
-        {"algorithm": PenaltyMethod},
-        {"penalty": SquaredError},
+        (IMM, {"init": IMM}),
+        (Bisecting, {"init": Bisecting}),
+        (KMedians, {"objective": KMedians}),
+        (AxisAligned, {"split": AxisAligned}),
+        (Newton, {"algorithm": DirectForm(node_solver=Newton)}),
+        (PenaltyMethod, {"algorithm": PenaltyMethod}),
+        (SquaredError, {"algorithm": PenaltyMethod(penalty=SquaredError)}),
     ],
 )
-def test_a_class_is_no_object(options):
-    (part,) = options.values()
+def test_a_class_is_no_object(part, options):
     with refused(f"{part.__name__} is a class; give an object"):
         TAOClustering(3, **options).fit(ROWS)
 

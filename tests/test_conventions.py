@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
 
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 from tao_cluster.objectives import KMedians, KMedoids, SphericalKMeans
 
 _ZERO_ROWS = "a row of zeros, which its data have, has no direction: the cosine distance refuses it"
@@ -26,23 +26,25 @@ EXPECTED_FAILURES = {
     },
 }
 
-_SMALL = {"lambda_": 0.1, "depth": 2, "n_init": 1, "max_rows": None}
+_SMALL = {"lambda_": 0.1, "depth": 2, "algorithm": DirectForm(n_init=1, max_rows=None)}
+_HISTOGRAMS = PenaltyMethod(n_init=1, penalty="squared", refine=False)
 VARIANTS = [
     TAOClustering(3, objective=SphericalKMeans(n_init=2), **_SMALL),
-    TAOClustering(3, penalty="squared", **_SMALL),
+    TAOClustering(3, lambda_=0.1, depth=2, algorithm=_HISTOGRAMS),
 ]
 FURTHER = [
-    TAOClustering(3, lambda_=0.1, depth=2, n_init=2),
+    TAOClustering(3, lambda_=0.1, depth=2, algorithm=DirectForm(n_init=2)),
     TAOClustering(3, objective=KMedoids(n_init=2), **_SMALL),
     TAOClustering(3, objective=KMedians(n_init=2), **_SMALL),
-    TAOClustering(3, split="axis", depth=2, n_init=1),
+    TAOClustering(3, split="axis", depth=2, algorithm=DirectForm(n_init=1)),
 ]
 
 
 def expected_failures(estimator):
     """The checks that an estimator fails, with the reason of each."""
     objective = type(estimator.objective).__name__
-    return EXPECTED_FAILURES.get(objective, EXPECTED_FAILURES.get(estimator.penalty, {}))
+    penalty = getattr(estimator.algorithm, "penalty", None)
+    return EXPECTED_FAILURES.get(objective, EXPECTED_FAILURES.get(penalty, {}))
 
 
 @pytest.mark.slow

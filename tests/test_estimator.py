@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.measures import cost_increase
 
 # scikit-learn's checks and small() have trees of few leaves and one lambda for all data.
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks([TAOClustering(n_init=1, depth=2, lambda_=1.0)])
+@parametrize_with_checks([TAOClustering(algorithm=DirectForm(n_init=1), depth=2, lambda_=1.0)])
 def test_scikit_learn_conventions(estimator, check):
     with warnings.catch_warnings():
         # Some checks have fewer distinct rows than clusters.

@@ -11,7 +11,7 @@ from conftest import rest_in_sweeps
 from sklearn.datasets import load_iris
 
 import greedy
-from tao_cluster import TAOClustering, Tree, load
+from tao_cluster import PenaltyMethod, TAOClustering, Tree, load
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.saving.values import to_json
 
@@ -24,7 +24,9 @@ MODELS = {
     "embedding": lambda: TAOClustering(3, depth=2, lambda_=1, random_state=0),
     "spherical": lambda: TAOClustering(3, lambda_=0.1, objective="spherical", random_state=0),
     "kmedoids": lambda: TAOClustering(3, objective="kmedoids", split="axis", random_state=0),
-    "histograms": lambda: TAOClustering(3, lambda_=1, penalty="squared", random_state=0),
+    "histograms": lambda: TAOClustering(
+        3, lambda_=1, algorithm=PenaltyMethod(penalty="squared", refine=False), random_state=0
+    ),
     "ExKMC": lambda: greedy.ExKMC(3, max_leaves=5, random_state=0),
     "MixtureTree": lambda: greedy.MixtureTree(3, random_state=0),
     "ExSingleLink": lambda: greedy.ExSingleLink(3),
@@ -164,16 +166,16 @@ _K = 3
 # Found by an attacker, all of them accepted once: the change, and what the sentence is to name.
 FOUND = {
     "names 3": (put("feature_names_in_", 3), "feature_names_in_ must be"),
-    "another space": (put("_space", {"filled": ["a", 1.0]}), "_space must be a Space"),
-    "a text for a space": (put("_space", "x"), "_space must be a Space"),
-    "scaling false": (in_space("scaling", False), "scaling of Space"),
-    "objective true": (in_space("objective", True), "objective of Space"),
+    "another space": (put("_space", {"filled": ["a", 1.0]}), "_space must be a ClusteringSpace"),
+    "a text for a space": (put("_space", "x"), "_space must be a ClusteringSpace"),
+    "scaling false": (in_space("scaling", False), "scaling of ClusteringSpace"),
+    "objective true": (in_space("objective", True), "objective of ClusteringSpace"),
     "counts []": (put("node_counts_", []), "node_counts_ must be"),
     "counts of another tree": (put("node_counts_", np.ones(4)), "node_counts_ must be"),
     "inertia x": (put("inertia_", "x"), "inertia_ must be a number"),
     "increase x": (put("cost_increase_", "x"), "cost_increase_ must be a number"),
     "a gap of -1e300": (put("split_gaps_", np.full(5, -1e300)), "split_gaps_ must"),
-    "spreads of texts": (put("split_spreads_", np.array(["a"])), "split_spreads_ must be"),
+    "spreads of texts": (put("split_stds_", np.array(["a"])), "split_stds_ must be"),
     "free labels": (put("free_labels_", np.ones((2, 2))), "free_labels_ must be"),
     "no free centres": (without("free_centers_"), "free_centers_ is missing"),
     "free centres of text": (put("free_centers_", np.array(["a"] * _K)), "free_centers_ must"),

@@ -1,6 +1,7 @@
 """Parameters of TAOClustering: their forms, own parts, what is refused."""
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from tao_cluster import PenaltyMethod, TAOClustering, Tree
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster import objectives as objectives_module
-from tao_cluster.initial_trees.initial import Bisecting, Centroids
-from tao_cluster.solvers import Liblinear, Status
+from tao_cluster.initial_trees.builders import Bisecting, Centroids
+from tao_cluster.solvers import Liblinear, Newton, Status
 from tao_cluster.tree import Split
 
 # ---------------------------------------------------------------- parameters
@@ -80,12 +81,12 @@ def test_initial_tree_forms(X):
 
 def test_restarts_keep_the_best_direct_fit(digits, digits_reference):
     """Of the penalty method, whose path is one mu here."""
-    method = PenaltyMethod(tao_iter=2, init_tao_iter=2, n_mu_steps=0)
-    options = {"lambda_": 0.1, "reference": digits_reference, "algorithm": method, "refine": False}
-    options |= {"depth": 3, "trim": 0, "random_state": 0}
+    method = PenaltyMethod(tao_iter=2, init_tao_iter=2, n_mu_steps=0, refine=False)
+    options = {"lambda_": 0.1, "reference": digits_reference, "depth": 3, "random_state": 0}
     objectives = []
     for n_init in (1, 2, 4):  # the same initial trees, then further ones
-        model = TAOClustering(10, n_init=n_init, **options).fit(digits)
+        algorithm = replace(method, n_init=n_init)
+        model = TAOClustering(10, algorithm=algorithm, **options).fit(digits)
         objectives.append(model.inertia_ + 0.1 * np.abs(model.tree_.split_weights).sum())
     assert objectives[0] >= objectives[1] >= objectives[2]
     assert objectives[0] > objectives[2]
@@ -93,10 +94,11 @@ def test_restarts_keep_the_best_direct_fit(digits, digits_reference):
 
 @pytest.mark.slow
 def test_trimming_moves_no_row(digits, digits_reference):
-    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0, "relax": False}
-    full = TAOClustering(10, trim=0, **options).fit(digits)
-    trimmed = TAOClustering(10, **options).fit(digits)
-    everything = TAOClustering(10, trim=1, **options).fit(digits)
+    options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
+    full, trimmed, everything = (
+        TAOClustering(10, algorithm=DirectForm(relax=False, trim=trim), **options).fit(digits)
+        for trim in (0, 0.05, 1)
+    )
     for other in (trimmed, everything):
         np.testing.assert_array_equal(other.labels_, full.labels_)
         assert other.tree_.n_leaves == full.tree_.n_leaves
@@ -107,8 +109,12 @@ def test_trimming_moves_no_row(digits, digits_reference):
 
 
 def test_solver_objects(X):
-    assert_same_fit(small(node_solver=Liblinear()).fit(X), small(node_solver="liblinear").fit(X))
-    assert_same_fit(small(node_solver="auto").fit(X), small(node_solver="newton").fit(X))
+    for cls, part, name in (
+        (PenaltyMethod, Liblinear(), "liblinear"),
+        (DirectForm, Newton(), "newton"),
+    ):
+        one, other = (small(algorithm=cls(node_solver=solver)).fit(X) for solver in (part, name))
+        assert_same_fit(one, other)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +126,7 @@ def test_solver_objects(X):
         {"objective": "k-means"},
         {"objective": object()},
         {"split": "diagonal"},
-        {"penalty": "hinge"},
         {"init": "zero"},
-        {"node_solver": "saga"},
         {"algorithm": "mu"},
         {"reference": "kmeans"},
     ],
@@ -202,7 +206,9 @@ class Weighted:
 def test_own_penalty_and_solver_plug_in(X):
     """Histogram leaves and real-valued weights need no change of the loop."""
     model = small(
-        penalty=SquaredError(), node_solver=Weighted(), algorithm=PenaltyMethod(n_mu_steps=30)
+        algorithm=PenaltyMethod(
+            n_mu_steps=30, penalty=SquaredError(), node_solver=Weighted(), refine=False
+        )
     ).fit(X)
     tree = model.tree_
     assert tree.leaf_value.shape == (tree.n_nodes, 3)
@@ -212,9 +218,46 @@ def test_own_penalty_and_solver_plug_in(X):
     again = small(init=tree).fit(X)  # labels again: the histograms go
     assert again.tree_.leaf_value is None
     with pytest.raises(ValueError, match="which SquaredError needs"):
-        small(penalty=SquaredError(), node_solver="liblinear").fit(X)
-    with pytest.raises(ValueError, match="not Newton and SquaredError"):
-        small(penalty=SquaredError(), algorithm="direct").fit(X)
+        small(
+            algorithm=PenaltyMethod(penalty=SquaredError(), node_solver="liblinear", refine=False)
+        ).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("cls", "option"),
+    [
+        (DirectForm, {"n_init": 0}),
+        (DirectForm, {"search": "long"}),
+        (DirectForm, {"trim": 2}),
+        (DirectForm, {"max_rows": 0}),
+        (DirectForm, {"node_solver": "saga"}),
+        (PenaltyMethod, {"penalty": "hinge"}),
+        (PenaltyMethod, {"node_solver": "saga"}),
+        (PenaltyMethod, {"refine": "yes"}),
+    ],
+)
+def test_bad_settings_of_an_algorithm(cls, option):
+    with pytest.raises(ValueError, match=f"'{next(iter(option))}' parameter of {cls.__name__}"):
+        cls(**option)
+
+
+def test_settings_that_would_not_be_used_raise():
+    with pytest.raises(ValueError, match=r"n_init of the DirectForm .* PenaltyMethod\(n_init"):
+        PenaltyMethod(refine=DirectForm(n_init=2))
+    with pytest.raises(ValueError, match="needs relax=True"):
+        DirectForm(search="thorough", relax=False)
+    with pytest.raises(ValueError, match="n_init=True is a boolean"):
+        DirectForm(n_init=True)
+
+
+@pytest.mark.parametrize("name", ["n_init", "relax", "penalty", "refine", "search", "max_rows"])
+def test_settings_of_algorithms_are_no_parameters(name):
+    with pytest.raises(TypeError, match=name):
+        TAOClustering(3, **{name: 1})
+
+
+def test_the_signature_is_short():
+    assert len(inspect.signature(TAOClustering).parameters) <= 17
 
 
 def test_verbose_shows_a_bar(X, capsys):

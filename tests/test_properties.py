@@ -22,7 +22,7 @@ n_clusters = st.integers(1, 4)
 
 
 def oblique(k, unit=1.0, **options):
-    return TAOClustering(k, lambda_=unit**3, depth=2, n_init=1, random_state=0, **options)
+    return TAOClustering(k, lambda_=unit**3, depth=2, random_state=0, **options)
 
 
 def of(cls):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from benchmarks import guard
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 
 KEPT = guard.kept()
 HERE = KEPT.get(guard.platform_key())
@@ -38,8 +38,11 @@ def test_a_worse_figure_is_a_fault():
 def work(n_rows, n_columns=10):
     X, _ = make_blobs(n_rows, n_columns, centers=12, cluster_std=4.0, random_state=0)
     solver = guard.Counting()
-    model = TAOClustering(6, lambda_=n_rows / 200, depth=4, node_solver=solver, random_state=0)
-    return model.fit(X).node_solver.counts
+    model = TAOClustering(
+        6, lambda_=n_rows / 200, depth=4, algorithm=DirectForm(node_solver=solver), random_state=0
+    )
+    model.fit(X)
+    return solver.counts
 
 
 def test_work_grows_with_the_values_of_x():
@@ -60,9 +63,11 @@ def test_counts_are_those_of_a_fit():
     """Without a search there are few passes, each of at most as many fits as tests."""
     X = np.random.default_rng(0).normal(size=(300, 4))
     solver = guard.Counting()
-    model = TAOClustering(4, lambda_=1.0, depth=3, relax=False, n_init=1, node_solver=solver)
+    model = TAOClustering(
+        4, lambda_=1.0, depth=3, algorithm=DirectForm(relax=False, n_init=1, node_solver=solver)
+    )
     model.set_params(random_state=0).fit(X)
-    counts = model.node_solver.counts
+    counts = solver.counts
     assert 0 < counts["fits"] <= 7 * model.n_iter_
     assert counts["steps"] >= counts["fits"] / 2
     assert counts["values"] <= counts["steps"] * X.size

@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import greedy
-from tao_cluster import PenaltyMethod, TAOClustering, Tree, load, outofcore
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, load, outofcore
 from tao_cluster.export import Indicator
 from tao_cluster.initial_trees import Bisecting
 from tao_cluster.objectives import KMeans as KMeansObjective
@@ -48,9 +48,9 @@ VARIANTS = {
     "spherical": {"objective": "spherical"},
     "kmedians": {"objective": KMedians()},
     "kmedoids": {"objective": "kmedoids", "split": "axis"},
-    "penalty": {"algorithm": PenaltyMethod(), "lambda_": 1, "penalty": "squared"},
+    "penalty": {"algorithm": PenaltyMethod(penalty="squared", refine=False), "lambda_": 1},
     "objects": {
-        "node_solver": Newton(),
+        "algorithm": DirectForm(node_solver=Newton()),
         "objective": KMeansObjective(n_init=2),
         "init": Bisecting(2),
         "lambda_": 2.0,

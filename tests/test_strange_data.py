@@ -31,7 +31,7 @@ def test_weight_two_is_a_repeated_row(X, rng, node_solver):
         "reference": KMeans(3, n_init=1, random_state=0).fit(X),
         "init": small().fit(X).tree_,
     }
-    options |= {"node_solver": node_solver, "algorithm": "penalty", "refine": False}
+    options |= {"algorithm": PenaltyMethod(node_solver=node_solver, refine=False)}
     weighted = small(**options).fit(X, sample_weight=weight)
     plain = small(**options).fit(repeated)
     np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
@@ -50,7 +50,9 @@ def test_weight_two_is_a_repeated_row(X, rng, node_solver):
 )
 def test_bad_weights(X, weight, sentence):
     with pytest.raises(ValueError, match=sentence):
-        small(node_solver="liblinear").fit(X, sample_weight=weight)
+        small(algorithm=PenaltyMethod(node_solver="liblinear", refine=False)).fit(
+            X, sample_weight=weight
+        )
 
 
 @pytest.mark.slow
@@ -118,7 +120,7 @@ def test_bad_data(X):
 
 
 def test_a_failed_fit_loses_nothing(X):
-    model = small(node_solver="liblinear").fit(X)
+    model = small(algorithm=PenaltyMethod(node_solver="liblinear", refine=False)).fit(X)
     tree = model.tree_
     with pytest.raises(ValueError, match="whole numbers"):
         model.fit(X, sample_weight=np.linspace(0.1, 1, len(X)))

@@ -8,12 +8,12 @@ of the images that come there: red pixels push an image to the right, blue ones 
 
 from sklearn.datasets import load_digits
 
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.plot import plot_tree
 
 digits = load_digits()
 X = digits.data / 16
-model = TAOClustering(10, lambda_=8, search="fast", random_state=0).fit(X)
+model = TAOClustering(10, lambda_=8, algorithm=DirectForm(search="fast"), random_state=0).fit(X)
 axes = plot_tree(model, X, y=digits.target, image_shape=(8, 8))
 
 # %%

@@ -21,6 +21,6 @@ axes = plot_history(model, title="direct form")
 
 from tao_cluster import PenaltyMethod
 
-steps = PenaltyMethod(mu_factor=1.5, n_mu_steps=20)
-model = TAOClustering(10, lambda_=2, algorithm=steps, refine=False, random_state=0).fit(X)
+steps = PenaltyMethod(mu_factor=1.5, n_mu_steps=20, refine=False)
+model = TAOClustering(10, lambda_=2, algorithm=steps, random_state=0).fit(X)
 axes = plot_history(model, title="penalty method")

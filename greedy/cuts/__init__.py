@@ -15,25 +15,25 @@ features of a node, and `sweeps.py` moves rows over all cuts of features that ar
 for criteria that have no such bounds.
 """
 
-from .impurity import purest_cut, spacing_cut
-from .parting import expected_depth, parted_at_edges, parting_cut, search_tree
-from .surrogate import N_EDGES, savings_of_stored, surrogate_cut
-from .sweeps import GraphNode, KauriNode, conductance_cuts, few_valued, kauri_cuts, side_sums
+from .impurity import gini_cut, spacing_cut
+from .separation import expected_depth, mistakes_at_edges, optimal_search_tree, separating_cut
+from .surrogate import N_EDGES, sparse_savings_bounds, surrogate_cut
+from .sweeps import GraphNode, KauriNode, conductance_cuts, cut_sum_cache, kauri_cuts, side_sums
 
 __all__ = [
     "N_EDGES",
     "GraphNode",
     "KauriNode",
     "conductance_cuts",
+    "cut_sum_cache",
     "expected_depth",
-    "few_valued",
+    "gini_cut",
     "kauri_cuts",
-    "parted_at_edges",
-    "parting_cut",
-    "purest_cut",
-    "savings_of_stored",
-    "search_tree",
+    "mistakes_at_edges",
+    "optimal_search_tree",
+    "separating_cut",
     "side_sums",
     "spacing_cut",
+    "sparse_savings_bounds",
     "surrogate_cut",
 ]

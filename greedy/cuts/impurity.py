@@ -10,7 +10,7 @@ import numpy as np
 
 from tao_cluster._utils.jit import by_layout, jit
 
-from ..order import entries, gather, is_better, stable_order
+from ..sorted_columns import entries, gather, is_better, stable_order
 
 _ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
 _LEAST_GAIN = 1e-12  # in bits; less is the rounding of entropies
@@ -37,10 +37,10 @@ class Region(NamedTuple):
 
 
 @jit
-def _entered(X, slot, rows, feature):
+def _entered(X, inverse, rows, feature):
     """Values of a feature that are stored for some rows, and the places of these rows."""
     values, places = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
-    n = entries(X, slot, rows, feature, 0, rows.shape[0], values, places)
+    n = entries(X, inverse, rows, feature, 0, rows.shape[0], values, places)
     return values[:n], places[:n]
 
 
@@ -48,7 +48,7 @@ def _entered(X, slot, rows, feature):
 
 
 @jit
-def purest_cut(X, slot, node, lo, hi):
+def gini_cut(X, inverse, node, lo, hi):
     """Cut that takes most from the Gini impurity of a node's labels, over features lo..hi-1.
 
     The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M.
@@ -56,8 +56,8 @@ def purest_cut(X, slot, node, lo, hi):
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
-    node : greedy.nodes.MixedNode
+    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    node : greedy.nodes.ImpurityNode
     lo, hi : int
 
     Returns
@@ -79,7 +79,7 @@ def purest_cut(X, slot, node, lo, hi):
         node.mass,
     )
     for f in range(lo, hi if before < total else lo):
-        gather(X, slot, node.rows, f, values)
+        gather(X, inverse, node.rows, f, values)
         order, at_left, at_right, mass_left = stable_order(values), 0.0, squares, 0.0
         left[:] = 0.0
         for i in range(order.shape[0] - 1):
@@ -166,14 +166,14 @@ _try_feature = by_layout(_try_feature_dense, _try_feature_csc)
 
 
 @jit
-def deviance_cut(columns, view, slot, node, lo, hi):
+def deviance_cut(columns, view, inverse, node, lo, hi):
     """Cut after which the deviance is least, over features lo..hi-1: O(m d) a feature.
 
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
     view : the same array, or that of the CSR form
-    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
     node : DevianceNode, of positive deviance
     lo, hi : int
 
@@ -184,7 +184,7 @@ def deviance_cut(columns, view, slot, node, lo, hi):
     best = (0.0, np.int64(-1), np.inf)
     scratch = np.zeros(node.mean.shape[0])
     for f in range(lo, hi):
-        values, some = _entered(columns, slot, node.rows, f)
+        values, some = _entered(columns, inverse, node.rows, f)
         if values.shape[0] == 0 or (
             values.shape[0] == node.rows.shape[0] and values.min() == values.max()
         ):
@@ -294,13 +294,13 @@ def _look_ahead(values, below, whole, per_length):
 
 
 @jit
-def density_cut(columns, slot, region, lo, hi):
+def density_cut(columns, inverse, region, lo, hi):
     """CLTree's cut of a region, over features lo..hi-1: beside the sparsest part.
 
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `region.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), place of a row in `region.rows` or -1; empty for dense X
     region : Region
     lo, hi : int
 
@@ -314,7 +314,7 @@ def density_cut(columns, slot, region, lo, hi):
         length = region.high[f] - region.low[f]
         if not length > 0.0:
             continue
-        values, below = _distinct(*_entered(columns, slot, region.rows, f), region)
+        values, below = _distinct(*_entered(columns, inverse, region.rows, f), region)
         whole = (region.low[f], 0, region.high[f], values.shape[0])
         density, place, n_below = _look_ahead(values, below, whole, region.n_uniform / length)
         if n_below < 0:
@@ -331,7 +331,7 @@ def density_cut(columns, slot, region, lo, hi):
 
 
 @jit
-def spacing_cut(X, slot, rows, ends, squared, lo, hi):
+def spacing_cut(X, inverse, rows, ends, squared, lo, hi):
     """Cut of some rows, over features lo..hi-1, with the largest spacing between its sides.
 
     The shortest pair of rows across a cut is an edge of their minimum spanning tree, so that the
@@ -340,7 +340,7 @@ def spacing_cut(X, slot, rows, ends, squared, lo, hi):
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), place of a row in `rows` or -1; empty for dense X
     rows : int64 array of shape (m,)
     ends : int64 array of shape (m - 1, 2), edges of their tree, as positions in `rows`
     squared : float64 array of shape (m - 1,), squared lengths, not decreasing
@@ -356,7 +356,7 @@ def spacing_cut(X, slot, rows, ends, squared, lo, hi):
     values, distinct = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     rank = np.empty(rows.shape[0], np.int64)
     for f in range(lo, hi):
-        gather(X, slot, rows, f, values)
+        gather(X, inverse, rows, f, values)
         n = 0
         for i in stable_order(values):
             if n == 0 or values[i] != distinct[n - 1]:

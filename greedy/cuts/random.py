@@ -11,7 +11,7 @@ import numpy as np
 from tao_cluster._utils.jit import by_layout, jit
 
 
-class CutSpace(NamedTuple):
+class CutDistribution(NamedTuple):
     """Where random cuts fall: between neighbouring centres of each of d features.
 
     A cut falls into a gap with a probability by its length, and there anywhere alike, or, if the
@@ -22,10 +22,12 @@ class CutSpace(NamedTuple):
     rank: np.ndarray  # (d, k) int64, places of the centres in it
     edges: np.ndarray  # (d, k) float64, their coordinates
     length: np.ndarray  # (d, k - 1) float64, of the gaps between them
-    is_bent: bool
-    is_shared: bool  # a cut is made in every leaf whose centres it parts, else in one
-    apart: np.ndarray  # (k, k) float64, length of the cuts that part two centres; empty: not asked
-    share: float  # width of the band of shared centres; below 0 for rules without one
+    is_triangular: bool
+    cuts_all_leaves: bool  # a cut is made in every leaf whose centres it parts, else in one
+    pair_lengths: (
+        np.ndarray
+    )  # (k, k) float64, length of the cuts that part two centres; empty: not asked
+    overlap: float  # width of the band of shared centres; below 0 for rules without one
     max_leaves: int
 
 
@@ -100,7 +102,7 @@ def _open_gaps(space, f, leaf, size, active, pairs, seen, out):
 def _draw_cut(space, number, leaf, size, active, scratch):
     """A random cut: feature (-1 if there is none) and threshold."""
     seen, gaps, lengths = scratch
-    pairs = _near_pairs(space.apart, leaf, active)
+    pairs = _near_pairs(space.pair_lengths, leaf, active)
     for f in range(lengths.shape[0]):
         lengths[f] = _open_gaps(space, f, leaf, size, active, pairs, seen, gaps)
     total = lengths.sum()
@@ -110,7 +112,7 @@ def _draw_cut(space, number, leaf, size, active, scratch):
     _open_gaps(space, f, leaf, size, active, pairs, seen, gaps)
     j, rest = _pick(gaps, target)
     low, high, share = space.edges[f, j], space.edges[f, j + 1], min(rest / gaps[j], 1.0)
-    if space.is_bent:
+    if space.is_triangular:
         share = np.sqrt(share / 2.0) if share < 0.5 else 1.0 - np.sqrt((1.0 - share) / 2.0)
     return f, max(low, min(low + share * (high - low), np.nextafter(high, -np.inf)))
 
@@ -143,17 +145,17 @@ def _draw_parting(space, numbers, tree):
     scratch = (np.empty(2 * k - 1, np.int64), np.empty(k - 1), np.empty(n_features))
     size[0], tree.label[0], n_nodes, n_cuts, node = k, 0, 1, 0, 0
     while node < n_nodes and n_cuts < numbers.shape[0]:
-        active = -1 if space.is_shared else node
+        active = -1 if space.cuts_all_leaves else node
         f, threshold = -1, 0.0
-        if space.is_shared or size[node] > 1:
+        if space.cuts_all_leaves or size[node] > 1:
             f, threshold = _draw_cut(space, numbers[n_cuts], leaf, size, active, scratch)
         if f < 0:
-            if space.is_shared:
+            if space.cuts_all_leaves:
                 break
             node += 1
             continue
         n_cuts += 1
-        if not space.is_shared:
+        if not space.cuts_all_leaves:
             n_nodes = _part(space, tree, node, n_nodes, f, threshold, leaf, size)
             node += 1
             continue
@@ -185,13 +187,13 @@ def _draw_from_median(space, number, is_in, lengths):
                 n += 1
         middle = ends[f, 1]
         low, high = (ends[f, 0] - middle, ends[f, 2] - middle)
-        low, high = low / (1.0 + space.share), high / (1.0 + space.share)
+        low, high = low / (1.0 + space.overlap), high / (1.0 + space.overlap)
         lengths[f] = low * low + high * high
     total = lengths.sum()
     if total <= 0.0:
         return -1, 0.0, 0.0
     f, rest = _pick(lengths, number * total)
-    low = (ends[f, 0] - ends[f, 1]) / (1.0 + space.share)
+    low = (ends[f, 0] - ends[f, 1]) / (1.0 + space.overlap)
     away = np.sqrt(rest - low * low) if rest > low * low else -np.sqrt(low * low - rest)
     last = np.nextafter(ends[f, 2], -np.inf)
     return f, max(ends[f, 0], min(ends[f, 1] + away, last)), abs(away)
@@ -221,7 +223,7 @@ def _draw_sharing(space, numbers, tree):
         f, threshold, away = _draw_from_median(space, numbers[n_cuts], is_in[node], lengths)
         if f >= 0:
             n_cuts += 1
-            _share(space, tree, node, n_nodes, f, threshold, space.share * away, is_in)
+            _share(space, tree, node, n_nodes, f, threshold, space.overlap * away, is_in)
             n_more = is_in[n_nodes : n_nodes + 2].sum() - is_in[node].sum()
             if n_more > n_spare:  # the leaves that it needs are spent: no more sharing
                 is_in[n_nodes : n_nodes + 2] = False
@@ -240,7 +242,7 @@ def draw_tree(space, numbers, tree):
 
     Parameters
     ----------
-    space : CutSpace
+    space : CutDistribution
     numbers : float64 array of shape (max_leaves - 1,), in [0, 1)
     tree : DrawnTree, altered
 
@@ -250,7 +252,7 @@ def draw_tree(space, numbers, tree):
     """
     tree.feature[:], tree.left[:] = -1, -1
     tree.label[:] = np.iinfo(np.int64).max
-    if space.share >= 0.0:
+    if space.overlap >= 0.0:
         return _draw_sharing(space, numbers, tree)
     return _draw_parting(space, numbers, tree)
 
@@ -316,7 +318,7 @@ def tree_costs(columns, space, numbers, rows, n_places, terms):
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    space : CutSpace
+    space : CutDistribution
     numbers : float64 array of shape (n_trees, max_leaves - 1), in [0, 1)
     rows : int64 array of shape (m,)
     n_places : int, rows of X, if X is sparse, else 0

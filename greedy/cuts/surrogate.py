@@ -9,7 +9,7 @@ import numpy as np
 
 from tao_cluster._utils.jit import jit
 
-from ..order import entries, gather, is_better, is_hopeless, rows_at_a_time
+from ..sorted_columns import entries, gather, is_better, is_hopeless, rows_at_a_time
 
 # Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
 N_EDGES = 31
@@ -20,7 +20,7 @@ _FEW = 8  # features of sparse X that are looked at together
 _KEPT = 2**20
 
 
-def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
+def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
     """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
 
     The surrogate cost is that of the best label a side, with the reference centres (Frost,
@@ -30,9 +30,9 @@ def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
     leaf : greedy.nodes.SurrogateNode
-    edges : (values, start), see :meth:`greedy.points.Points.edges_from`
+    edges : (values, start), see :meth:`greedy.builder_input.BuilderInput.distinct_values`
         No more than N_EDGES a feature are used.
     stored : float64 array of shape (d,)
         Of sparse X what cuts of each feature save at most; else empty.
@@ -42,7 +42,7 @@ def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
     -------
     (minus the saving, feature, threshold); feature -1 if no cut saves anything
     """
-    search = _Search(X, slot, leaf, edges, len(stored) > 0)
+    search = _Search(X, inverse, leaf, edges, len(stored) > 0)
     # Features of sparse X come by what they promise: few of them are looked at.
     turns = np.arange(lo, hi)
     if len(stored):
@@ -71,8 +71,8 @@ def surrogate_cut(X, slot, leaf, edges, stored, lo, hi):
 class _Search:
     """What a leaf's rows save under other labels, summed for its features."""
 
-    def __init__(self, X, slot, leaf, edges, is_sparse):
-        self._columns, self._leaf, self._edges = (X, slot, leaf.rows), leaf, edges
+    def __init__(self, X, inverse, leaf, edges, is_sparse):
+        self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges
         self._n_edges = np.minimum(np.diff(edges[1]), N_EDGES)
         n_rows, n_sums = len(leaf.rows), len(leaf.totals)
         self._step = n_rows if is_sparse else max(1, _KEPT // n_sums)
@@ -86,16 +86,16 @@ class _Search:
 
         Bucket 2 i + 1 is of edge i, bucket 2 i of the values between it and edge i - 1.
         """
-        (X, slot, rows), totals, (values, start) = self._columns, self._leaf.totals, self._edges
+        (X, inverse, rows), totals, (values, start) = self._columns, self._leaf.totals, self._edges
         edges, n_edges = np.full((len(features), N_EDGES + 1), np.inf), self._n_edges[features]
         for i, (first, n) in enumerate(zip(start[features], n_edges, strict=True)):
             edges[i, :n] = values[first : first + n]
         sums = np.zeros((len(features), 2 * n_edges.max() + 1, len(totals)))
         for first in range(0, len(rows), self._step):
             part = slice(first, first + self._step)
-            step = rows_at_a_time(slot, rows[part])
-            _add_savings(X, slot, rows[part], features, self._savings(part), edges, step, sums)
-        if len(slot):  # sparse X does not store the value 0
+            step = rows_at_a_time(inverse, rows[part])
+            _add_savings(X, inverse, rows[part], features, self._savings(part), edges, step, sums)
+        if len(inverse):  # sparse X does not store the value 0
             at = (edges < 0).sum(axis=1)
             each = np.arange(len(features))
             sums[each, 2 * at + (edges[each, at] == 0)] += totals - sums.sum(axis=1)
@@ -108,13 +108,13 @@ class _Search:
 
     def between_edges(self, feature, edges, sums, best):
         """Best cut between edges of a feature, or `best`."""
-        (X, slot, rows), totals = self._columns, self._leaf.totals
+        (X, inverse, rows), totals = self._columns, self._leaf.totals
         below, values = np.zeros((len(sums) + 1, len(totals))), np.empty(len(rows))
         np.cumsum(sums, axis=0, out=below[1:])
         is_open = np.zeros(len(edges), bool)
         _open_intervals(feature, sums, below, totals, best, is_open)
         some, at = np.empty((2, len(rows)), np.int64)
-        n = _rows_inside(X, slot, rows, feature, edges, is_open, values, some, at)
+        n = _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at)
         order = np.argsort(values[:n], kind="stable")
         terms = (values[order], at[order], self._savings(some[order]), below, totals)
         return _try_values(feature, *terms, best)
@@ -124,7 +124,7 @@ def savings_of(leaf, places):
     """What rows save under each of the other labels, and at most: float64 array."""
     rows, nearest = leaf.rows[places], leaf.nearest[places]
     saved = np.empty((len(rows), len(leaf.totals)))
-    terms = (leaf.weight, leaf.scale, leaf.cap, leaf.own, leaf.others, saved)
+    terms = (leaf.weight, leaf.scale, leaf.cap, leaf.best_label, leaf.others, saved)
     _fill_savings(leaf.distances, rows, nearest, *terms)
     return saved
 
@@ -181,7 +181,7 @@ def label_terms(distances, rows, nearest, weight, scale, cap):
     return costs, own, savings
 
 
-def savings_of_stored(X, leaf, n_features):
+def sparse_savings_bounds(X, leaf, n_features):
     """What cuts of each feature save at most, from the stored values of the leaf's rows.
 
     On one side of a cut are stored values alone. They save no more than under the best of all
@@ -235,7 +235,7 @@ def _below(value, edges):
 
 
 @jit
-def _add_savings(X, slot, rows, features, savings, edges, step, sums):
+def _add_savings(X, inverse, rows, features, savings, edges, step, sums):
     """Add the rows' savings to their buckets of each feature."""
     values, places, buckets = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
     n_sums = savings.shape[1]
@@ -243,7 +243,7 @@ def _add_savings(X, slot, rows, features, savings, edges, step, sums):
         stop = min(start + step, rows.shape[0])
         for f in range(features.shape[0]):
             edge, total = edges[f], sums[f]  # views cost more than what is done per row
-            n = entries(X, slot, rows, features[f], start, stop, values, places)
+            n = entries(X, inverse, rows, features[f], start, stop, values, places)
             for i in range(n):
                 at = _below(values[i], edge)
                 buckets[i] = 2 * at + (1 if edge[at] == values[i] else 0)
@@ -298,12 +298,12 @@ def _open_intervals(feature, sums, below, totals, best, is_open):
 
 
 @jit
-def _rows_inside(X, slot, rows, feature, edges, is_open, values, some, at):
+def _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at):
     """Enter the rows in open intervals between edges, with their values and intervals.
 
     Returns how many they are.
     """
-    gather(X, slot, rows, feature, values)
+    gather(X, inverse, rows, feature, values)
     n = 0
     for r in range(rows.shape[0]):
         value, below = values[r], _below(values[r], edges)

@@ -11,26 +11,28 @@ import numpy as np
 
 from tao_cluster._utils.jit import by_layout, chosen_by, jit
 
-from ..order import Order, threshold_at
+from ..sorted_columns import SortedColumns, threshold_at
 
 
 class KauriNode(NamedTuple):
     """A leaf, as :func:`kauri_cuts` reads it. S are sums of weighted rows, W of weights."""
 
-    order: Order
+    order: SortedColumns
     norms: np.ndarray  # (s,) float64, ||S||^2 of the rows on the moving side of a cut
-    kept_at: np.ndarray  # (d,) int64, where `kept` has a feature's cuts, or -1
-    kept: np.ndarray  # (cuts, K + 1) float64, S of the moving side times that of leaf and clusters
+    cache_start: np.ndarray  # (d,) int64, where `kept` has a feature's cuts, or -1
+    cached_products: (
+        np.ndarray
+    )  # (cuts, K + 1) float64, S of the moving side times that of leaf and clusters
     weight: np.ndarray  # (n,) float64
     products: np.ndarray  # (n, K + 1) float64, rows times S of their leaf, then of each cluster
-    own: int  # cluster of the leaf
+    cluster: int  # cluster of the leaf
     mass: float  # W and ||S||^2 of the leaf, and its S times that of each cluster
     norm: float
     inner: np.ndarray  # (K,) float64
     masses: np.ndarray  # (K,) float64, W of the clusters there are
     squares: np.ndarray  # (K,) float64, their ||S||^2
     n_new: int  # clusters that may still be made
-    is_whole: bool  # the leaf is its whole cluster
+    is_only_leaf: bool  # the leaf is its whole cluster
     tolerance: float
 
 
@@ -83,7 +85,7 @@ def _clear_csr(space, rows, total):
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
-def few_valued(order, n_columns):
+def cut_sum_cache(order, n_columns):
     """Where the sums of the cuts of each feature are kept, and how many are: int64 (d,), int.
 
     -1 for features with so many cuts that to keep their sums takes more than to make them anew.
@@ -104,24 +106,24 @@ def few_valued(order, n_columns):
 
 
 @jit
-def side_sums(space, order, weight, lo, hi, norms, kept_at, kept):
+def side_sums(space, order, weight, lo, hi, norms, cache_start, kept):
     """Sums of the rows on the moving side of every cut of features lo..hi-1.
 
     Parameters
     ----------
     space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
-    order : greedy.order.Order
+    order : greedy.sorted_columns.SortedColumns
     weight : float64 array of shape (n,)
     lo, hi : int
     norms : float64 array, one an entry of `order`
         Filled: squared norms of the sums.
-    kept_at : int64 array of shape (d,), of :func:`few_valued`
+    cache_start : int64 array of shape (d,), of :func:`cut_sum_cache`
     kept : float64 array of shape (number of kept sums, m)
-        Filled: the sums of features that are in `kept_at`, in the order of their entries.
+        Filled: the sums of features that are in `cache_start`, in the order of their entries.
     """
     total = np.zeros(kept.shape[1])
     for f in range(lo, hi):
-        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), kept_at[f]
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), cache_start[f]
         for p in range(2):
             norm = 0.0
             for e in range(parts[p], parts[p + 1]):
@@ -140,7 +142,7 @@ def _best_targets(node, mass, norm, inner):
     first, second = -1, -1
     most, next_ = -np.inf, -np.inf
     for q in range(node.masses.shape[0]):
-        if q == node.own:
+        if q == node.cluster:
             continue
         size, square = node.masses[q], node.squares[q]
         gain = (square + 2.0 * inner[q] + norm) / (size + mass) - square / size
@@ -155,10 +157,10 @@ def _best_targets(node, mass, norm, inner):
 @jit
 def _kept(node, mass, norm, inner):
     """||S||^2 / W of the leaf's cluster without some rows of it."""
-    left = node.masses[node.own] - mass
+    left = node.masses[node.cluster] - mass
     if left <= 0.0:  # weights too small beside the others to be told
         return 0.0
-    square = node.squares[node.own] - 2.0 * inner[node.own] + norm
+    square = node.squares[node.cluster] - 2.0 * inner[node.cluster] + norm
     return max(square, 0.0) / left
 
 
@@ -174,7 +176,7 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     `mass`, `norm`, `inner` and `product` are W, ||S||^2, and S times that of each cluster and of
     the leaf, for the rows on the moving side.
     """
-    own, n = node.own, node.masses.shape[0]
+    own, n = node.cluster, node.masses.shape[0]
     other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
     if min(mass, other_mass) <= 0.0:  # weights too small beside the others to be told
         return -np.inf, own, own
@@ -193,7 +195,7 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     )
     best = _better(best, leaving + most, target, own, tolerance)  # switch
     best = _better(best, other_leaving + other_most, own, other, tolerance)
-    if node.is_whole:
+    if node.is_only_leaf:
         return best
     both = _kept(node, node.mass, node.norm, node.inner) - before
     if node.n_new > 1:  # double star
@@ -222,7 +224,7 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
     products, other = np.empty(n + 1), np.empty(n)
     for f in range(lo, hi):
         gain[f], threshold[f] = -np.inf, np.inf
-        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), node.kept_at[f]
+        parts, at = (order.start[f], order.middle[f], order.start[f + 1]), node.cache_start[f]
         for p in range(2):
             mass, products[:] = 0.0, 0.0
             for e in range(parts[p], parts[p + 1]):
@@ -236,7 +238,7 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
                 if np.isnan(place):
                     continue
                 if at >= 0:
-                    products[:] = node.kept[at]
+                    products[:] = node.cached_products[at]
                     at += 1
                 found, here, there = _assignment(
                     node, mass, node.norms[e], products[1:], products[0], other
@@ -254,7 +256,7 @@ class GraphNode(NamedTuple):
     of the label, loops included; or (indptr, indices, data) of the adjacency matrix A.
     """
 
-    order: Order
+    order: SortedColumns
     graph: tuple
     weight: np.ndarray  # (n,) float64
     degree: np.ndarray  # (n,) float64, row sums of A

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_array
 
-from .warnings import tell
+from .warnings import warn
 
 FLOATS = [np.float64, np.float32]
 
@@ -184,7 +184,7 @@ def _warn_of_lost_digits(rows):
     means, spreads = mean_variance_axis(rows, axis=0)
     squares = means.astype(np.float64) ** 2
     if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
-        tell(
+        warn(
             f"Column {squares.argmax()} of sparse X is so far from 0, beside how much rows differ, "
             "that distances keep few digits; subtract a constant from it, or give X as an array."
         )

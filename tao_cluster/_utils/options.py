@@ -1,9 +1,11 @@
 """Parameters: parts by name or as objects, what these need not declare, and plain numbers."""
 
 import copy
+from dataclasses import fields
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 # Constraints of scikit-learn that a truth value meets as such.
 _OF_TRUTH = ("boolean", "verbose")
@@ -74,15 +76,49 @@ def with_plain_numbers(estimator):
     ValueError
         If a truth value stands where a number should.
     """
-    constraints, changed = estimator._parameter_constraints, {}
-    for name, value in estimator.get_params(deep=False).items():
-        if isinstance(value, bool | np.bool_):
-            if not any(kind in constraints.get(name, ()) for kind in _OF_TRUTH):
-                raise ValueError(f"{name}={value} is a truth value, where a number should be.")
-        elif isinstance(value, Real) and type(value) not in (int, float):
-            changed[name] = int(value) if isinstance(value, Integral) else float(value)
+    parameters = estimator.get_params(deep=False)
+    changed = _plain_numbers(parameters, estimator._parameter_constraints)
     if not changed:
         return estimator
     other = copy.copy(estimator)
     vars(other).update(changed)
     return other
+
+
+def check_fields(part):
+    """Check the fields of a frozen dataclass, and make its numbers int and float.
+
+    Parameters
+    ----------
+    part : dataclass with `_constraints`, in scikit-learn's form
+
+    Raises
+    ------
+    ValueError
+        If a field has a value that is not allowed.
+    """
+    numbers = _plain_numbers(vars(part), part._constraints)
+    validate_parameter_constraints(part._constraints, vars(part), type(part).__name__)
+    vars(part).update(numbers)
+
+
+def repr_of_changes(part):
+    """Return the call that makes a dataclass, with the fields that are not at their default."""
+    changed = [
+        f"{field.name}={getattr(part, field.name)!r}"
+        for field in fields(part)
+        if repr(getattr(part, field.name)) != repr(field.default)
+    ]
+    return f"{type(part).__name__}({', '.join(changed)})"
+
+
+def _plain_numbers(values, constraints):
+    """Return the numbers of other types among some values as int and float: a dict."""
+    changed = {}
+    for name, value in values.items():
+        if isinstance(value, bool | np.bool_):
+            if not any(kind in constraints.get(name, ()) for kind in _OF_TRUTH):
+                raise ValueError(f"{name}={value} is a boolean; {name} must be a number.")
+        elif isinstance(value, Real) and type(value) not in (int, float):
+            changed[name] = int(value) if isinstance(value, Integral) else float(value)
+    return changed

@@ -7,7 +7,7 @@ import warnings
 _INSIDE = {"contextlib", "greedy", "sklearn", "tao_cluster"}
 
 
-def tell(sentence, category=UserWarning):
+def warn(sentence, category=UserWarning):
     """Warn, at the innermost line that is neither in these packages nor in scikit-learn.
 
     Parameters

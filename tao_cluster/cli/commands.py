@@ -11,7 +11,7 @@ from ..comparison import compare
 from ..estimator import TAOClustering
 from .fitting import add_parsers as add_fits
 from .folder import check_free
-from .loading import tell
+from .loading import warn
 from .using import PICTURES, place
 from .using import add_parsers as add_uses
 
@@ -21,19 +21,19 @@ def main(argv=None):
     options = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
+            warnings.showwarning = lambda message, *_, **__: warn(f"warning: {message}")
             options.run(options)
     except KeyboardInterrupt:
-        tell("interrupted.")
+        warn("interrupted.")
         return 130
     except BrokenPipeError:  # the reader, head say, has seen enough
         sys.stderr.close()
         return 0
     except (ValueError, OSError, ImportError) as error:
-        tell(f"error: {error}")
+        warn(f"error: {error}")
         return 2
     except MemoryError as error:
-        tell(f"error: there is not enough memory. {error}")
+        warn(f"error: there is not enough memory. {error}")
         return 2
     return 0
 
@@ -63,15 +63,7 @@ def _demo(options):
     check_free([out], force=True)
     X, n_clusters = load_digits().data / 16, 10
     lambdas = (0.3, 2.0, 8.0)  # the last one is drawn
-    published = TAOClustering(
-        lambda_=lambdas[0],
-        algorithm="penalty",
-        refine=False,
-        node_solver="liblinear",
-        init="bisecting",
-        n_init=1,
-        trim=0,
-    )
+    published = TAOClustering(lambda_=lambdas[0], algorithm="published")
     methods = {
         "CART": "cart",
         "IMM": "imm",

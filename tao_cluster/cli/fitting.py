@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..comparison import METHODS, compare
 from ..estimator import TAOClustering
+from ..optimize.direct_form import DirectForm
 from ..optimize.settings import OBJECTIVES
 from ..optimize.split_kinds import SPLIT_KINDS
 from ..page import to_html
@@ -27,7 +28,7 @@ from .folder import (
     write_fit,
 )
 from .large import fit_large
-from .loading import load_data, tell
+from .loading import load_data, warn
 from .using import add_out, add_separator, add_shape
 
 _OF_PATH = ("path.csv", "path.png", PAGE)
@@ -199,7 +200,8 @@ def _fit(options):
     rows = named(data.X, data.feature_names)
     start = time.perf_counter()
     max_rows = "auto" if options.max_rows is None else options.max_rows
-    model = estimator.set_params(max_rows=max_rows).fit(rows, data.classes)
+    algorithm = DirectForm(max_rows=max_rows)
+    model = estimator.set_params(algorithm=algorithm).fit(rows, data.classes)
     seconds = time.perf_counter() - start
     report_fit(model, seconds, rows, names=data.feature_names)
     write_fit(folder, model, data, options.image_shape)
@@ -275,7 +277,7 @@ def _load(options):
     n_rows, n_columns = data.X.shape
     print(f"{options.data}: {n_rows} rows, {n_columns} features\n")
     for note in data.notes:
-        tell(f"{options.data}: {note}")
+        warn(f"{options.data}: {note}")
     return data
 
 

@@ -11,9 +11,9 @@ from ..comparison import Comparison
 from ..plot import save_tree
 from ..saving import load
 from ..tree import Tree
-from ..tree.documents import read_document
+from ..tree.serialization import read_document
 from .columns import Loaded, Recipe
-from .loading import read_file, tell
+from .loading import read_file, warn
 
 MODEL, COLUMNS = "model.json", "columns.json"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
@@ -197,7 +197,7 @@ def read_rows(path, model, recipe, separator):
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
     for note in data.notes:
-        tell(f"{path}: {note}")
+        warn(f"{path}: {note}")
     check_width(path, data.X.shape[1], model)
     return data
 

@@ -24,7 +24,7 @@ from .folder import (
     write_labels,
     write_tree,
 )
-from .loading import tell
+from .loading import warn
 
 # Of a block; so many blocks as threads are in memory, which is why these are not more.
 _MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
@@ -198,5 +198,5 @@ def _recipe(path, choices):
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     for note in notes:
-        tell(f"{path}: {note}")
+        warn(f"{path}: {note}")
     return Recipe(tuple(map(Column, features)), choices.id_column)

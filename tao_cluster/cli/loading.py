@@ -15,7 +15,7 @@ from ..outofcore.files import file_errors, read_npy, read_npz
 from .columns import Choices, Loaded, NotANumberError, features_of
 
 
-def tell(sentence):
+def warn(sentence):
     """Print a line beside the output."""
     print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
 

@@ -88,9 +88,9 @@ class RawView(Readable):
         return raw_tree(tree_of(self.model), self.columns, self._feature_of, len(self._sources))
 
     @property
-    def split_spreads_(self):
+    def split_stds_(self):
         """Spreads of the features at the tests, in raw units."""
-        spreads, model = self.model.split_spreads_, tree_of(self.model)
+        spreads, model = self.model.split_stds_, tree_of(self.model)
         return raw_spreads(model, spreads, self.tree_, self.columns, self._feature_of)
 
     @property

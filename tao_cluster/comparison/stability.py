@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state
 from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 
-from .._utils.warnings import tell
+from .._utils.warnings import warn
 from ..base import TreeClustering
 from ..columns.names import names_of, printable_names
 from ..columns.view import numbers_of, shown
@@ -237,7 +237,7 @@ def _summarised(model, rows, found):
     records, labels, usages, told = zip(*found, strict=True)
     warned = [sentences[0] for sentences in told if sentences]
     if warned:
-        tell(f"{len(warned)} of {len(found)} refits warned, the first: {warned[0]}")
+        warn(f"{len(warned)} of {len(found)} refits warned, the first: {warned[0]}")
     own = model.predict(rows["X"])
     table = pd.DataFrame(records)
     table.insert(1, "ARI", [adjusted_rand_index(each, own, weight) for each in labels])

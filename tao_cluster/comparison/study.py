@@ -17,7 +17,7 @@ import greedy
 
 from .._utils.matrices import spaced_rows
 from .._utils.options import resolve
-from .._utils.warnings import tell
+from .._utils.warnings import warn
 from ..base import TreeClustering
 from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
@@ -345,7 +345,7 @@ def _leaves_for(parameters, n_clusters):
         return sorted({max(2, times * n_clusters) for times in (1, 2, 4)})
     leaves = [(limit + 2) // 3 for limit in parameters]
     if leaves[0] < n_clusters:
-        tell(
+        warn(
             f"Axis-aligned trees of {n_clusters} leaves, one a cluster, have "
             f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
         )

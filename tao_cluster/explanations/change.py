@@ -219,7 +219,7 @@ def _spreads(model, tree, spreads):
             raise ValueError(f"spreads must be {tree.n_features} numbers above 0, one a feature.")
         return spreads
     found = np.zeros(tree.n_features)
-    known = getattr(model, "split_spreads_", None)
+    known = getattr(model, "split_stds_", None)
     if known is not None:
         np.fmax.at(found, tree.split_indices, known)
     return np.where(found > 0, found, 1.0)

@@ -82,7 +82,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
     """
     model, names = shown(model, feature_names)
     tree, table = tree_of(model), some_rows(model, x, feature_names)
-    spreads = getattr(model, "split_spreads_", None)
+    spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
     labels = cluster_names(model)
     found = [_explanation(tree, way, terms, labels) for way in ways(model, table)]
@@ -207,7 +207,7 @@ class PathTest:
         if len(self.contributions) != 1:
             return None
         (term,) = self.contributions
-        return Bound.of_test(term.feature, term.weight, self.threshold, self.side == "left")
+        return Bound.from_test(term.feature, term.weight, self.threshold, self.side == "left")
 
     def __str__(self):
         if len(self.contributions) == 1:

@@ -105,7 +105,7 @@ def threshold_text(node, precision):
 def bound_of(node, is_left=True):
     """What the rows that take a side of a test of one feature have in common: Bound."""
     (term,) = node["terms"]
-    return Bound.of_test(term["feature"], term["weight"], node["threshold"], is_left)
+    return Bound.from_test(term["feature"], term["weight"], node["threshold"], is_left)
 
 
 def edge_signs(node):

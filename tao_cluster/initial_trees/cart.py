@@ -120,7 +120,7 @@ class Cart:
     max_leaves: int
     depth: int | None = None
     deterministic: ClassVar[bool] = True
-    n_different: ClassVar[int] = 1
+    n_distinct_trees: ClassVar[int] = 1
     uses_distances: ClassVar[bool] = False
     in_raw_units: ClassVar[bool] = False
 

@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_scalar
 
 from .._utils.matrices import check_centers
 from ..tree import Split
-from ..tree.growth import grow_by_levels
-from ..tree.routing import kernel_view, project
+from ..tree.growth import grow_breadth_first
+from ..tree.routing import kernel_arrays, project
 
 # Lengths are in units of the spread of the centres. A region with no ball of this radius on the
 # open side of its tests is rounding: many centres on one sphere, say, whose cells meet in a point.
 # Tests between centres are found by their directions: no sum of many squared distances.
 _LARGEST = 1e152
 _THINNEST = 1e-11
-# Points that prove a side to be reachable without a linear program lie this far inside it.
+# BuilderInput that prove a side to be reachable without a linear program lie this far inside it.
 _CLEAR = 1e-9
 _LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -97,7 +97,7 @@ def voronoi_tree(centers, max_leaves=4096):
         split = exact_bisector(centers[kept[best]], centers[kept[rival]])
         return split, (best, rival + 1, halves[0]), (rival, rival + 1, halves[1])
 
-    return grow_by_levels((0, 1, _Region(inside=points)), part, centers.shape[1]).prune()
+    return grow_breadth_first((0, 1, _Region(inside=points)), part, centers.shape[1]).prune()
 
 
 def bisector_tree(centers):
@@ -144,7 +144,7 @@ def bisector_tree(centers):
     array([0, 1, 2], dtype=int32)
     """
     centers = _checked(centers)
-    view = kernel_view(centers)
+    view = kernel_arrays(centers)
 
     def part(held):
         if len(held) == 1:
@@ -156,7 +156,7 @@ def bisector_tree(centers):
             return held[0]
         return split, held[goes_left], held[~goes_left]
 
-    return grow_by_levels(_distinct(centers), part, centers.shape[1])
+    return grow_breadth_first(_distinct(centers), part, centers.shape[1])
 
 
 # -------------------------------------------------------------------------- centres
@@ -256,7 +256,7 @@ class _Region:
     def halves(self, normal, offset):
         """The parts left and right of one more test; None for a part without points."""
         margin = self.inside @ normal - offset
-        # Points that a linear program put far away carry a larger rounding.
+        # BuilderInput that a linear program put far away carry a larger rounding.
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:

@@ -14,7 +14,7 @@ from ..columns.names import has_indicators, printable
 from ..columns.view import numbers_of
 from ..objectives.base import cluster_sums
 from ..tree import tree_of
-from ..tree.routing import kernel_view, project
+from ..tree.routing import kernel_arrays, project
 
 _MOST_BARS = 30  # features of a tree that bars are chosen for
 
@@ -191,6 +191,6 @@ def ways(model, table):
 
 
 def _way(tree, values, leaf):
-    view, first = kernel_view(values), np.zeros(1, dtype=np.int64)
+    view, first = kernel_arrays(values), np.zeros(1, dtype=np.int64)
     nodes = [node for node, _ in itertools.pairwise(tree.path(leaf).tolist())]
     return Way(values, leaf, {i: float(project(view, first, *tree.split(i))[0]) for i in nodes})

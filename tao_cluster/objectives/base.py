@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .._utils.jit import by_layout, jit
 from .._utils.matrices import FLOATS, check_kind, row_blocks
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_arrays
 
 
 @runtime_checkable
@@ -131,7 +131,7 @@ def cluster_sums(X, labels, weight, n_clusters, origin=None):
     """
     sums = np.zeros((n_clusters, X.shape[1]))
     origin = np.zeros(X.shape[1]) if origin is None else origin
-    _add_members(kernel_view(X), origin, labels.astype(np.intp, copy=False), weight, sums)
+    _add_members(kernel_arrays(X), origin, labels.astype(np.intp, copy=False), weight, sums)
     return sums
 
 

@@ -246,7 +246,7 @@ def _first_on_sphere(points, support, center, way):
     first = points[support[0]]
     slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
     rate = 2 * (first - points) @ way
-    # Points of the support's hull stay on the sphere; their rate is rounding.
+    # BuilderInput of the support's hull stay on the sphere; their rate is rounding.
     least = _ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
     is_near = rate > least
     is_near[support] = False

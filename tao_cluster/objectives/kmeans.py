@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms
 from .._utils.jit import jit
 from .._utils.matrices import row_blocks, rows_between
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_arrays
 from .base import Objective, cluster_sums
 
 # Rows are worked on where the fast cache holds them with their products.
@@ -106,7 +106,7 @@ class KMeans(Objective):
         """Weighted sum of squared distances of the rows to the centres of their clusters."""
         if sp.issparse(data.X):
             labels, stored = labels.astype(np.intp, copy=False), np.zeros(centers.shape)
-            cost = _stored_squares(kernel_view(data.X), labels, weight, centers, stored)
+            cost = _stored_squares(kernel_arrays(data.X), labels, weight, centers, stored)
             # Added up in the order of the rows, as what is stored: no difference where all are.
             in_all = np.bincount(labels, weights=weight, minlength=len(centers))[:, None]
             return cost + float((np.maximum(in_all - stored, 0.0) * centers**2).sum())

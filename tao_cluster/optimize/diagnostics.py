@@ -3,19 +3,19 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._utils.warnings import tell
+from .._utils.warnings import warn
 from .path import Knee, lambda_grid
 
 # Lambda is out of its range so many times beyond the ends of the grid.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
 
 
-def tell_unsolved(search):
+def warn_unsolved(search):
     """One warning for all nodes at which the solver gave up."""
     unsolved = search.step.unsolved
     if unsolved:
         gap = max(status.gap for status in unsolved.values())
-        tell(
+        warn(
             f"The node solver did not reach its accuracy at {len(unsolved)} node(s): its objective "
             f"may be up to {gap:.2g} of itself above the least. Columns on a common scale, or "
             "without extreme values, make it easier.",
@@ -37,7 +37,7 @@ def range_of_lambda(problem, settings):
     return float(low), float(high)
 
 
-def tell_choice(problem, settings, tree, lambda_, costs, limits):
+def warn_choice(problem, settings, tree, lambda_, costs, limits):
     """Warn, once, where a tree has lost clusters, lambda is out of its range, or the tree is dear.
 
     Parameters
@@ -56,14 +56,14 @@ def tell_choice(problem, settings, tree, lambda_, costs, limits):
     goal, told = settings.goal, "lambda_='auto' and tao_path choose from the data"
     is_knee = goal is not None and not goal.is_limit
     if n_lost > 0:
-        tell(_lost(settings, n_clusters, n_lost, lambda_, limits))
+        warn(_lost(settings, n_clusters, n_lost, lambda_, limits))
     elif lambda_ > _FAR_ABOVE * high:
-        tell(
+        warn(
             f"lambda_={lambda_:.3g} is large for these data: trees are tiny from about {high:.2g} "
             f"on; {told}."
         )
     elif lambda_ < low / _FAR_BELOW:
-        tell(
+        warn(
             f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} hardly a weight "
             f"is dropped; {told}."
         )
@@ -71,7 +71,7 @@ def tell_choice(problem, settings, tree, lambda_, costs, limits):
         why = f", and none along lambda less than {min(costs):.3g} %"
         if problem.held_out is not None:
             why = "; lambda was chosen by the rows held out"
-        tell(
+        warn(
             f"The tree costs {costs[0]:.3g} % over the free clustering{why}. A larger depth or "
             "n_init may do better."
         )

@@ -11,15 +11,14 @@ from sklearn.utils import check_random_state
 from tqdm.auto import tqdm
 
 from .._utils.threads import check_interrupted
-from .._utils.warnings import tell
+from .._utils.warnings import warn
 from ..outofcore.refinement import refine, relabel_leaves
-from ..outofcore.statistics import AllRows
-from ..outofcore.statistics import WeightedRows
+from ..outofcore.statistics import AllRows, WeightedRows
 from ..problem.problem import Result
 from ..reference import optimal_centers
 from ..tree import Tree
-from ..tree.routing import kernel_view
-from .diagnostics import range_of_lambda, tell_choice, tell_unsolved
+from ..tree.routing import kernel_arrays
+from .diagnostics import range_of_lambda, warn_choice, warn_unsolved
 from .direct_form import finished
 from .path import Knee, follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .penalty_method import with_histograms
@@ -133,8 +132,8 @@ def fit_tree(problem, settings, random_state, on_record=None):
     else:
         fit = _fit_goal if problem.held_out is None else _fit_unseen
     found = fit(rows, random_state)
-    tell_unsolved(rows.search)
-    tell_choice(problem, settings, found.chosen.tree, found.lambda_, found.costs, limits)
+    warn_unsolved(rows.search)
+    warn_choice(problem, settings, found.chosen.tree, found.lambda_, found.costs, limits)
     return _result(rows.search, found.chosen, found.lambda_, **found.attributes)
 
 
@@ -158,7 +157,7 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     for lambda_, point in zip(lambdas.tolist(), points, strict=True):
         state = _searched(rows, point.result, point.lambda_, random_state, effort)
         yield lambda_, _result(rows.search, rows.priced(state, lambda_), lambda_)
-    tell_unsolved(rows.search)
+    warn_unsolved(rows.search)
 
 
 def until_interrupted(results):
@@ -178,7 +177,7 @@ def until_interrupted(results):
     except KeyboardInterrupt:
         if not has_result:
             raise
-        tell("Interrupted; the best so far is kept.", ConvergenceWarning)
+        warn("Interrupted; the best so far is kept.", ConvergenceWarning)
 
 
 class _Priced(NamedTuple):
@@ -231,7 +230,7 @@ class _Rows:
             return cls(search, search, random_state)
         search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
         settings.check_data(search.problem.X, search.problem.weight)
-        step = TreeStep(kernel_view(problem.X), None, settings.n_jobs)  # no node is solved here
+        step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)  # no node is solved here
         return cls(search, Search(problem, settings, step, history), random_state)
 
     def priced(self, state, lambda_):
@@ -260,7 +259,10 @@ class _Rows:
 
         source = AllRows.from_problem(whole.problem, settings.n_jobs)
         relabelings = [evaluate(relabel_leaves(source, [state.tree], state.centers))]
-        sample, rng = WeightedRows.from_problem(self.search.problem), check_random_state(self.random_state)
+        sample, rng = (
+            WeightedRows.from_problem(self.search.problem),
+            check_random_state(self.random_state),
+        )
         has_limit = settings.goal is not None and settings.goal.is_limit
         n_passes = _N_PASSES_TO_LIMIT if has_limit else _N_PASSES
         terms = (evaluate, n_passes, rng, settings.split_kind.midpoints)
@@ -353,7 +355,7 @@ def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals
     search = rows.search
     if not search.settings.searches:
         return state
-    improve = search.settings.split_kind.improve
+    improve = search.settings.split_kind.local_search
     states = improve(search, state, lambda_, goal, effort, rivals, random_state)
     return _last(until_interrupted(itertools.chain([state], states)))
 
@@ -409,16 +411,16 @@ def _cost_increase_on(unseen, seen, tree):
     seen : Problem, of the rows that found the tree
     tree : Tree
     """
-    labels = tree.leaf_label[tree.route(kernel_view(seen.X))]
+    labels = tree.leaf_label[tree.route(kernel_arrays(seen.X))]
     centers, _ = optimal_centers(seen.objective, seen.data, labels, seen.weight, seen.free)
-    labels = tree.leaf_label[tree.route(kernel_view(unseen.X))]
+    labels = tree.leaf_label[tree.route(kernel_arrays(unseen.X))]
     return unseen.cost_increase(unseen.objective.value(unseen.data, labels, unseen.weight, centers))
 
 
 def _final(search, state):
     """The tree of a state as users get it, and the leaf of each row: a Routed."""
     settings, (tree, leaf_of_row) = search.settings, search.step.routed(state.pruned)
-    tree = settings.split_kind.tidy(tree, leaf_of_row, search.step, settings.trim)
+    tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
     if not settings.penalty.is_binary and tree.leaf_value is None:
         # Nobody has filled its leaves: it is the initial tree, or was polished.
         tree = with_histograms(search, tree, leaf_of_row)

@@ -16,10 +16,10 @@ from functools import cached_property
 import numpy as np
 from sklearn.utils import check_random_state
 
-from greedy.leaf_clusters import matched_numbers, renumbered
+from greedy.leaf_clusters import match_labels, relabeled
 
 from .._utils.matrices import as_array, variances
-from ..initial_trees.initial import exgreedy_builders, small_trees
+from ..initial_trees.builders import exgreedy_builders, small_trees
 from ..objectives import cluster_means
 from ..outofcore.coreset import sample_of_problem
 from ..problem.problem import Problem
@@ -211,7 +211,7 @@ def _numbered(search, tree):
         return tree
     labels = tree.leaf_label[search.step.leaves_of(tree)]
     terms = (labels, problem.free.labels, problem.n_clusters, problem.weight)
-    return renumbered(tree, matched_numbers(*terms))
+    return relabeled(tree, match_labels(*terms))
 
 
 def search_structure(search, trees, lambda_, random_state):

@@ -237,7 +237,7 @@ def grown(search, state, n_leaves, most_depth, strength, rng):
     if n_leaves <= 0 or len(found) == 0:
         return tree
     chances = savings[found] / savings[found].sum()
-    growth = Growth.of(tree)
+    growth = Growth.from_tree(tree)
     for leaf in rng.choice(found, min(n_leaves, len(found)), replace=False, p=chances):
         rows, labels = rows_of[leaf], (tree.leaf_label[leaf], second[leaf])
         gain = weight[rows] * (distances[rows, labels[0]] - distances[rows, labels[1]])

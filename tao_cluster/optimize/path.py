@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._utils.matrices import variances
-from .._utils.warnings import tell
-from ..initial_trees.initial import initial_trees
+from .._utils.warnings import warn
+from ..initial_trees.builders import initial_trees
 from ..reference import optimal_centers
 from .direct_form import descend, finished, refitted, starts
 from .oblique_search import taken_back
@@ -419,7 +419,7 @@ class MaxParameters(_Goal):
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(sizes <= self.limit)
         if len(meets) == 0:
-            tell(f"No tree has at most {self.limit} parameters; the smallest has {sizes.min()}.")
+            warn(f"No tree has at most {self.limit} parameters; the smallest has {sizes.min()}.")
             return int(np.lexsort((costs, sizes))[0])
         return int(meets[np.lexsort((sizes[meets], np.asarray(costs)[meets]))[0]])
 
@@ -451,7 +451,7 @@ class MaxCostIncrease(_Goal):
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(costs <= self.limit + _ROUNDING)
         if len(meets) == 0:
-            tell(
+            warn(
                 f"No tree costs at most {self.limit:g} % over the free clustering{where}; the best "
                 f"costs {costs.min():.3g} %. A larger depth may do better."
             )

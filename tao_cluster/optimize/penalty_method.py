@@ -3,17 +3,18 @@
 import itertools
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.matrices import row_blocks
+from .._utils.options import check_fields, repr_of_changes
 from ..problem.problem import mismatch_prices
-from .direct_form import descend, finish
+from .direct_form import DirectForm, descend, finish
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PenaltyMethod:
     """The paper's algorithm: ``TAOClustering(algorithm=PenaltyMethod(...))``.
 
@@ -33,6 +34,20 @@ class PenaltyMethod:
     tol : float >= 0, default=0
         The clustering step ends when no assignment changes, or when its objective falls by no
         more than this share.
+    n_init : int, default=4
+        Number of initial trees. The path starts from the one with the least objective (4) after a
+        short direct fit.
+    penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
+        Penalty P for the disagreement of an assignment with the tree. With "squared", each leaf
+        has a histogram over the clusters, which `predict_proba` returns.
+    node_solver : {"newton", "liblinear"} or NodeSolver, default="newton"
+        Solver of the logistic regression at an oblique node. "liblinear" is the paper's; it has no
+        instance weights, so it needs the zero-one penalty, and sample weights that are multiples
+        of one number. Axis-aligned nodes are always solved by exact enumeration.
+    refine : bool or DirectForm, default=True
+        Improve the result with passes of the direct form. True stands for ``DirectForm()``. With
+        False the result is the tree of the path: no refits, no search, no trimming, and all rows
+        of X are used.
 
     Raises
     ------
@@ -74,6 +89,10 @@ class PenaltyMethod:
     init_tao_iter: int = 20
     max_iter: int = 100
     tol: float = 0.0
+    n_init: int = 4
+    penalty: Any = "zero-one"
+    node_solver: Any = "newton"
+    refine: bool | DirectForm = True
 
     is_direct: ClassVar[bool] = False
     _constraints: ClassVar[dict] = {
@@ -83,10 +102,26 @@ class PenaltyMethod:
         "init_tao_iter": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "penalty": [StrOptions({"zero-one", "squared"}), HasMethods(["leaf", "table"])],
+        "node_solver": [StrOptions({"newton", "liblinear"}), HasMethods("bind")],
+        "refine": ["boolean", DirectForm],
     }
 
+    __repr__ = repr_of_changes
+
     def __post_init__(self):
-        validate_parameter_constraints(self._constraints, vars(self), type(self).__name__)
+        check_fields(self)
+        if isinstance(self.refine, DirectForm) and self.refine.n_init != DirectForm.n_init:
+            raise ValueError(
+                "n_init of the DirectForm that refines would not be used: the initial trees are "
+                "those of PenaltyMethod(n_init=...)."
+            )
+
+    @property
+    def direct_form(self):
+        """The settings of the direct passes at the end, or None if there are none."""
+        return DirectForm() if self.refine is True else self.refine or None
 
     def mu_values(self, start):
         """Yield mu_0 = `start`, mu_1, ..."""
@@ -112,7 +147,7 @@ class PenaltyMethod:
         for better in self.alternate(search, state, lambda_):
             state = better
             yield state
-        if search.settings.refine:
+        if search.settings.has_direct_passes:
             yield from finish(search, descend(search, state, lambda_), lambda_)
 
     def direct_fit(self, search, trees, lambda_):
@@ -136,7 +171,7 @@ class PenaltyMethod:
         -------
         State
         """
-        problem, step = search.problem, search.step
+        problem, step = search.problem, search.penalty_step
         prices = mismatch_prices(search.distances(problem.free.centers))
         price = problem.weight @ prices / problem.weight.sum()
         strength = lambda_ / (price or np.inf)
@@ -167,7 +202,7 @@ class PenaltyMethod:
             end that is mostly the last one; where mu_0 is small against the prices of most rows,
             the path can collapse the tree and lose clusters that do not come back.
         """
-        problem, step, best = search.problem, search.step, state
+        problem, step, best = search.problem, search.penalty_step, state
         labels, centers = problem.free.labels, problem.free.centers
         mu_start = smallest_effective_mu(
             search.distances(centers), labels, _table(search, state), state.leaf_of_row

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._utils.options import name_of, resolve
-from ..initial_trees.initial import WITH_DEPTH, InitialTree, builder_of, leaves_at
+from ..initial_trees.builders import WITH_DEPTH, InitialTree, max_leaves_at, resolve_builder
 from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..penalties import Penalty, SquaredError, ZeroOne
 from ..solvers import Exact, Liblinear, Newton, NodeSolver, check_supported
@@ -56,23 +56,31 @@ OBJECTIVES = {
     "kmedoids": KMedoids(),
     "labels": Labels(),
 }
-PENALTIES = {"zero-one": ZeroOne(), "squared": SquaredError()}
+ZERO_ONE = ZeroOne()
+PENALTIES = {"zero-one": ZERO_ONE, "squared": SquaredError()}
 NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
-EFFORTS = {"fast": Effort(4, 0, 4e6, 1, 3), "thorough": Effort(30, 30, np.inf, 3, 8)}
+EFFORTS = {
+    "none": Effort(0, 0, 0.0, 0, 3),
+    "fast": Effort(4, 0, 4e6, 1, 3),
+    "thorough": Effort(30, 30, np.inf, 3, 8),
+}
+EFFORTS["auto"] = EFFORTS["fast"]
 # Above so many rows, and so many a cluster, a sample finds the tree if max_rows="auto".
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
 _LEAST_DEPTH = 5  # of depth="auto"
-ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod()}
+_PAPER = PenaltyMethod(n_init=1, node_solver="liblinear", refine=False)
+ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod(), "published": _PAPER}
+_WITHOUT = DirectForm(relax=False, search="none", trim=0.0, max_rows=None)
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a tree is searched for. `start` builds the initial trees; see TAOClustering for the rest.
 
-    `can_be_direct` is whether the parts can do what the direct form asks of them; `refine` and
-    `relax` are what the parameters of these names ask for and the parts can do. `lambda_` is None
-    where it follows from the data; `goal` is then the knee of a path, where there can be one.
-    `most_leaves` and `most_depth` are None where the parameters set no limit.
+    `solver` is the node solver of the algorithm, and `direct_solver` that of direct passes, which
+    can end the penalty method. `has_direct_passes` is whether there are such passes. `lambda_` is
+    None if it follows from the data; `goal` is then the knee of a path, if there can be one.
+    `most_leaves` and `most_depth` are None if the parameters set no limit.
     """
 
     objective: Objective
@@ -85,12 +93,12 @@ class Settings:
     max_rows: int | None
     max_leaves: int | None
     lambda_: float | None
-    can_be_direct: bool
+    direct_solver: NodeSolver
+    has_direct_passes: bool
     goal: Knee | MaxParameters | MaxCostIncrease | None
     validation: Any
     most_leaves: int | None
     most_depth: int | None
-    refine: bool
     relax: bool
     trim: float
     effort: Effort
@@ -114,56 +122,52 @@ class Settings:
         """
         kind = resolve(parameters["split"], SPLIT_KINDS)
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
-        penalty = resolve(parameters["penalty"], PENALTIES)
         parameters = {**parameters, "depth": _resolved_depth(parameters, objective)}
-        solver = resolve(
-            parameters["node_solver"], {"auto": kind.solver, **NODE_SOLVERS}, NodeSolver
-        )
-        # What the direct form asks of the parts.
-        can_be_direct = solver.supports_weights and penalty.is_binary
-        automatic = ALGORITHMS["direct" if can_be_direct else "penalty"]
-        algorithm = resolve(parameters["algorithm"], {"auto": automatic, **ALGORITHMS})
+        algorithm = resolve(parameters["algorithm"], ALGORITHMS)
+        if parameters["algorithm"] == "published":
+            algorithm, kind, parameters["init"] = _published(kind, parameters["init"])
+        direct = algorithm.direct_form or _WITHOUT
+        solver = _node_solver(algorithm, kind)
+        has_direct_passes = algorithm.direct_form is not None
         goal = goal_of(parameters["max_parameters"], parameters["max_cost_increase"])
         lambda_ = _lambda(parameters["lambda_"], goal, kind)
         if goal is None and lambda_ is None and algorithm.is_direct:
             goal = Knee()
-        max_rows = parameters["max_rows"]
+        max_rows = direct.max_rows
         if max_rows == "auto":  # axis-aligned trees are found in all rows
             most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
             max_rows = most if kind.samples_rows else None
         settings = cls(
             objective=objective,
-            penalty=penalty,
+            penalty=ZERO_ONE if algorithm.is_direct else resolve(algorithm.penalty, PENALTIES),
             split_kind=kind,
             solver=solver,
             algorithm=algorithm,
             start=_start(parameters, kind, objective),
             max_rows=max_rows,
             lambda_=lambda_,
-            can_be_direct=can_be_direct,
+            direct_solver=_node_solver(direct, kind) if has_direct_passes else solver,
+            has_direct_passes=has_direct_passes,
             goal=goal,
             most_leaves=_most_leaves(parameters, kind, objective),
             most_depth=_depth(parameters, True),
-            refine=parameters["refine"] and can_be_direct,
-            relax=parameters["relax"] and can_be_direct,
-            effort=EFFORTS[parameters["search"]],
+            relax=direct.relax,
+            trim=direct.trim,
+            effort=EFFORTS[direct.search],
+            n_init=algorithm.n_init,
             n_jobs=n_jobs,
-            **{name: parameters[name] for name in ("n_init", "max_leaves", "validation", "trim")},
+            max_leaves=parameters["max_leaves"],
+            validation=parameters["validation"],
         )
         _check_parts(settings)
-        _check_nothing_is_ignored(settings, parameters)
+        _check_nothing_is_ignored(settings)
         _check_sample(max_rows, parameters["n_clusters"])
         return settings
 
     @property
     def searches(self):
         """Whether descents end on the true cost, and a search over structure follows."""
-        return self.relax and (self.algorithm.is_direct or self.refine)
-
-    @property
-    def needs_direct(self):
-        """Whether the direct form is asked for, as by a goal."""
-        return self.goal is not None or self.algorithm.is_direct
+        return self.relax and self.effort is not EFFORTS["none"]
 
     def check_data(self, X, weight):
         """Fail at once if the parts do not go with the data.
@@ -179,6 +183,23 @@ class Settings:
             With a sentence that names what to use.
         """
         check_supported(self.solver, X, weight, self.penalty)
+
+
+def _node_solver(algorithm, kind):
+    """Return the node solver of an algorithm; axis-aligned nodes have one of their own."""
+    named = {**NODE_SOLVERS, "newton": kind.solver}
+    return resolve(algorithm.node_solver, named, NodeSolver)
+
+
+def _published(kind, init):
+    """Return the algorithm, the kind of splits and the initial tree of the KDD'22 paper.
+
+    Its axis-aligned trees start from ExKMC and have values of rows as thresholds (section 9.3).
+    """
+    if kind.name == "axis":
+        algorithm, kind = replace(_PAPER, node_solver="newton"), replace(kind, midpoints=False)
+        return algorithm, kind, "exkmc" if init == "auto" else init
+    return _PAPER, kind, "bisecting" if init == "auto" else init
 
 
 def default_depth(n_clusters):
@@ -210,7 +231,7 @@ def _start(parameters, kind, objective):
     if isinstance(init, str) and init == "auto":
         builder = kind.default_start(depth, parameters["n_clusters"], max_leaves, objective)
     else:
-        builder = builder_of(init, depth, max_leaves)
+        builder = resolve_builder(init, depth, max_leaves)
     return resolve(builder, {}, InitialTree)
 
 
@@ -220,7 +241,7 @@ def _most_leaves(parameters, kind, objective):
     # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
-    limits = [] if depth is None else [leaves_at(depth)]
+    limits = [] if depth is None else [max_leaves_at(depth)]
     return min(limits + ([] if max_leaves is None else [max_leaves]), default=None)
 
 
@@ -235,28 +256,28 @@ def _depth(parameters, is_limited):
 
 def _check_parts(settings):
     """ValueError, with a sentence that names what to use, if the parts do not go together."""
-    solver, name = settings.solver, name_of(settings.solver)
     if not settings.objective.is_sum:
         raise ValueError(
             f"{name_of(settings.objective)} is no sum over rows, which TAOClustering needs; use "
             "what is made for it, greedy.ExKCenter or greedy.ExSingleLink."
         )
-    if solver.split != settings.split_kind.name:
+    for solver in (settings.solver, settings.direct_solver):
+        if solver.split != settings.split_kind.name:
+            raise ValueError(
+                f"{name_of(solver)} solves nodes of split={solver.split!r}; for "
+                f"split={settings.split_kind.name!r} leave node_solver at its default, 'newton'."
+            )
+    if settings.has_direct_passes and not settings.direct_solver.supports_weights:
         raise ValueError(
-            f"{name} solves nodes of split={solver.split!r}; for "
-            f"split={settings.split_kind.name!r} use node_solver='auto'."
-        )
-    if settings.needs_direct and not settings.can_be_direct:
-        raise ValueError(
-            "The direct form, and with it a path or a goal, needs a node solver with instance "
-            f"weights and leaves with labels; not {name} and {name_of(settings.penalty)}. "
-            "Use node_solver='auto', penalty='zero-one' or, without a goal, "
-            "algorithm='penalty'."
+            f"The direct form needs a node solver with instance weights, which "
+            f"{name_of(settings.direct_solver)} does not support. Use "
+            "DirectForm(node_solver='newton'), or the penalty method with this solver: "
+            "algorithm=PenaltyMethod(node_solver=...)."
         )
 
 
-def _check_nothing_is_ignored(settings, parameters):
-    """ValueError if a parameter that was given has no say in what the others ask for."""
+def _check_nothing_is_ignored(settings):
+    """Raise a ValueError if a parameter that was given would not be used."""
     if settings.validation is not None and settings.goal is None:
         raise ValueError(
             "validation is for a choice along lambda: with lambda_='auto' of oblique trees in the "
@@ -266,11 +287,6 @@ def _check_nothing_is_ignored(settings, parameters):
         raise ValueError(
             "max_parameters and max_cost_increase are searched for along a path of the direct "
             "form, so the penalty method would not be used: leave out algorithm, or the goal."
-        )
-    if settings.algorithm.is_direct and not parameters["refine"]:
-        raise ValueError(
-            "refine=False leaves out what ends the penalty method; the direct form has nothing to "
-            "leave out. Use algorithm='penalty', or relax=False to leave out the refits."
         )
 
 
@@ -285,11 +301,8 @@ def _check_sample(max_rows, n_clusters):
 
 def check_path(settings):
     """ValueError if settings ask for what a path along lambda does not do."""
-    if not settings.can_be_direct or not settings.algorithm.is_direct:
-        raise ValueError(
-            "A path needs the direct form: algorithm='auto', penalty='zero-one' and a node solver "
-            "with instance weights, as node_solver='auto' is."
-        )
+    if not settings.algorithm.is_direct:
+        raise ValueError("A path needs the direct form: algorithm='direct' or DirectForm(...).")
     if settings.goal is not None and settings.goal.is_limit:
         raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
     if settings.validation is not None:

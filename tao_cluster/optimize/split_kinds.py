@@ -5,8 +5,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from ..initial_trees.builders import axis_aligned, in_turn, max_leaves_at
 from ..initial_trees.cart import Cart
-from ..initial_trees.initial import axis_aligned, in_turn, leaves_at
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .local_search import better_start, regrow
 from .oblique_search import improvements, is_better, price_of_parameters, refit, tuned
@@ -48,16 +48,16 @@ class SplitKind(Protocol):
     def better_start(self, search, state, trees, lambda_, random_state):
         """State to descend from where relax=True, given the best of the initial trees."""
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """State that a descent ends with where relax=True, but for passes on the true cost."""
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """State after passes on the true cost, where the kind has them."""
 
-    def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
+    def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states, in as many rounds as the settings say."""
 
-    def tidy(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, share):
         """The tree as users get it; no row of the fit moves to another leaf."""
 
 
@@ -76,7 +76,9 @@ class Oblique:
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Trees of the centres and of the rows in turn, and of given labels."""
-        cart = [Cart(max_leaves or leaves_at(depth), depth)] if objective.explains_labels else []
+        cart = (
+            [Cart(max_leaves or max_leaves_at(depth), depth)] if objective.explains_labels else []
+        )
         return in_turn(depth, cart)
 
     def check_start(self, tree):
@@ -86,18 +88,18 @@ class Oblique:
         """The best of the initial trees."""
         return state
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """Nodes are refitted on the features that they have."""
         return refit(search, state, lambda_)
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """Tests are changed, and get fewer features, for the true cost."""
         there = search.smoothed
         found = there.take(state, search)
         found = tuned(there, found, price_of_parameters(there.problem, found))
         return search.take(found, there)
 
-    def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
+    def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """A search over structure goes on from the state."""
         there = search.smoothed
         start = there.take(state, search)
@@ -118,7 +120,7 @@ class Oblique:
                 state = other
                 yield state
 
-    def tidy(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, share):
         """Small weights that decide no row are removed; one feature has weight 1 or -1."""
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
         return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
@@ -164,8 +166,8 @@ class AxisAligned:
         They have `max_leaves`, by default 2 ** depth leaves.
         """
         if objective.explains_labels:
-            return Cart(max_leaves or leaves_at(depth))
-        return axis_aligned(max_leaves or max(n_clusters, leaves_at(depth)), n_clusters)
+            return Cart(max_leaves or max_leaves_at(depth))
+        return axis_aligned(max_leaves or max(n_clusters, max_leaves_at(depth)), n_clusters)
 
     def check_start(self, tree):
         """Only an axis-aligned tree will do."""
@@ -179,19 +181,19 @@ class AxisAligned:
         """The best of the initial trees, or what a search from all of them finds."""
         return better_start(search, state, trees, lambda_, random_state)
 
-    def finish(self, search, state, lambda_):
+    def refit(self, search, state, lambda_):
         """Leaves are regrown, if the solver can."""
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
-    def tune(self, search, state):
+    def optimize_exact(self, search, state):
         """Every pass was on the true cost."""
         return state
 
-    def improve(self, search, state, lambda_, goal, effort, rivals, random_state):
+    def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """The search over structure has been, from the initial trees."""
         return iter(())
 
-    def tidy(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, share):
         """Every test is x_j <= a midpoint, or a value, of rows."""
         place = at_midpoints if self.midpoints else at_values
         return place(upright(tree), leaf_of_row, step.view, step.n_jobs)

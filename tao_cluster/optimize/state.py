@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..initial_trees.initial import cart_builders, greedy_builders, small_trees
+from ..initial_trees.builders import cart_builders, greedy_builders, small_trees
 from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
 from ..tree import Tree
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
 
 # Trees of one feature are far from the cost of a state where they cost so many times as much beyond
@@ -109,8 +109,8 @@ class Search:
     @classmethod
     def of(cls, problem, settings, history, whole=None):
         """The search for a tree of a problem."""
-        solver = settings.solver.bind(problem.X)
-        step = TreeStep(kernel_view(problem.X), solver, settings.n_jobs)
+        solver = settings.direct_solver.bind(problem.X)
+        step = TreeStep(kernel_arrays(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history, whole)
 
     @cached_property
@@ -133,6 +133,14 @@ class Search:
         """The step that minimises the true cost and a price a parameter, over the same rows."""
         solver = self.settings.exact.bind(self.problem.X)
         return self.step.with_solver(solver, prices_parameters=True)
+
+    @cached_property
+    def penalty_step(self):
+        """The tree step of the penalty method, which may have a node solver of its own."""
+        settings = self.settings
+        if settings.solver is settings.direct_solver:
+            return self.step
+        return self.step.with_solver(settings.solver.bind(self.problem.X))
 
     def start_from(self, tree):
         """The tree: an initial one, which limits others where the settings leave that open."""

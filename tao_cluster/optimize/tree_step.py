@@ -35,7 +35,7 @@ class TreeStep:
 
     Parameters
     ----------
-    view : result of :func:`tao_cluster.tree.routing.kernel_view`
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
     solver : BoundSolver
     n_jobs : int
         Threads that route rows and update the nodes of one depth, which share no rows.
@@ -174,7 +174,7 @@ class TreeStep:
 
     def _update(self, tree, node, below, loss, strength, is_judged):
         """New split of a node, or None to keep the old one."""
-        old = Split.at(tree, node)
+        old = Split.from_tree(tree, node)
         problem, care = self._reduce(tree, node, below, loss, strength)
         if len(problem.rows) == 0:
             return _indifferent(old, strength)
@@ -259,7 +259,7 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
     Parameters
     ----------
-    view : result of :func:`tao_cluster.tree.routing.kernel_view`
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
     tree : Tree
     node : int
     rows : int64 array of shape (m,)

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..tree.conditions import Bound
 from ..tree.routing import ReducedSets, project
-from ..tree.spreads import split_spreads
-from ..tree.tree import halfway
+from ..tree.split_statistics import split_stds
+from ..tree.tree import midpoint
 
 
 def trim(tree, leaf_of_row, view, share, n_jobs=1):
@@ -22,7 +22,7 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     ----------
     tree : Tree
     leaf_of_row : int array of shape (n,), the leaf of each row
-    view : result of :func:`tao_cluster.tree.routing.kernel_view`, the rows of the fit
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
     share : float in [0, 1]; 0 removes nothing
     n_jobs : int, threads; the result is the same for any number
 
@@ -32,7 +32,7 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    spreads = split_spreads(tree, view, leaf_of_row, n_jobs=n_jobs)
+    spreads = split_stds(tree, view, leaf_of_row, n_jobs=n_jobs)
     effects, rows_of = np.abs(tree.split_weights) * spreads, ReducedSets(tree, leaf_of_row)
     updates = {}
     for node in itertools.chain.from_iterable(rows_of.levels()):
@@ -79,7 +79,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
     ----------
     tree : Tree
     leaf_of_row : int array of shape (n,), the leaf of each row
-    view : result of :func:`tao_cluster.tree.routing.kernel_view`, the rows of the fit
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
     n_jobs : int, threads; the result is the same for any number
 
     Returns
@@ -90,13 +90,13 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
     for node in tree.decision_nodes:
         indices, weights = tree.split(node)
         if len(indices) == 1:
-            value = Bound.of_test(indices[0], weights[0], tree.threshold[node]).value
+            value = Bound.from_test(indices[0], weights[0], tree.threshold[node]).value
             updates[node] = ((indices, np.sign(weights)), np.sign(weights[0]) * value + 0.0)
     # The products of the new weights are exact, so that rows go where they went.
     tree = tree.with_splits(updates)
     for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs):
         if goes_left.any() and not goes_left.all():
-            middle = halfway(values[goes_left].max(), values[~goes_left].min())
+            middle = midpoint(values[goes_left].max(), values[~goes_left].min())
             updates[node] = (tree.split(node), middle)
     return tree.with_splits(updates)
 
@@ -120,7 +120,7 @@ def at_values(tree, leaf_of_row, view, n_jobs=1):
     ----------
     tree : Tree, each test of weight 1
     leaf_of_row : int array of shape (n,), the leaf of each row
-    view : result of :func:`tao_cluster.tree.routing.kernel_view`, the rows of the fit
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
     n_jobs : int, threads; the result is the same for any number
 
     Returns

@@ -12,12 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
-from .._utils.warnings import tell
+from .._utils.warnings import warn
 from ..base import TreeClustering
-from ..problem.scaling import Space
+from ..problem.scaling import ClusteringSpace
 from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
-from ..tree.spreads import first_values
+from ..tree.split_statistics import first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
 from .coreset import all_rows, coreset
 from .refinement import TreeStatistics, describe, free_inertia, lloyd, refine, relabel_leaves
@@ -129,7 +129,7 @@ def fit(
         look = ColumnStatistics.of(blocks, plain.n_clusters)
         scaling = look.scaling() if estimator.standardize else None
         of_centers = None if blocks.has_embedding else scaling
-        space = Space(method.objective, blocks.has_embedding, of_centers, None)
+        space = ClusteringSpace(method.objective, blocks.has_embedding, of_centers, None)
         source = AllRows(blocks, look.reader(space))
         sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
         centers = _free_centers(source, sample, look, plain)
@@ -220,7 +220,7 @@ def _store(model, state, source, free_centers, free_cost):
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
     model.tree_ = tree
     model.node_counts_ = statistics.counts(tree)
-    model.split_spreads_, model.split_gaps_ = statistics.spreads(tree), statistics.gaps(tree)
+    model.split_stds_, model.split_gaps_ = statistics.spreads(tree), statistics.gaps(tree)
     model.cluster_centers_ = _shown(space, state.centers)
     model.free_centers_ = _shown(space, free_centers)
     model.inertia_, model.free_inertia_ = statistics.cost, free_cost
@@ -240,7 +240,7 @@ def _best(states):
         if best is None:
             raise
         reason = str(error) if isinstance(error, LostRowsError) else "Interrupted."
-        tell(f"{reason} The best tree so far is kept.", ConvergenceWarning)
+        warn(f"{reason} The best tree so far is kept.", ConvergenceWarning)
     return best
 
 

@@ -11,8 +11,8 @@ from ..reference import nearest_center
 from ..solvers.exact import Candidate
 from ..solvers.exact import Rows as NodeRows
 from ..tree import Split, Tree
-from ..tree.routing import kernel_view, project
-from ..tree.spreads import gaps_of, rounded, spreads_of, value_moments
+from ..tree.routing import kernel_arrays, project
+from ..tree.split_statistics import rounded, stds_of, threshold_gaps, value_moments
 from .coreset import uniforms
 from .statistics import Sums, table
 from .thresholds import Bracket, best_thresholds, node_gains
@@ -154,13 +154,13 @@ def _draw(rows, tree, centers, threshold, seed):
 
 def _brackets(tree, node, drawn):
     """The test of a node, and what its weights become by the rows that were drawn."""
-    old = Split.at(tree, node)
+    old = Split.from_tree(tree, node)
     if not len(old.indices) or not drawn.values:
         return []
     values, steps = np.concatenate(drawn.values), np.concatenate(drawn.steps)
     if not len(steps):
         return []
-    numbers, view = np.arange(len(steps)), kernel_view(values)
+    numbers, view = np.arange(len(steps)), kernel_arrays(values)
     own = Split(np.arange(len(old.indices), dtype=np.int32), old.weights, old.threshold)
     splits = [own]
     if len(old.indices) > 1:
@@ -252,7 +252,7 @@ def relabel_leaves(source, trees, centers, relabels=True):
         of_clusters = np.zeros(centers.shape)
         np.add.at(of_clusters, label[has_rows], sums.rows[has_rows])
         centers = source.reader.objective.centers_of(of_clusters, mass, centers)
-    tree = tree.with_leaves(label, tree.leaf_value).prune(tree.sums_below(sums.mass))
+    tree = tree.with_leaves(label, tree.leaf_value).prune(tree.subtree_sums(sums.mass))
     return Relabeled(tree, centers)
 
 
@@ -287,7 +287,7 @@ class TreeStatistics(Sums):
     cost : float, of the rows at the centres of their leaves
     mass : float64 array of shape (n_nodes,), weights of the rows of leaves
     sums, squares, most, above
-        See :func:`tao_cluster.tree.spreads.value_moments`.
+        See :func:`tao_cluster.tree.split_statistics.value_moments`.
     agreement : float64 array of shape (n_nodes, k), weights by leaf and nearest free centre; None
         for trees without histograms
     """
@@ -303,18 +303,18 @@ class TreeStatistics(Sums):
 
     def counts(self, tree):
         """Weight that reaches each node: float64 array of shape (n_nodes,)."""
-        return tree.sums_below(self.mass)
+        return tree.subtree_sums(self.mass)
 
     def spreads(self, tree):
         """Spread of each feature of each test over the rows of its node."""
         counts = self.counts(tree)
         counts = counts / max(counts[0], np.finfo(float).tiny)
         moments = (self.sums, self.squares, self.most, self.above)
-        return rounded(spreads_of(tree, moments, counts, keeps_all=True))
+        return rounded(stds_of(tree, moments, counts, keeps_all=True))
 
     def gaps(self, tree):
         """How far above the thresholds of tests of one feature the next row lies."""
-        return gaps_of(tree, self.above)
+        return threshold_gaps(tree, self.above)
 
     def histograms(self):
         """Shares of the free clusters in each leaf: float64 array of shape (n_nodes, k)."""

@@ -20,8 +20,8 @@ from .._utils.matrices import (
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
-from ..problem.scaling import Scaling, Space
-from ..tree.routing import kernel_view
+from ..problem.scaling import ClusteringSpace, Scaling
+from ..tree.routing import kernel_arrays
 from .blocks import blocks_of, sum_over_blocks
 
 
@@ -62,7 +62,7 @@ class WeightedRows:
     @cached_property
     def view(self):
         """X as the kernels read it."""
-        return kernel_view(self.X)
+        return kernel_arrays(self.X)
 
     def nearest(self, centers):
         """Return the distance to the nearest centre and which it is, ties to the lowest."""
@@ -77,12 +77,12 @@ class Reader:
 
     Parameters
     ----------
-    space : Space, whose scaling, where there is one, is that of the rows
+    space : ClusteringSpace, whose scaling, where there is one, is that of the rows
     n_features : int
     first : int64 array, number of the first row of each block; one entry more, the number of rows
     """
 
-    space: Space
+    space: ClusteringSpace
     n_features: int
     first: np.ndarray
 
@@ -137,7 +137,9 @@ class AllRows:
         """Return the rows of a problem, in slices that `n_jobs` threads work on."""
         rows = WeightedRows.from_problem(problem)
         blocks = blocks_of(rows.X, rows.weight, rows.embedding, n_jobs)
-        space = Space(rows.objective, blocks.has_embedding, None, None)  # the rows are scaled
+        space = ClusteringSpace(
+            rows.objective, blocks.has_embedding, None, None
+        )  # the rows are scaled
         return cls(blocks, Reader.of(space, rows.X.shape[1], blocks.results(_n_rows, None)))
 
     def sum(self, function, *terms):

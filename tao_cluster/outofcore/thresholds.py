@@ -15,7 +15,7 @@ from ..optimize.tree_step import gains
 from ..penalties import CostCriterion
 from ..tree import Split
 from ..tree.routing import ReducedSets, project
-from ..tree.tree import halfway
+from ..tree.tree import midpoint
 from .statistics import Sums, table
 
 MOST_EDGES = 512  # of a test at a time
@@ -138,7 +138,7 @@ class Bracket:
             at = now
         cost, best = float(below[at]), self.split
         if parts[at]:
-            threshold = halfway(last[at], following[at]) if at_midpoints else last[at]
+            threshold = midpoint(last[at], following[at]) if at_midpoints else last[at]
             best = replace(self.split, threshold=float(threshold))
         bound = below - found.up
         bound[~(least < most)] = np.inf  # nothing lies between its values

@@ -215,7 +215,9 @@ def _centers(estimator, tree, image_shape):
     image = Image(tuple(image_shape), 0.52)
     centers = getattr(estimator, "free_centers_", None)
     if centers is None:
-        raise ValueError("The panel 'centers' needs a fitted estimator; a Tree has no free centres.")
+        raise ValueError(
+            "The panel 'centers' needs a fitted estimator; a Tree has no free centres."
+        )
     if centers.shape[1] != image_shape[0] * image_shape[1]:
         raise ValueError(
             "The panel 'centers' draws centres as images, but this model clusters an embedding, whose "

@@ -18,7 +18,7 @@ from .._utils.matrices import canonical, check_sizes, ranges, row_blocks, row_si
 from ..objectives import Objective, cluster_means
 from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
 from ..tree import Tree
-from ..tree.routing import kernel_view, project
+from ..tree.routing import kernel_arrays, project
 
 _ROUNDING = 1e-12
 
@@ -181,7 +181,7 @@ class Result:
         """The leaf that each row of the problem reaches: int32 array of shape (n,)."""
         if self.leaf_of_row is not None:
             return self.leaf_of_row
-        return self.tree.route(kernel_view(problem.X), n_jobs=n_jobs)
+        return self.tree.route(kernel_arrays(problem.X), n_jobs=n_jobs)
 
 
 def mismatch_prices(distances):
@@ -284,7 +284,7 @@ def _mates(problem, n_mates):
     n_features = X.shape[1]
     direction = np.random.RandomState(0).standard_normal(n_features)
     rows = np.arange(problem.n_rows)
-    key = project(kernel_view(X), rows, np.arange(n_features, dtype=np.int32), direction)
+    key = project(kernel_arrays(X), rows, np.arange(n_features, dtype=np.int32), direction)
     order = np.lexsort((key, labels))
     mates = np.empty((n_mates, len(rows)), np.intp)
     bounds = np.flatnonzero(np.diff(labels[order], prepend=-1, append=-1))

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges
-from ..tree.routing import kernel_view, project
+from ..tree.routing import kernel_arrays, project
 
 _BLOCK_ROWS = 1024
 _LARGEST_WHOLE = 2**53
@@ -78,7 +78,7 @@ def _keys(X, n_jobs, in_spreads=False):
     if sp.issparse(X):
         return X @ direction  # one sum a row, in the order of its columns
     every_column = np.arange(X.shape[1], dtype=np.int32)
-    return project(kernel_view(X), np.arange(X.shape[0]), every_column, direction, n_jobs)
+    return project(kernel_arrays(X), np.arange(X.shape[0]), every_column, direction, n_jobs)
 
 
 def _keys_in_spreads(X, direction):

@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from .._utils.matrices import ranges, row_blocks
 from ..objectives import Objective, cluster_means
-from ..tree import halfway
-from ..tree.routing import ReducedSets, kernel_view, project
+from ..tree import midpoint
+from ..tree.routing import ReducedSets, kernel_arrays, project
 from .inputs import check_embedding, label_column
 
 _ROUNDING = 16 * np.finfo(np.float64).eps  # of the terms of a sum
@@ -89,11 +89,11 @@ class Scaling:
         return scaled
 
     def undo(self, points):
-        """Points on the common scale in the user's units: float64 array of shape (m, d)."""
+        """BuilderInput on the common scale in the user's units: float64 array of shape (m, d)."""
         return points * self.scale + self.offset
 
     def of_points(self, points):
-        """Points in the user's units on the common scale: float64 array of shape (m, d)."""
+        """BuilderInput in the user's units on the common scale: float64 array of shape (m, d)."""
         return (np.asarray(points, np.float64) - self.offset) / self.scale
 
     def of_centers(self, reference):
@@ -153,7 +153,7 @@ def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
     tree : Tree, over X
     leaf_of_row : int array of shape (n,); other leaves only where rounding moves a row after all
     """
-    before, after = kernel_view(scaled), kernel_view(X)
+    before, after = kernel_arrays(scaled), kernel_arrays(X)
     restored, updates, has_moved = scaling.unscaled_tree(tree), {}, False
     rows_of = ReducedSets(tree, leaf_of_row)
     for node in itertools.chain.from_iterable(rows_of.levels()):
@@ -175,14 +175,14 @@ def _between(threshold, values, goes_left):
         return threshold
     if np.isfinite(low) and np.isfinite(high):
         noise = _ROUNDING * max(abs(low), abs(high))
-        for exact in (low, halfway(low, high)):
+        for exact in (low, midpoint(low, high)):
             if abs(threshold - exact) <= noise:
                 return exact
     return float(min(max(threshold, low), np.nextafter(high, -np.inf)))
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class ClusteringSpace:
     """The space of the centres: that of X, standardised or not, an embedding, or given labels.
 
     Parameters

@@ -13,11 +13,11 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from .._utils.warnings import tell
-from ..problem.scaling import Space
+from .._utils.warnings import warn
+from ..problem.scaling import ClusteringSpace
 from ..tree import Tree
-from ..tree.documents import FORMAT as TREE_FORMAT
-from ..tree.documents import is_version, read_document
+from ..tree.serialization import FORMAT as TREE_FORMAT
+from ..tree.serialization import is_version, read_document
 from .parts import ESTIMATORS
 from .values import UnsavableError, from_json, set_attributes, to_json
 
@@ -31,7 +31,7 @@ FORMAT_VERSION = 1
 _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
 
 # What every fitted estimator has, besides what is for display only.
-_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_spreads_", "split_gaps_")
+_ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_gaps_")
 _NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
 _FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS}
 
@@ -157,7 +157,7 @@ def _state(model):
                 raise ValueError(f"Cannot save {name}, {error}.") from error
             lost.append(f"{name} ({error})")
     if lost:
-        tell(
+        warn(
             f"The file does not hold the parameter {', '.join(lost)}: it will have its default "
             "when the model is loaded. What was fitted is saved."
         )
@@ -199,7 +199,7 @@ def _check_fitted(attributes):
     if missing:
         raise ValueError(f"the attribute {missing[0]} is missing.")
     tree, space = attributes["tree_"], attributes["_space"]
-    for name, cls in (("tree_", Tree), ("_space", Space)):
+    for name, cls in (("tree_", Tree), ("_space", ClusteringSpace)):
         _require(isinstance(attributes[name], cls), f"{name} must be a {cls.__name__}")
     centers, classes = np.asarray(attributes["cluster_centers_"]), space.classes
     k = len(centers) if classes is None else len(classes)

@@ -17,7 +17,7 @@ from ..optimize.direct_form import DirectForm
 from ..optimize.penalty_method import PenaltyMethod
 from ..optimize.split_kinds import AxisAligned, Oblique
 from ..penalties import SquaredError, ZeroOne
-from ..problem.scaling import Scaling, Space
+from ..problem.scaling import ClusteringSpace, Scaling
 from ..solvers import Axis, Exact, Liblinear, Newton
 from ..tree import Split
 from ..tree.growth import Growth
@@ -36,7 +36,7 @@ PARTS = _by_name(
         *(ZeroOne, SquaredError, Newton, Liblinear, Axis, Exact),
         *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
         *(Bisecting, Centroids, Random, InTurn, Given, Cart),
-        *(Scaling, Space, Split, Growth),
+        *(Scaling, ClusteringSpace, Split, Growth),
     ]
 )
 

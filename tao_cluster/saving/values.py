@@ -4,7 +4,7 @@ import base64
 import math
 from dataclasses import fields
 from types import UnionType
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -202,7 +202,7 @@ def of_kind(value, kind):
     Parameters
     ----------
     value : object
-    kind : type, or union of types
+    kind : type, union of types, or Any
 
     Examples
     --------
@@ -210,6 +210,8 @@ def of_kind(value, kind):
     >>> of_kind(3, float), of_kind(True, int), of_kind(None, int | None)
     (True, False, True)
     """
+    if kind is Any:
+        return True
     if isinstance(kind, UnionType):
         return any(of_kind(value, one) for one in get_args(kind))
     if kind in (int, bool):

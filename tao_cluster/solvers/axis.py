@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from greedy.builder_input import BuilderInput, column_arrays
 from greedy.exkmc import expand_tree
-from greedy.points import Points, columns_of
 
 from .._utils.jit import jit
 from .._utils.matrices import canonical_csr, row_size, spaced_rows
 from ..tree import Split
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_arrays
 from .base import NodeSolver, Status
 from .thresholds import NOISE
 
@@ -52,7 +52,7 @@ class Axis(NodeSolver):
         """Columns of X; see :class:`BoundSolver`."""
         if issparse(X):
             X = canonical_csr(X)
-        return _BoundAxis(X, columns_of(X), BinnedColumns.of(X, X.shape[0]))
+        return _BoundAxis(X, column_arrays(X), BinnedColumns.of(X, X.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _BoundAxis:
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    columns : what :func:`greedy.points.columns_of` gives; held, so that a sparse X is copied once
+    columns : result of :func:`greedy.builder_input.column_arrays`, kept so that X is copied once
     binned : BinnedColumns
     """
 
@@ -105,7 +105,7 @@ class _BoundAxis:
         -------
         Tree; the same object if no cut pays
         """
-        points = Points.with_distances(self.X, distances, weight, n_jobs)
+        points = BuilderInput.from_distances(self.X, distances, weight, n_jobs)
         return expand_tree(tree, leaf_of_row, points, max_leaves, price)
 
 
@@ -131,7 +131,7 @@ class BinnedColumns:
     highest : float64 array of shape (bins,), the largest value in each bin
     n_rows : int
     place : int64 array, of each row of the fit among these rows, -1 if it is not there; or None
-    view : result of :func:`tao_cluster.tree.routing.kernel_view` of all rows of a sparse X, or None
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays` of a sparse X, or None
     """
 
     values: np.ndarray | None
@@ -148,7 +148,7 @@ class BinnedColumns:
     @classmethod
     def of(cls, X, n_rows=None):
         """Some rows of X, evenly over their order; by default as many as are worth coding."""
-        n, place, view = X.shape[0], None, kernel_view(X) if issparse(X) else None
+        n, place, view = X.shape[0], None, kernel_arrays(X) if issparse(X) else None
         if n_rows is None:
             n_rows = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size(X)))))
         if n_rows < n:
@@ -159,7 +159,7 @@ class BinnedColumns:
         n_rows, n_columns = X.shape
         values, indices, indptr = X, None, np.arange(n_columns + 1) * n_rows
         if issparse(X):
-            values, indices, indptr = columns_of(X)
+            values, indices, indptr = column_arrays(X)
             indices, indptr = indices.astype(np.int32, copy=False), indptr.astype(np.int64)
         codes, zero, bins = np.empty(indptr[-1], np.uint8), np.zeros(n_columns, np.uint8), []
         for block in _blocks(indptr):
@@ -209,7 +209,7 @@ class BinnedColumns:
             signed = -steps if is_flipped else steps
             threshold = self._refined(feature, at, rows, signed, noise)
         if not is_flipped:
-            return Split.of_feature(feature, threshold)
+            return Split.from_feature(feature, threshold)
         # x > t is x >= the next number, and so -x <= minus that.
         threshold = -float(np.nextafter(threshold, np.inf))
         return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)

@@ -11,8 +11,8 @@ from scipy.special import expit
 from .._utils.jit import jit
 from .._utils.matrices import row_size, spaced_rows
 from ..tree import Split
-from ..tree.routing import kernel_view, project
-from ..tree.tree import halfway
+from ..tree.routing import kernel_arrays, project
+from ..tree.tree import midpoint
 from .axis import BinnedColumns
 from .base import NodeSolver, Status
 from .thresholds import NOISE, best_threshold, least_sum
@@ -59,7 +59,7 @@ class Exact(NodeSolver):
 
     def bind(self, X):
         """See :class:`BoundSolver`."""
-        return BoundExact(self.n_candidates, X, kernel_view(X), BinnedColumns.of(X))
+        return BoundExact(self.n_candidates, X, kernel_arrays(X), BinnedColumns.of(X))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class BoundExact:
     ----------
     n_candidates : int
     X : array or CSR matrix
-    view : result of ``tao_cluster.tree.routing.kernel_view``
+    view : result of ``tao_cluster.tree.routing.kernel_arrays``
     columns : BinnedColumns
     """
 
@@ -291,7 +291,7 @@ class Candidate:
         rest = values - weight * column
         least, low, high = least_sum(rest, steps)
         if least < loss + price - noise:
-            return 0.0, rest, halfway(low, high), least
+            return 0.0, rest, midpoint(low, high), least
         least, new = best_weight(rest, column, threshold, steps)
         if new == 0 or not least < loss - noise:
             return weight, values, threshold, loss
@@ -357,7 +357,7 @@ def best_weight(rest, column, threshold, steps):
     if n < 2:
         return np.inf, 0.0
     least, low, high = least_sum(points[:n], changes[:n])
-    return loss + least, halfway(low, high)
+    return loss + least, midpoint(low, high)
 
 
 @jit

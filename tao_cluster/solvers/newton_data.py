@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .._utils.jit import jit
 from .._utils.matrices import as_array, canonical_csr, ranges, variances
-from ..tree.routing import kernel_view
+from ..tree.routing import kernel_arrays
 
 # Data with a smaller share of non-zeros are worked on as sparse.
 _DENSE_SHARE = 0.5
@@ -108,7 +108,7 @@ class Storage:
         if not sp.issparse(self.source):
             return self.source[rows][:, features]
         # Not by way of all columns of the rows, which may be as large as X.
-        terms = kernel_view(self.source), rows, features, len(self.origin)
+        terms = kernel_arrays(self.source), rows, features, len(self.origin)
         return sp.csr_matrix(part_of(*terms, NEVER_DENSE), shape=(len(rows), len(features)))
 
     def _part(self, features, values, reach, row_size):

@@ -12,7 +12,7 @@ import numpy as np
 from .._utils.jit import jit
 from ..tree import Split
 from ..tree.routing import project
-from ..tree.tree import halfway
+from ..tree.tree import midpoint
 from .base import BoundSolver, Status
 
 _FEW = 64  # points that are sorted at once
@@ -32,7 +32,7 @@ class Refit:
     Parameters
     ----------
     solver : BoundSolver
-    view : result of ``tao_cluster.tree.routing.kernel_view``, the solver's rows; of sparse ones
+    view : result of ``tao_cluster.tree.routing.kernel_arrays``, the solver's rows; of sparse ones
         at least the features of warm starts
     reweights : bool
         Whether the strength of a feature is divided by its weight in the warm start, relative
@@ -108,7 +108,7 @@ def best_threshold(values, steps, threshold):
     loss = float(steps[values <= threshold].sum())
     least, low, high = least_sum(values, steps)
     if least < loss - NOISE * float(np.abs(steps).sum()):
-        return halfway(low, high), least
+        return midpoint(low, high), least
     return threshold, loss
 
 

@@ -29,16 +29,16 @@ class Bound:
     is_strict: bool
 
     @classmethod
-    def of_test(cls, feature, weight, threshold, is_left=True):
+    def from_test(cls, feature, weight, threshold, is_left=True):
         """What weight * x <= threshold says of x; its contrary where `is_left` is False.
 
         The value is exact: it holds for the same floats x as the rounded product does.
 
         Examples
         --------
-        >>> Bound.of_test(0, -0.5, -2.0)
+        >>> Bound.from_test(0, -0.5, -2.0)
         Bound(feature=0, value=4.0, is_upper=False, is_strict=False)
-        >>> Bound.of_test(0, -0.5, -2.0, is_left=False)
+        >>> Bound.from_test(0, -0.5, -2.0, is_left=False)
         Bound(feature=0, value=4.0, is_upper=True, is_strict=True)
         """
         feature, weight, threshold = int(feature), float(weight), float(threshold)
@@ -80,7 +80,7 @@ class Condition:
     is_left: bool
 
     @classmethod
-    def at(cls, tree, node, is_left=True):
+    def from_tree(cls, tree, node, is_left=True):
         """What holds of the rows that take a side of a decision node."""
         return cls(int(node), *tree.split(node), float(tree.threshold[node]), is_left)
 
@@ -89,7 +89,7 @@ class Condition:
         """The bound that it is where it tests one feature, else None."""
         if len(self.indices) != 1:
             return None
-        return Bound.of_test(self.indices[0], self.weights[0], self.threshold, self.is_left)
+        return Bound.from_test(self.indices[0], self.weights[0], self.threshold, self.is_left)
 
     @cached_property
     def sum(self):
@@ -131,7 +131,7 @@ def path_conditions(tree, leaf):
     """
     tightest = {}
     for node, child in itertools.pairwise(tree.path(leaf)):
-        condition = Condition.at(tree, node, bool(tree.children_left[node] == child))
+        condition = Condition.from_tree(tree, node, bool(tree.children_left[node] == child))
         tightest = _tightened(tightest, condition)
     return list(tightest.values())
 
@@ -156,7 +156,7 @@ def conditions_of_leaves(tree):
             yield node, list(tightest.values())
             continue
         for children, is_left in ((tree.children_right, False), (tree.children_left, True)):
-            condition = Condition.at(tree, node, is_left)
+            condition = Condition.from_tree(tree, node, is_left)
             todo.append((int(children[node]), _tightened(tightest, condition)))
 
 

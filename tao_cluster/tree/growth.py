@@ -22,11 +22,11 @@ class Growth:
     label: list = field(default_factory=list)
 
     @classmethod
-    def of(cls, tree):
+    def from_tree(cls, tree):
         """The growth of a tree that is there: its nodes as they are numbered."""
         splits = [None] * tree.n_nodes
         for node in tree.decision_nodes:
-            splits[node] = Split.at(tree, node)
+            splits[node] = Split.from_tree(tree, node)
         arrays = (tree.children_left, tree.children_right, tree.leaf_label)
         left, right, label = (array.tolist() for array in arrays)
         return cls(left, right, splits, label)
@@ -84,7 +84,7 @@ class Growth:
         )
 
 
-def grow_by_levels(root, part, n_features):
+def grow_breadth_first(root, part, n_features):
     """Tree that is grown breadth-first until nothing more is to be parted.
 
     Parameters

@@ -166,7 +166,7 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, ro
                 n_waiting += 1
 
 
-def kernel_view(X):
+def kernel_arrays(X):
     """X as the kernels read it, without a copy of well-formed input.
 
     Parameters
@@ -184,7 +184,7 @@ def kernel_view(X):
 
 
 def n_rows(view):
-    """Number of rows of a result of :func:`kernel_view`."""
+    """Number of rows of a result of :func:`kernel_arrays`."""
     return len(view[2]) - 1 if isinstance(view, tuple) else len(view)
 
 
@@ -216,7 +216,7 @@ def find_leaves(view, rows, node, arrays, n_jobs=1):
 
     Parameters
     ----------
-    view : result of :func:`kernel_view`
+    view : result of :func:`kernel_arrays`
     rows : int64 ndarray of shape (m,), rows of X to route
     node : int, where they start
     arrays : tuple (children_left, children_right, split_indptr, split_indices,
@@ -241,7 +241,7 @@ def project(view, rows, indices, weights, n_jobs=1):
 
     Parameters
     ----------
-    view : result of :func:`kernel_view`
+    view : result of :func:`kernel_arrays`
     rows : int64 ndarray of shape (m,)
     indices, weights : int32 and float64 ndarrays of shape (n_features of the split,),
         indices increasing

@@ -123,7 +123,7 @@ class Shape:
         found = sp.csr_matrix((ones, indices, indptr), shape=(len(distinct), self.n_nodes))
         return found if np.array_equal(distinct, nodes) else found[copies]
 
-    def sums_below(self, values):
+    def subtree_sums(self, values):
         """Sum of the values of each node and all below it, in the order of their numbers.
 
         Parameters

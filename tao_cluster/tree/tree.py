@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.matrices import check_rows
 from . import routing
-from .documents import from_plain, from_text, to_plain
 from .readable import Readable
+from .serialization import from_plain, from_text, to_plain
 from .shape import Shape, check_n_features, check_nodes, check_splits, frozen, pruned
 
 _DTYPES = {
@@ -186,7 +186,7 @@ class Tree(Shape, Readable):
 
         Parameters
         ----------
-        view : result of ``tao_cluster.tree.routing.kernel_view``
+        view : result of ``tao_cluster.tree.routing.kernel_arrays``
         rows : int64 array of shape (m,), default all
         node : int, where the rows start
         n_jobs : int, threads; the result is the same for any number
@@ -228,7 +228,7 @@ class Tree(Shape, Readable):
             raise ValueError(
                 f"X has {X.shape[1]} features, but this tree expects {self.n_features} features."
             )
-        return self.route(routing.kernel_view(X))
+        return self.route(routing.kernel_arrays(X))
 
     def predict(self, X):
         """Cluster of each row: int32 array of shape (n,). Same input and errors as `apply`."""
@@ -272,7 +272,7 @@ class Tree(Shape, Readable):
         float64 array of shape (n_nodes,)
         """
         counts = np.bincount(leaf_of_row, weights=sample_weight, minlength=self.n_nodes)
-        return self.sums_below(counts.astype(np.float64))
+        return self.subtree_sums(counts.astype(np.float64))
 
     # ------------------------------------------------------------------ storage
 
@@ -322,12 +322,12 @@ class Split:
         return cls(np.empty(0, np.int32), np.empty(0), 1.0 if goes_left else -1.0)
 
     @classmethod
-    def of_feature(cls, feature, threshold):
+    def from_feature(cls, feature, threshold):
         """The axis-aligned test: left iff x_feature <= threshold."""
         return cls(np.array([feature], np.int32), np.ones(1), float(threshold))
 
     @classmethod
-    def at(cls, tree, node):
+    def from_tree(cls, tree, node):
         """The test of a node of a tree."""
         return cls(*tree.split(node), float(tree.threshold[node]))
 
@@ -346,7 +346,7 @@ class Split:
         )
 
 
-def halfway(low, high):
+def midpoint(low, high):
     """The float in the middle of two, from `low` on and below `high`.
 
     Parameters
@@ -355,7 +355,7 @@ def halfway(low, high):
 
     Examples
     --------
-    >>> halfway(1.9, 3.0)
+    >>> midpoint(1.9, 3.0)
     2.45
     """
     low, high = float(low), float(high)

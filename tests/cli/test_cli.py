@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from tao_cluster import TAOClustering, __version__, load
+from tao_cluster import DirectForm, TAOClustering, __version__, load
 from tao_cluster.__main__ import main
 
 
@@ -75,7 +75,9 @@ def test_fit_by_a_goal(iris, capsys):
 def test_fit_on_a_sample(iris):
     options = ["--n-clusters", "3", "--lambda", "0.5", "--max-rows", "60"]
     assert main(["fit", "iris.npy", *options]) == 0
-    expected = TAOClustering(3, lambda_=0.5, max_rows=60, random_state=0).fit(iris)
+    expected = TAOClustering(3, lambda_=0.5, algorithm=DirectForm(max_rows=60), random_state=0).fit(
+        iris
+    )
     assert load("iris_tree/model.json").tree_ == expected.tree_
 
 

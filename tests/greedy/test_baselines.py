@@ -11,11 +11,11 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 from greedy import CUBT, CLTree, KDTree
+from greedy.builder_input import BuilderInput
 from greedy.cltree import CutDensity, taken_back
 from greedy.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.cuts.impurity import Region, density_cut
-from greedy.leaf_clusters import deviance, joined, matched_numbers
-from greedy.points import Points
+from greedy.leaf_clusters import deviance, match_labels, merge_closest
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
@@ -32,7 +32,7 @@ def tables(draw):
 
 
 def points_of(X, weight):
-    return Points.of(X, np.zeros((1, X.shape[1])), sample_weight=weight)
+    return BuilderInput.from_centers(X, np.zeros((1, X.shape[1])), sample_weight=weight)
 
 
 def spread(X, weight):
@@ -111,7 +111,7 @@ def test_joins_lose_the_least_deviance(table, n_clusters):
     X, weight = X[weight > 0], weight[weight > 0].astype(float)
     points = points_of(X, weight)
     members = [[row] for row in range(len(X))]
-    group, statistics = joined([deviance(points, np.array(m)) for m in members], n_clusters)
+    group, statistics = merge_closest([deviance(points, np.array(m)) for m in members], n_clusters)
     assert len(statistics) == min(n_clusters, len(X)) == len(set(group))
     for g, found in enumerate(statistics):
         expected = deviance(points, np.flatnonzero(group == g))
@@ -190,7 +190,7 @@ def test_density_cuts_look_ahead_as_the_paper_says(table, times):
         scale = rule.mass[points.rows].sum() / weight.sum()
         n_uniform = times * box.n_rows
         region = Region(box.rows, rule.mass, box.low, box.high, float(n_uniform))
-        got = points.best_cut(density_cut, points.slot(points.rows), region)
+        got = points.best_cut(density_cut, points.inverse_index(points.rows), region)
         expected = []
         kept = weight > 0
         for f in range(X.shape[1]):
@@ -235,7 +235,7 @@ def test_cltree_prunes():
     assert few.n_leaves < sizes[0]
     assert built(CLTree, X, centers, min_split=0.5, **many).n_leaves < sizes[0]
     rule = CutDensity.of(points_of(X, np.ones(len(X))), 1.0)
-    assert rule.promise(rule.root()) > 0  # the root has all rows
+    assert rule.upper_bound(rule.root()) > 0  # the root has all rows
 
 
 def test_regions_of_few_rows_are_no_leaves():
@@ -294,7 +294,7 @@ def grown_of(fitted):
     growth.left, growth.right = tree.children_left.tolist(), tree.children_right.tolist()
     growth.label = tree.value[:, 0].argmax(axis=1).tolist()
     growth.splits = [
-        Split.of_feature(f, t) if f >= 0 else None
+        Split.from_feature(f, t) if f >= 0 else None
         for f, t in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)
     ]
     return growth
@@ -373,9 +373,9 @@ def test_matching_is_the_best_permutation(k, data):
     pairs = data.draw(hnp.arrays(np.int64, (12, 2), elements=st.integers(0, k - 1)))
     weight = data.draw(hnp.arrays(np.int64, 12, elements=st.integers(0, 3)))
     labels, free = pairs.T
-    number = matched_numbers(labels, free, k, weight)
+    number = match_labels(labels, free, k, weight)
     assert sorted(number) == list(range(k))
-    agreed = weight[matched_numbers(labels, free, k, weight)[labels] == free].sum()
+    agreed = weight[match_labels(labels, free, k, weight)[labels] == free].sum()
     for swap in range(k):
         other = number.copy()
         other[[0, swap]] = other[[swap, 0]]
@@ -384,4 +384,4 @@ def test_matching_is_the_best_permutation(k, data):
 
 def test_labels_out_of_range_are_refused():
     with pytest.raises(ValueError, match=r"must lie in 0\.\.1"):
-        matched_numbers([0, 2], [0, 1], 2)
+        match_labels([0, 2], [0, 1], 2)

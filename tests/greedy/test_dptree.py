@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from greedy import DPTree
-from greedy.cuts import search_tree
+from greedy.cuts import optimal_search_tree
 
 SMALL = {"max_examples": 80, "deadline": None}
 METRICS = {"kmeans": "sqeuclidean", "kmedians": "cityblock"}
@@ -44,7 +44,7 @@ def test_dynamic_programming_equals_the_best_of_all_search_trees(k, data, power)
     steps = data.draw(st.lists(st.integers(1, 5), min_size=k - 1, max_size=k - 1))
     parted = data.draw(st.lists(st.integers(0, 6), min_size=k - 1, max_size=k - 1))
     places = np.cumsum([0, *steps]).astype(float)
-    cost, root = search_tree(places, np.array(parted, float), power)
+    cost, root = optimal_search_tree(places, np.array(parted, float), power)
     least = min(value_of(tree, places, parted, power) for tree in every_search_tree(0, k - 1))
     assert cost[0, k - 1] == least
     tree, todo = {}, [(0, k - 1)]
@@ -60,7 +60,7 @@ def test_dynamic_programming_equals_the_best_of_all_search_trees(k, data, power)
 def test_roots_do_not_move_with_their_range():
     """Why Knuth's speed-up does not serve: it looks between the roots of the shorter ranges."""
     places, parted = np.array([0.0, 1, 4, 7, 8]), np.array([1.0, 5, 5, 4])
-    cost, root = search_tree(places, parted, 1)
+    cost, root = optimal_search_tree(places, parted, 1)
     assert (root[0, 3], root[0, 4], root[1, 4]) == (1, 0, 2)
     between = [
         parted[j] * (places[4] - places[0]) + cost[0, j] + cost[j + 1, 4] for j in range(1, 3)
@@ -201,7 +201,9 @@ def test_the_bounds_of_the_paper_hold(objective):
         power = POWERS[objective]
         bound = 2 * np.log2(k) * (np.diff(places) ** power) @ parted
         bound *= k if power == 2 else 1
-        assert search_tree(places, parted, power)[0][0, -1] <= bound  # inequalities 5 and 16
+        assert (
+            optimal_search_tree(places, parted, power)[0][0, -1] <= bound
+        )  # inequalities 5 and 16
 
 
 def test_only_features_that_cut_are_looked_at(rng):

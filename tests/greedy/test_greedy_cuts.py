@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from greedy import EMN, IMM, ExGreedy, ExKMC, ExShallow
-from greedy.cuts import expected_depth, savings_of_stored
+from greedy.builder_input import BuilderInput
+from greedy.cuts import expected_depth, sparse_savings_bounds
 from greedy.nodes import surrogate_node
-from greedy.points import Points
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 build_imm, build_emn = partial(built, IMM), partial(built, EMN)
 build_exgreedy, build_exshallow = partial(built, ExGreedy), partial(built, ExShallow)
@@ -331,9 +331,9 @@ def test_exkmc_makes_the_best_expansions(problem, extra, base):
 def test_cuts_save_no_more_than_stored_values_can(problem, n_features):
     X, centers, weight = problem
     X, centers = X - 1, centers - 1
-    points = Points.of(sp.csr_matrix(X), centers, weight, None)
+    points = BuilderInput.from_centers(sp.csr_matrix(X), centers, weight, None)
     node = surrogate_node(points, points.rows)
-    most = savings_of_stored(kernel_view(points.X), node, n_features) / node.scale
+    most = sparse_savings_bounds(kernel_arrays(points.X), node, n_features) / node.scale
     for feature in range(X.shape[1]):
         column = X[:, [feature]]
         saving = best_saving(squared(X, centers), points.weight, column, points.rows)[0]

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from greedy import Kauri, kauri
+from greedy.builder_input import BuilderInput
 from greedy.kauri import grow_kauri
-from greedy.points import Points
 
 
 def cost(X, weight, labels):
@@ -73,7 +73,9 @@ def problems(draw):
 def test_every_step_is_the_best_of_all(problem, is_sparse):
     X, weight, k, max_leaves = problem
     given_X = sp.csr_matrix(X) if is_sparse else X
-    growth = grow_kauri(Points.of(given_X, X[np.arange(k) % len(X)], weight), max_leaves)
+    growth = grow_kauri(
+        BuilderInput.from_centers(given_X, X[np.arange(k) % len(X)], weight), max_leaves
+    )
     leaves, sizes = {0: np.arange(len(X))}, []
     steps = sorted(n for n in range(growth.n_nodes) if growth.splits[n] is not None)
     for node in sorted(steps, key=growth.left.__getitem__):
@@ -142,7 +144,7 @@ def test_ties_go_to_the_lowest_feature_and_threshold(rng):
     assert set(tree.used_features.tolist()) <= {0, 1}
     # Two blocks far apart with equal gaps inside: the lower cut comes first.
     line = np.array([[0.0], [1.0], [10.0], [11.0]])
-    growth = grow_kauri(Points.of(line, line[:3]), 3)
+    growth = grow_kauri(BuilderInput.from_centers(line, line[:3]), 3)
     assert [split.threshold for split in growth.splits if split] == [1.0, 0.0]
 
 
@@ -152,7 +154,7 @@ def test_far_from_the_origin_and_wide(rng):
     far = built(Kauri, X + 2.0**24, X[:4] + 2.0**24, max_leaves=9)
     np.testing.assert_array_equal(near.predict(X), far.predict(X + 2.0**24))
     wide = rng.normal(size=(30, 200))  # more columns than rows: another basis, the same costs
-    growth = grow_kauri(Points.of(wide, wide[:3]), 2)
+    growth = grow_kauri(BuilderInput.from_centers(wide, wide[:3]), 2)
     split = growth.splits[0]
     best, _ = least_cost(wide[:, :8], np.ones(30), [(np.arange(30), 0)], 3)
     assert best < np.inf

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greedy import ExKMC
-from greedy.cuts import purest_cut
-from greedy.nodes import mixed_node
-from greedy.points import Points
+from greedy.builder_input import BuilderInput
+from greedy.cuts import gini_cut
+from greedy.nodes import impurity_node
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
 
@@ -33,7 +33,9 @@ def test_purest_cut_is_exact(form, seed, n, d, k):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n, d)).astype(float)
     weight = rng.integers(1, 4, n)
-    points = Points.of(form(X), rng.integers(0, 4, (k, d)).astype(float), weight, n_jobs=2)
+    points = BuilderInput.from_centers(
+        form(X), rng.integers(0, 4, (k, d)).astype(float), weight, n_jobs=2
+    )
     rows = np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False))
     labels = points.distances[rows].argmin(axis=1)
     before, best = impurity(labels, weight[rows]), None
@@ -43,7 +45,7 @@ def test_purest_cut_is_exact(form, seed, n, d, k):
             sides = (impurity(labels[side], weight[rows][side]) for side in (left, ~left))
             found = (sum(sides), feature, threshold)
             best = found if best is None else min(best, found)
-    cut = points.best_cut(purest_cut, points.slot(rows), mixed_node(points, rows))
+    cut = points.best_cut(gini_cut, points.inverse_index(rows), impurity_node(points, rows))
     if best is None or before == 0:
         assert cut is None
     else:
@@ -100,11 +102,11 @@ def test_every_test_has_one_in_its_subtree_that_saves(seed):
 
 
 def test_a_growth_without_some_nodes():
-    growth, split = Growth(), Split.of_feature(0, 1.0)
+    growth, split = Growth(), Split.from_feature(0, 1.0)
     growth.add(9)
     left, right = growth.split(0, split, (1, 2))
     growth.split(left, split, (3, 4))
-    growth.split(right, Split.of_feature(1, 2.0), (5, 6))
+    growth.split(right, Split.from_feature(1, 2.0), (5, 6))
     fewer = growth.without({left})
     assert (fewer.left, fewer.right) == ([1, -1, 3, -1, -1], [2, -1, 4, -1, -1])
     assert fewer.label == [9, 1, 2, 5, 6]

@@ -142,7 +142,7 @@ def test_every_center_gets_a_leaf(centers, rule, seed):
 def test_bicriteria_shares_centers_while_there_are_leaves():
     """A wide band (a small share of it is what theory asks for) makes all the leaves there are."""
     X = np.random.default_rng(0).normal(size=(40, 3))
-    space = cut_space(X, "bicriteria", "kmeans", 0.25)._replace(share=0.3)
+    space = cut_space(X, "bicriteria", "kmeans", 0.25)._replace(overlap=0.3)
     sizes = []
     for seed in range(20):
         tree = blank_tree(space.max_leaves)

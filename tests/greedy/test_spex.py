@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import SpEx, spex
-from greedy.points import Points
+from greedy.builder_input import BuilderInput
 from greedy.spex import CliqueGraph, NeighborGraph, joined
 from tao_cluster.tree import Split
 
@@ -109,7 +109,7 @@ def test_neighbors_are_cut_best(seed):
     A = neighbor_matrix(X, 3) * np.outer(weight, weight)
     tree = built(SpEx, X, X[:3], graph="knn", n_neighbors=3, sample_weight=weight, max_leaves=6)
     leaves = list(check_tree(tree, A, X, lambda rows: True).values())
-    graph = NeighborGraph.of(Points.of(X, X[:3], weight), 3)
+    graph = NeighborGraph.of(BuilderInput.from_centers(X, X[:3], weight), 3)
     np.testing.assert_allclose(graph.adjacency.toarray(), A)
     cluster = joined(graph, leaves, 3)
     assert sorted(set(cluster)) == [0, 1, 2]
@@ -221,7 +221,7 @@ def test_a_hyperplane_has_the_threshold_of_least_conductance(rng, monkeypatch):
 
 def test_pull_follows_the_edges(rng):
     X, labels, centers = rotated_blobs(rng)
-    points = Points.of(X, centers, None, None, labels)
+    points = BuilderInput.from_centers(X, centers, None, None, labels)
     rows = np.arange(400)
     for graph in (CliqueGraph.of(points), NeighborGraph.of(points, 10)):
         pull = graph.pull(rows, labels == 1)
@@ -253,7 +253,7 @@ def test_little_to_cut(kind, X, k):
 
 @pytest.mark.parametrize("graph", ["clique", "knn"])
 def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
-    function, calls = spex.CutConductance.divide, []
+    function, calls = spex.CutConductance.split, []
 
     def interrupted(*arguments):
         calls.append(1)
@@ -261,7 +261,7 @@ def test_an_interrupted_growth_keeps_its_leaves(graph, blobs, monkeypatch):
             raise KeyboardInterrupt
         return function(*arguments)
 
-    monkeypatch.setattr(spex.CutConductance, "divide", interrupted)
+    monkeypatch.setattr(spex.CutConductance, "split", interrupted)
     model = SpEx(4, graph=graph, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Interrupted: the tree has 3 of at most 4"):
         model.fit(blobs)

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from tao_cluster import TAOClustering, Tree, bisector_tree, voronoi_tree
+from tao_cluster import DirectForm, TAOClustering, Tree, bisector_tree, voronoi_tree
 
 
 def squared_distances(X, centers):
@@ -224,7 +224,9 @@ def test_initial_tree_that_costs_nothing():
     kmeans = KMeans(4, n_init=5, random_state=0).fit(X)
     tree = voronoi_tree(kmeans.cluster_centers_)
     np.testing.assert_array_equal(tree.predict(X), kmeans.predict(X))
-    model = TAOClustering(4, lambda_=1e-3, init=tree, reference=kmeans, trim=0, random_state=0)
+    model = TAOClustering(
+        4, lambda_=1e-3, init=tree, reference=kmeans, algorithm=DirectForm(trim=0), random_state=0
+    )
     assert abs(model.fit(X).cost_increase_) < 0.01  # percent
 
 

@@ -7,8 +7,8 @@ from conftest import random_tree
 from sklearn.cluster import KMeans
 
 from tao_cluster import TAOClustering, Tree
+from tao_cluster.initial_trees.builders import Bisecting, Given, InitialTree
 from tao_cluster.initial_trees.cart import cart_tree
-from tao_cluster.initial_trees.initial import Bisecting, Given, InitialTree
 
 
 def build(init, X, labels, k=3, seed=0, weight=None):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from conftest import make_search
 
-from tao_cluster import Tree
-from tao_cluster.initial_trees.initial import (
+from tao_cluster import DirectForm, Tree
+from tao_cluster.initial_trees.builders import (
     Bisecting,
     Centroids,
     Given,
@@ -118,13 +118,15 @@ def test_number_of_initial_trees(rng, init, n_trees):
     """One only where all would be the same."""
     X = rng.normal(size=(60, 2))
     init = Tree.single_leaf(0, 2) if init is None else init
-    search = make_search(X, 3, init=init, n_init=3)
+    search = make_search(X, 3, init=init, algorithm=DirectForm(n_init=3))
     assert len(list(initial_trees(search.problem, search.settings, 0))) == n_trees
 
 
 def test_every_fit_counts_its_trees_anew(rng):
     X = rng.normal(size=(60, 2))
     trees = [Tree.single_leaf(label, 2) for label in range(2)]
-    search = make_search(X, 3, init=InTurn([Given(tree) for tree in trees]), n_init=1)
+    search = make_search(
+        X, 3, init=InTurn([Given(tree) for tree in trees]), algorithm=DirectForm(n_init=1)
+    )
     for _ in range(2):
         assert list(initial_trees(search.problem, search.settings, 0)) == trees[:1]

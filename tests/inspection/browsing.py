@@ -6,7 +6,7 @@ import tempfile
 import pytest
 from sklearn.datasets import load_digits
 
-from tao_cluster import tao_path
+from tao_cluster import DirectForm, tao_path
 from tao_cluster.page import to_html
 
 OPTIONS = [
@@ -42,7 +42,14 @@ def started_browser():
 
 def path_of_digits(digits, digits_reference):
     """Two trees of digits, for a fixture of each file."""
-    return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
+    return tao_path(
+        digits,
+        10,
+        [0.5, 10],
+        reference=digits_reference,
+        algorithm=DirectForm(n_init=1),
+        random_state=0,
+    )
 
 
 def file_of_digits(path, digits, tmp_path_factory):

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.explanations import nearest_change
 from tao_cluster.export import Indicator
 
@@ -80,9 +80,11 @@ def test_no_point_of_a_grid_is_nearer():
 @pytest.mark.slow
 def test_of_fitted_models_and_every_kind_of_row():
     X = load_digits().data
-    model = TAOClustering(10, lambda_=30, depth=4, n_init=1, random_state=0).fit(X[::3])
+    model = TAOClustering(
+        10, lambda_=30, depth=4, algorithm=DirectForm(n_init=1), random_state=0
+    ).fit(X[::3])
     spread = np.zeros(64)
-    np.fmax.at(spread, model.tree_.split_indices, model.split_spreads_)
+    np.fmax.at(spread, model.tree_.split_indices, model.split_stds_)
     spread[spread == 0] = 1.0
     for i in (1, 2):
         for k in range(10):

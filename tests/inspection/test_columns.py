@@ -174,7 +174,7 @@ def test_centres_and_spreads_in_raw_units(wine):
     assert view.free_centers_.shape == means.shape
     root = view.tree_.split(0)[0]
     spreads = wine.to_numpy().std(axis=0)[root]
-    np.testing.assert_allclose(view.split_spreads_[: len(root)], spreads, rtol=1e-8)
+    np.testing.assert_allclose(view.split_stds_[: len(root)], spreads, rtol=1e-8)
 
 
 @pytest.mark.slow

@@ -2,11 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from greedy import IMM, ExKMC
-from tao_cluster import TAOClustering, tao_path
+from tao_cluster import PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.plot import plot_history, plot_path, plot_regions, plot_tradeoff
 
 
@@ -84,7 +85,9 @@ def test_history_by_stage_and_along_mu(path):
     ax = plot_history(models[-1])
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == list(dict.fromkeys(record["stage"] for record in models[-1].history_))
-    penalty = TAOClustering(4, lambda_=1, algorithm="penalty", refine=False, random_state=0).fit(X)
+    penalty = TAOClustering(
+        4, lambda_=1, algorithm=PenaltyMethod(refine=False), random_state=0
+    ).fit(X)
     assert plot_history(penalty).get_xscale() == "log"
     still = TAOClustering(1, random_state=0).fit(X)
     still.history_.clear()

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.explanations import cluster_profile, explain
 from tao_cluster.export import Indicator
-from tao_cluster.tree.spreads import split_spreads
+from tao_cluster.tree.split_statistics import split_stds
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,9 @@ def words(n_rows=60, n_words=30, seed=0):
 
 def wine():
     X = load_wine(as_frame=True).data
-    return TAOClustering(3, lambda_=100, relax=False, random_state=0).fit(X), X.to_numpy()
+    return TAOClustering(3, lambda_=100, algorithm=DirectForm(relax=False), random_state=0).fit(
+        X
+    ), X.to_numpy()
 
 
 def standardised():
@@ -128,12 +130,14 @@ def standardised():
 
 def pixels():
     X = load_digits().data[::4]
-    return TAOClustering(10, lambda_=30, depth=4, n_init=1, random_state=0).fit(X), X
+    return TAOClustering(
+        10, lambda_=30, depth=4, algorithm=DirectForm(n_init=1), random_state=0
+    ).fit(X), X
 
 
 def cancer():
     X = load_breast_cancer().data
-    return TAOClustering(4, lambda_=2e6, n_init=1, random_state=0).fit(X), X
+    return TAOClustering(4, lambda_=2e6, algorithm=DirectForm(n_init=1), random_state=0).fit(X), X
 
 
 @pytest.mark.slow
@@ -186,7 +190,7 @@ def test_absence_is_a_reason():
     X = np.array([[5.0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 3]])
     model = IMM(2, random_state=0).fit(X)
     model.tree_ = tree
-    model.split_spreads_ = split_spreads(tree, X, tree.apply(X))
+    model.split_stds_ = split_stds(tree, X, tree.apply(X))
     assert str(explain(model, [0, 0, 2], names)).startswith(
         "-0.5*god (-1) + graphics (0) + 2*windows (0) = -1 <= 0.1 -> left"
     )

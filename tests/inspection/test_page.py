@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering, Tree, tao_path
+from tao_cluster import DirectForm, TAOClustering, Tree, tao_path
 from tao_cluster.inspection.palette import (
     cluster_color,
     hex_color,
@@ -37,7 +37,14 @@ def doubles(text):
 
 @pytest.fixture(scope="module")
 def path(digits, digits_reference):
-    return tao_path(digits, 10, [0.5, 10], reference=digits_reference, n_init=1, random_state=0)
+    return tao_path(
+        digits,
+        10,
+        [0.5, 10],
+        reference=digits_reference,
+        algorithm=DirectForm(n_init=1),
+        random_state=0,
+    )
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from browsing import DESK, PHONE, Page, file_of_digits, open_page, path_of_digit
 from sklearn.datasets import load_wine
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import PenaltyMethod, TAOClustering, Tree
 from tao_cluster.page import to_html
 
 pytestmark = pytest.mark.slow
@@ -80,7 +80,7 @@ def test_a_choice_shows_all_weights(page, path):
     page.node(0).click()
     indices, weights = path[0].tree_.split(0)
     assert page.one("#details h2").text == "test 0"
-    spreads = path[0].split_spreads_[: len(indices)]
+    spreads = path[0].split_stds_[: len(indices)]
     largest = indices[np.abs(weights * spreads).argmax()]
     assert page.all("#details td.name")[0].text == f"x{largest}"
     text = page.run("return document.getElementById('details').textContent")
@@ -224,7 +224,9 @@ def test_the_slider_goes_through_the_models(page, path):
 KINDS = {
     "single leaf": lambda X: Tree.single_leaf(3, X.shape[1]),
     "axis": lambda X: ExKMC(5, random_state=0).fit(X),
-    "histograms": lambda X: TAOClustering(5, penalty="squared", random_state=0).fit(X),
+    "histograms": lambda X: TAOClustering(
+        5, algorithm=PenaltyMethod(penalty="squared", refine=False), random_state=0
+    ).fit(X),
 }
 
 

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, StepPatch
 from sight import oklab
 
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree
 from tao_cluster.inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from tao_cluster.inspection.rows import Rows
 from tao_cluster.plot import plot_tree
@@ -225,7 +225,13 @@ def test_leaves_show_true_classes(rows):
 
 def test_leaves_show_their_histograms(rng):
     X = rng.normal(size=(200, 3))
-    model = TAOClustering(3, lambda_=1, depth=2, penalty="squared", random_state=0).fit(X)
+    model = TAOClustering(
+        3,
+        lambda_=1,
+        depth=2,
+        algorithm=PenaltyMethod(penalty="squared", refine=False),
+        random_state=0,
+    ).fit(X)
     title = plot_tree(model).get_title()
     assert "strips are shares of the clusters" in title.replace("\n", " ")
     assert "strips" not in plot_tree(two_tests()).get_title()
@@ -250,7 +256,9 @@ def test_colours_of_26_clusters_are_told_apart():
 
 @pytest.mark.slow
 def test_panels(digits):
-    model = TAOClustering(10, lambda_=8, depth=4, n_init=1, random_state=0).fit(digits)
+    model = TAOClustering(
+        10, lambda_=8, depth=4, algorithm=DirectForm(n_init=1), random_state=0
+    ).fit(digits)
     ax = plot_tree(model, image_shape=(8, 8), panels=("mask", "centers", "history"))
     n_tests = len(model.tree_.decision_nodes)
     assert len(ax.images) == n_tests + 1 + 10

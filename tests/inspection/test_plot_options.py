@@ -211,7 +211,9 @@ METHODS = [name for name in vars(Readable) if not name.startswith("_")]
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_show_the_parameters_of_their_functions(name):
     homes = (export, page, explanations, saving)
-    functions = {"plot": plot.plot_tree} | {n: getattr(home, n, None) for home in homes for n in [name]}
+    functions = {"plot": plot.plot_tree} | {
+        n: getattr(home, n, None) for home in homes for n in [name]
+    }
     function = plot.plot_tree if name == "plot" else next(filter(None, functions.values()))
     _, *expected = inspect.signature(function).parameters.values()
     _, *shown = inspect.signature(getattr(IMM, name)).parameters.values()

@@ -16,8 +16,8 @@ from tao_cluster import TAOClustering, Tree
 from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.report import cluster_names, report
-from tao_cluster.tree.routing import kernel_view
-from tao_cluster.tree.spreads import split_spreads, spreads_and_gaps
+from tao_cluster.tree.routing import kernel_arrays
+from tao_cluster.tree.split_statistics import split_stds, stds_and_gaps
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ def test_spreads_are_deviations_over_the_rows_of_the_node(rng, dtype, weighted, 
         rows = rows[:, tree.split(node)[0]].astype(float)
         expected += (rows.std(axis=0) if len(rows) else np.full(rows.shape[1], np.nan)).tolist()
     for rows in (X, np.asfortranarray(X), sp.csr_matrix(X)):
-        found = split_spreads(tree, kernel_view(rows), tree.apply(rows), weight, n_jobs=2)
+        found = split_stds(tree, kernel_arrays(rows), tree.apply(rows), weight, n_jobs=2)
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
     of_constant = found[tree.split_indices == 2]
     assert np.all((of_constant == 0) | np.isnan(of_constant))
@@ -52,8 +52,8 @@ def test_a_fit_keeps_its_spreads():
     X = load_iris().data
     for model in (TAOClustering(3, lambda_=0.3, depth=3, random_state=0), IMM(3, random_state=0)):
         tree = model.fit(X).tree_
-        expected = split_spreads(tree, X, tree.apply(X))
-        np.testing.assert_allclose(model.split_spreads_, expected)
+        expected = split_stds(tree, X, tree.apply(X))
+        np.testing.assert_allclose(model.split_stds_, expected)
         terms = [node["terms"] for node in report(model)["nodes"]]
         assert terms == [node["terms"] for node in report(tree, X)["nodes"]]
 
@@ -102,7 +102,7 @@ def test_weights_times_spread_on_request(rng):
         places = [text.index(part) for part in scaled]
         assert places == sorted(places)
     model = IMM(2, random_state=0).fit(X)
-    model.tree_, model.split_spreads_ = tree, split_spreads(tree, X, tree.apply(X))
+    model.tree_, model.split_stds_ = tree, split_stds(tree, X, tree.apply(X))
     assert all(part in to_text(model, scaled=True) for part in scaled)
     assert not any(part in to_text(model) for part in scaled)
     for export in (to_text, to_rules, to_dot, to_dataframe, to_html):
@@ -180,14 +180,14 @@ def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
     weight = rng.integers(1, 4, 9000).astype(float)
     weight[0] = 1e-30  # counts for nothing
     leaves, values = tree.apply(X), X[1:, 0] / scale
-    spreads, gaps = spreads_and_gaps(tree, X, leaves, weight)
+    spreads, gaps = stds_and_gaps(tree, X, leaves, weight)
     mean = np.average(values, weights=weight[1:])
     expected = np.sqrt(np.average((values - mean) ** 2, weights=weight[1:])) * scale
     np.testing.assert_allclose(spreads, expected, rtol=1e-8)
     np.testing.assert_allclose(gaps, [-X[X[:, 0] < 0, 0].max(), np.nan, np.nan])
-    for view in (kernel_view(sp.csr_matrix(X)), np.asfortranarray(X)):
+    for view in (kernel_arrays(sp.csr_matrix(X)), np.asfortranarray(X)):
         for n_jobs in (1, 2):
-            again = spreads_and_gaps(tree, view, leaves, weight, n_jobs)
+            again = stds_and_gaps(tree, view, leaves, weight, n_jobs)
             np.testing.assert_array_equal(again[0], spreads)
             np.testing.assert_array_equal(again[1], gaps)
 

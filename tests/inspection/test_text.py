@@ -189,7 +189,7 @@ def test_strict_bounds_are_the_tighter_ones():
     is_left=st.booleans(),
 )
 def test_bounds_hold_exactly_where_the_test_does(weight, threshold, x, is_left):
-    bound = Bound.of_test(0, weight, threshold, is_left)
+    bound = Bound.from_test(0, weight, threshold, is_left)
     most = np.finfo(float).max
     near = [math.nextafter(bound.value, side) for side in (-np.inf, np.inf)]
     for value in (x, bound.value, *np.clip(near, -most, most).tolist()):

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExKMC
-from tao_cluster import PenaltyMethod, TAOClustering, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.solvers import Axis, is_axis_aligned, upright
@@ -114,10 +114,8 @@ def data_sets():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", rest_in_sweeps(["wine", "cancer", "small"], "wine", "small"))
 @pytest.mark.parametrize("lambda_", rest_in_sweeps([0.0, 10.0, 100.0], 0.0, 10.0))
-@pytest.mark.parametrize(
-    ("algorithm", "refine"), [("direct", True), ("penalty", True), ("penalty", False)]
-)
-def test_never_worse_than_its_start(name, lambda_, algorithm, refine):
+@pytest.mark.parametrize("algorithm", ["direct", "penalty", PenaltyMethod(refine=False)])
+def test_never_worse_than_its_start(name, lambda_, algorithm):
     """The cost plus lambda a test never rises, and leaves never become more."""
     X, k = data_sets()[name]
     X = StandardScaler().fit_transform(X)
@@ -129,7 +127,6 @@ def test_never_worse_than_its_start(name, lambda_, algorithm, refine):
             init=start.tree_,
             lambda_=lambda_,
             algorithm=algorithm,
-            refine=refine,
             reference=start.free_centers_,
         ).fit(X)
         assert model.tree_.n_leaves <= start.tree_.n_leaves
@@ -163,7 +160,7 @@ def test_regrowth_beats_passes_alone(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=40), "reference": digits_reference}
     options["random_state"] = 0
     start = ExKMC(10, max_leaves=40, reference=digits_reference).fit(digits)
-    paper = TAOClustering(10, algorithm="penalty", refine=False, **options).fit(digits)
+    paper = TAOClustering(10, algorithm=PenaltyMethod(refine=False), **options).fit(digits)
     model = TAOClustering(10, **options).fit(digits)
     assert paper.cost_increase_ <= start.cost_increase_
     assert model.cost_increase_ < 0.8 * start.cost_increase_
@@ -195,17 +192,22 @@ def test_path_and_goals(digits, digits_reference):
 
 
 def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
-    options = {"split": "axis", "reference": digits_reference, "relax": False}
+    def default(n_init=4, **parameters):
+        algorithm = DirectForm(n_init=n_init, relax=False)
+        return TAOClustering(
+            10, split="axis", reference=digits_reference, algorithm=algorithm, **parameters
+        )
+
     few = digits[:500]
     tree = ExKMC(max_leaves=32).build(few, None, digits_reference.cluster_centers_, None)
-    only = TAOClustering(10, init=tree, **options).fit(few)
-    assert TAOClustering(10, n_init=1, **options).fit(few).tree_ == only.tree_
-    model = TAOClustering(10, **options).fit(few)
+    only = default(init=tree).fit(few)
+    assert default(n_init=1).fit(few).tree_ == only.tree_
+    model = default().fit(few)
     assert model.cost_increase_ <= only.cost_increase_
-    most = TAOClustering(10, n_init=20, **options).fit(few)  # there are no more
+    most = default(n_init=20).fit(few)  # there are no more
     assert most.tree_ == model.tree_
     assert most.n_iter_ == model.n_iter_
-    assert TAOClustering(10, init=IMM(), **options).fit(few).tree_.n_leaves <= 10
+    assert default(init=IMM()).fit(few).tree_.n_leaves <= 10
 
 
 @pytest.mark.slow
@@ -216,7 +218,7 @@ def test_start_is_measured_where_the_rows_are_clustered(digits):
     scores = PCA(5, random_state=0).fit_transform(digits)
     start = ExKMC(8, max_leaves=16, random_state=0).fit(digits, embedding=scores)
     options = {"reference": start.free_centers_, "split": "axis", "init": ExKMC(max_leaves=16)}
-    still = {"algorithm": PenaltyMethod(n_mu_steps=0), "refine": False, "lambda_": 10}
+    still = {"algorithm": PenaltyMethod(n_mu_steps=0, refine=False), "lambda_": 10}
     model = TAOClustering(8, **options, **still).fit(digits, embedding=scores)
     assert model.inertia_ == pytest.approx(start.inertia_, rel=1e-6)
     better = TAOClustering(8, **options).fit(digits, embedding=scores)
@@ -248,11 +250,11 @@ def test_degenerate_data():
 
 def test_exact_step_never_raises_the_loss(digits, digits_reference):
     from tao_cluster.penalties import CostCriterion
-    from tao_cluster.tree.routing import kernel_view
+    from tao_cluster.tree.routing import kernel_arrays
 
     distances = digits_reference.transform(digits) ** 2
     criterion = CostCriterion(distances, np.ones(len(digits)))
-    step = TreeStep(kernel_view(digits), Axis().bind(digits))
+    step = TreeStep(kernel_arrays(digits), Axis().bind(digits))
     tree = ExKMC(max_leaves=30).build(digits, None, digits_reference.cluster_centers_, None)
     state = step.routed(tree)
     value = objective(state, criterion, 5.0)

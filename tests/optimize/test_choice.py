@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering, Tree, knee, tao_path
+from tao_cluster import DirectForm, TAOClustering, Tree, knee, tao_path
 from tao_cluster.optimize.path import Knee, MaxParameters
 from tao_cluster.optimize.split_kinds import AxisAligned
 
@@ -88,7 +88,7 @@ def test_knee_prefers_trees_that_keep_clusters():
 def test_a_goal_in_cost_looks_along_the_whole_path():
     """The first tree of this path costs too much, a later one does not."""
     X = StandardScaler().fit_transform(np.random.default_rng(0).lognormal(size=(300, 6), sigma=2))
-    options = {"relax": False, "random_state": 0}
+    options = {"algorithm": DirectForm(relax=False), "random_state": 0}
     costs = [model.cost_increase_ for model in tao_path(X, 8, **options)]
     limit = (costs[0] + min(costs)) / 2
     assert costs[0] > limit
@@ -172,7 +172,9 @@ def test_a_choice_on_rows_held_out_sees_none_of_them(monkeypatch):
         return real(problem, *arguments)
 
     monkeypatch.setattr(fit._Rows, "of", spy)
-    model = TAOClustering(10, validation=rows, random_state=0, n_init=1).fit(DIGITS)
+    model = TAOClustering(10, validation=rows, random_state=0, algorithm=DirectForm(n_init=1)).fit(
+        DIGITS
+    )
     whole, part = seen
     assert whole.n_rows == len(DIGITS)
     assert part.n_rows == len(DIGITS) - len(rows)
@@ -185,7 +187,7 @@ def test_a_choice_on_rows_held_out_sees_none_of_them(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:The tree costs")
 def test_held_out_rows_by_share_number_and_mask():
-    options = {"random_state": 0, "n_init": 1, "depth": 3}
+    options = {"random_state": 0, "algorithm": DirectForm(n_init=1), "depth": 3}
     rows = np.arange(0, 150, 3)
     by_number = TAOClustering(3, validation=rows, **options).fit(IRIS)
     mask = np.zeros(150, dtype=bool)
@@ -201,7 +203,7 @@ def test_held_out_rows_by_share_number_and_mask():
 @pytest.mark.sweep
 def test_goals_are_met_out_of_sample_and_sizes_of_all():
     half = np.arange(0, len(DIGITS), 2)
-    options = {"random_state": 0, "n_init": 2}
+    options = {"random_state": 0, "algorithm": DirectForm(n_init=2)}
     size = TAOClustering(10, validation=half, max_parameters=90, **options).fit(DIGITS)
     assert size.tree_.n_parameters <= 90
     strict = TAOClustering(10, validation=half, max_cost_increase=8, **options).fit(DIGITS)
@@ -216,7 +218,7 @@ def test_goals_are_met_out_of_sample_and_sizes_of_all():
 @pytest.mark.slow
 def test_knee_on_other_rows():
     train, test = DIGITS[::2], DIGITS[1::2]
-    models = tao_path(train, 10, random_state=0, n_init=1)
+    models = tao_path(train, 10, random_state=0, algorithm=DirectForm(n_init=1))
     costs = [model.cost_increase(test) for model in models]
     best = knee(models, validation=test, max_parameters=120)
     allowed = [i for i, model in enumerate(models) if model.tree_.n_parameters <= 120]

@@ -1,5 +1,7 @@
 """Objective (4), what a descent keeps and when it ends, refits, and the whole direct form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import make_search, solve
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from tao_cluster import PenaltyMethod, TAOClustering, Tree
-from tao_cluster.initial_trees.initial import Bisecting, Centroids, Random
+from tao_cluster.initial_trees.builders import Bisecting, Centroids, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.direct_form import DirectForm, best_start, descend, finish
 from tao_cluster.optimize.oblique_search import refit
@@ -19,7 +21,7 @@ from tao_cluster.reference import cost_increase, free_clustering
 from tao_cluster.solvers import Newton, Refit
 from tao_cluster.solvers.thresholds import sharpen
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 LINE = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
 # Thresholds on it, from the best to the worst.
@@ -173,7 +175,10 @@ def test_initial_trees_are_compared_by_objective_4(X):
 
 
 def test_direct_form_comes_from_a_tenth_of_lambda(X):
-    search, again = make_search(X, 5, relax=False), make_search(X, 5, relax=False)
+    search, again = (
+        make_search(X, 5, algorithm=DirectForm(relax=False)),
+        make_search(X, 5, algorithm=DirectForm(relax=False)),
+    )
     _, start, first, second, last = DirectForm().run(
         search, iter(trees_of(search, Bisecting(3))), 2
     )
@@ -189,7 +194,7 @@ def test_direct_form_comes_from_a_tenth_of_lambda(X):
 
 @pytest.mark.parametrize("relax", [False, True])
 def test_relax_is_what_ends_a_descent(X, relax):
-    search = make_search(X, 5, relax=relax)
+    search = make_search(X, 5, algorithm=DirectForm(relax=relax))
     state = descend(search, search.evaluate(*trees_of(search, Bisecting(3))), 1.0)
     states = list(finish(search, state, 1.0))
     assert states[0] is state
@@ -329,7 +334,7 @@ def test_adaptive_refits_drop_small_weights(rng):
     bound = Newton().bind(X)
     first = solve(bound, every, goes_right, ones, 1.0)
     assert len(first.indices) > 3
-    refitting = Refit(bound, kernel_view(X), reweights=True)
+    refitting = Refit(bound, kernel_arrays(X), reweights=True)
     second = solve(refitting, every, goes_right, ones, 3.0, first)
     assert {0, 1} <= set(second.indices)
     assert len(second.indices) < len(first.indices)
@@ -338,7 +343,7 @@ def test_adaptive_refits_drop_small_weights(rng):
 @pytest.mark.parametrize("right", [0.2, 0.8])
 def test_refits_of_a_constant_test_take_the_cheaper_side(rng, right):
     X, goes_right = rng.normal(size=(50, 2)), np.arange(50) < 50 * right
-    refitting = Refit(Newton().bind(X), kernel_view(X))
+    refitting = Refit(Newton().bind(X), kernel_arrays(X))
     for old in (Split.constant(goes_left=True), Split.constant(goes_left=False)):
         new = solve(refitting, np.arange(50), goes_right, np.ones(50), 1.0, old)
         assert (new.threshold < 0) == (right > 0.5)
@@ -365,13 +370,15 @@ def test_digits_front(digits, digits_reference):
 
 @pytest.mark.slow
 def test_relax_and_refine(digits, digits_reference):
-    options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3, "n_init": 1}
-    plain = TAOClustering(10, relax=False, **options).fit(digits)
-    relaxed = TAOClustering(10, **options).fit(digits)
+    def fit(algorithm):
+        options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3}
+        return TAOClustering(10, algorithm=algorithm, **options).fit(digits)
+
+    plain, relaxed = (fit(DirectForm(n_init=1, relax=relax)) for relax in (False, True))
     assert relaxed.tree_.n_nonzero < plain.tree_.n_nonzero
-    penalty = {"algorithm": PenaltyMethod(n_mu_steps=20)}
-    paper = TAOClustering(10, refine=False, **penalty, **options).fit(digits)
-    refined = TAOClustering(10, **penalty, **options).fit(digits)
+    paper, refined = (
+        fit(PenaltyMethod(n_init=1, n_mu_steps=20, refine=refine)) for refine in (False, True)
+    )
     assert {record["stage"] for record in paper.history_} == {"penalty"}
     stages = {record["stage"] for record in refined.history_}
     assert stages == {"penalty", "direct", "relax", "exact", "search"}
@@ -381,12 +388,14 @@ def test_relax_and_refine(digits, digits_reference):
 @pytest.mark.slow
 def test_liblinear_does_the_penalty_method(digits, digits_reference):
     options = {"reference": digits_reference, "random_state": 0, "lambda_": 0.3}
-    short = PenaltyMethod(n_mu_steps=5)
-    model = TAOClustering(10, node_solver="liblinear", algorithm=short, **options).fit(digits)
+    short = PenaltyMethod(n_mu_steps=5, node_solver="liblinear", refine=False)
+    model = TAOClustering(10, algorithm=short, **options).fit(digits)
     assert {record["stage"] for record in model.history_} == {"penalty"}
-    for wanted in ({"algorithm": "direct"}, {"max_parameters": 50, "lambda_": "auto"}):
-        with pytest.raises(ValueError, match="instance weights"):
-            TAOClustering(10, node_solver="liblinear", **{**options, **wanted}).fit(digits)
+    refined = TAOClustering(10, algorithm=replace(short, refine=True), **options).fit(digits)
+    assert refined.tree_.n_nonzero < model.tree_.n_nonzero
+    assert refined.inertia_ < model.inertia_
+    with pytest.raises(ValueError, match=r"instance weights.*PenaltyMethod\(node_solver"):
+        TAOClustering(10, algorithm=DirectForm(node_solver="liblinear"), **options).fit(digits)
 
 
 @pytest.mark.slow
@@ -409,7 +418,7 @@ def test_threads_change_nothing(rng):
     centers = rng.normal(size=(8, 6)) * 3
     X = centers[rng.integers(0, 8, 9000)] + rng.normal(size=(9000, 6))
     weight = rng.uniform(0.5, 2, len(X))
-    options = {"lambda_": 3.0, "depth": 4, "n_init": 2, "random_state": 0}
+    options = {"lambda_": 3.0, "depth": 4, "algorithm": DirectForm(n_init=2), "random_state": 0}
     one, three = (
         TAOClustering(8, n_jobs=j, **options).fit(X, sample_weight=weight) for j in (1, 3)
     )

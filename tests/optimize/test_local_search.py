@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from greedy import ExGreedy, ExKMC, ExShallow
-from tao_cluster import TAOClustering, Tree
+from tao_cluster import DirectForm, TAOClustering, Tree
 from tao_cluster.optimize import local_search
 from tao_cluster.optimize import sketch_kernels as kernels
 from tao_cluster.optimize.local_search import (
@@ -197,13 +197,13 @@ def test_nothing_but_the_seed_matters(rng):
 
 def test_no_search_without_relax_and_from_a_given_start_alone(digits, digits_reference):
     options = {"split": "axis", "reference": digits_reference, "max_leaves": 14, "random_state": 0}
-    plain = TAOClustering(10, relax=False, **options).fit(digits)
+    plain = TAOClustering(10, algorithm=DirectForm(relax=False), **options).fit(digits)
     assert not {"search", "regrow"} & {record["stage"] for record in plain.history_}
     start = ExKMC(10, max_leaves=14, reference=digits_reference).fit(digits)
     assert plain.cost_increase_ <= start.cost_increase_
-    one = TAOClustering(10, relax=False, init="exkmc", **options).fit(digits)
+    one = TAOClustering(10, algorithm=DirectForm(relax=False), init="exkmc", **options).fit(digits)
     assert one.cost_increase_ <= start.cost_increase_
-    first = TAOClustering(10, relax=False, n_init=1, **options).fit(digits)
+    first = TAOClustering(10, algorithm=DirectForm(relax=False, n_init=1), **options).fit(digits)
     assert first.tree_ == one.tree_  # of the starts, ExKMC's comes first
     assert plain.cost_increase_ <= one.cost_increase_
 
@@ -223,7 +223,7 @@ def test_other_objectives(objective, rng):
     y = (X[:, 0] > 0) + 2 * (X[:, 1] > 0.3) if objective == "labels" else None
     options = {"split": "axis", "objective": objective, "random_state": 0, "max_leaves": 6}
     model = TAOClustering(4, **options).fit(X, y)
-    plain = TAOClustering(4, relax=False, **options).fit(X, y)
+    plain = TAOClustering(4, algorithm=DirectForm(relax=False), **options).fit(X, y)
     assert model.inertia_ <= plain.inertia_ * (1 + 1e-12)
     assert model.tree_.n_leaves <= 6
 
@@ -233,7 +233,9 @@ def test_an_embedding_is_where_costs_are_counted(digits):
     scores = PCA(4, random_state=0).fit_transform(digits[:500])
     options = {"split": "axis", "max_leaves": 9, "random_state": 0}
     model = TAOClustering(6, **options).fit(digits[:500], embedding=scores)
-    plain = TAOClustering(6, relax=False, **options).fit(digits[:500], embedding=scores)
+    plain = TAOClustering(6, algorithm=DirectForm(relax=False), **options).fit(
+        digits[:500], embedding=scores
+    )
     assert model.cost_increase_ < plain.cost_increase_
 
 

@@ -1,12 +1,14 @@
 """A weighted sample finds the tree, and passes over all rows improve it and make it exact."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import make_search, rest_in_sweeps
 from sklearn.cluster import KMeans
 
-from tao_cluster import PenaltyMethod, TAOClustering, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
 from tao_cluster.optimize import local_search
 from tao_cluster.outofcore.coreset import sample_of_problem
 from tao_cluster.reference import cost_increase
@@ -16,8 +18,8 @@ KINDS = {
     "oblique": {"lambda_": 2.0},
     "axis": {"split": "axis", "lambda_": 1.0},
     "penalty method": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=4)},
-    "histograms": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=4), "penalty": "squared"},
-    "liblinear": {"algorithm": "penalty", "node_solver": "liblinear", "refine": False},
+    "histograms": {"lambda_": 1.0, "algorithm": PenaltyMethod(n_mu_steps=4, penalty="squared")},
+    "liblinear": {"algorithm": PenaltyMethod(n_mu_steps=4, node_solver="liblinear")},
     "spherical": {"objective": "spherical", "lambda_": 0.5},
     "medians": {"objective": "kmedians", "lambda_": 2.0},
     "goal in cost": {"max_cost_increase": 12.0},
@@ -38,8 +40,16 @@ def digits_reference(digits):
     return KMeans(10, n_init=10, random_state=0).fit(digits)
 
 
-def fitted(X, reference, weight=None, **parameters):
-    options = {"depth": 4, "n_init": 1, "reference": reference, "random_state": 0} | parameters
+def fitted(X, reference, weight=None, *, max_rows="auto", relax=True, **parameters):
+    """A fit whose sample has `max_rows` rows, by the direct form or what refines the algorithm."""
+    algorithm = parameters.pop("algorithm", None)
+    direct = DirectForm(max_rows=max_rows, relax=relax)
+    if algorithm is None:
+        algorithm = replace(direct, n_init=1)
+    else:
+        algorithm = replace(algorithm, n_init=1, refine=direct)
+    options = {"depth": 4, "algorithm": algorithm, "reference": reference, "random_state": 0}
+    options |= parameters
     return TAOClustering(10, **options).fit(X, sample_weight=weight)
 
 
@@ -99,10 +109,23 @@ def test_a_sample_of_all_rows_is_no_sample(digits, digits_reference, kind):
 def test_weights_and_absent_rows(digits, digits_reference, split):
     rng = np.random.default_rng(0)
     weight = rng.integers(0, 4, len(digits)).astype(float)
-    model = fitted(digits, digits_reference, weight, split=split, lambda_=2.0, max_rows=SAMPLE)
+    model = fitted(
+        digits,
+        digits_reference,
+        weight,
+        split=split,
+        lambda_=2.0,
+        max_rows=SAMPLE,
+    )
     assert_exact(model, digits, weight)
     repeated = np.repeat(np.arange(len(digits)), weight.astype(int))
-    other = fitted(digits[repeated], digits_reference, split=split, lambda_=2.0, max_rows=SAMPLE)
+    other = fitted(
+        digits[repeated],
+        digits_reference,
+        split=split,
+        lambda_=2.0,
+        max_rows=SAMPLE,
+    )
     assert model.tree_ == other.tree_
 
 
@@ -145,7 +168,7 @@ def test_a_goal_is_met_by_all_rows(digits, digits_reference):
 def test_a_path(digits, digits_reference):
     options = {"depth": 4, "reference": digits_reference, "random_state": 0}
     lambdas = [0.5, 2.0, 8.0]
-    models = tao_path(digits, 10, lambdas, max_rows=SAMPLE, **options)
+    models = tao_path(digits, 10, lambdas, algorithm=DirectForm(max_rows=SAMPLE), **options)
     assert [model.lambda_ for model in models] == lambdas
     assert [model.best_lambda_ for model in models] == lambdas
     for model in models:
@@ -157,12 +180,15 @@ def test_a_path(digits, digits_reference):
 
 @pytest.mark.slow
 def test_labels_embeddings_and_rows_held_out(digits, digits_reference):
-    labels = TAOClustering(10, objective="labels", lambda_=1.0, max_rows=SAMPLE, random_state=0)
+    labels = TAOClustering(
+        10, objective="labels", lambda_=1.0, algorithm=DirectForm(max_rows=SAMPLE), random_state=0
+    )
     labels.fit(digits, digits_reference.labels_)
     assert (labels.labels_ == digits_reference.labels_).mean() > 0.6
     embedding = digits @ np.random.default_rng(0).normal(size=(64, 3))
-    options = {"lambda_": 5.0, "depth": 4, "n_init": 1, "random_state": 0}
-    model = TAOClustering(5, max_rows=SAMPLE, **options).fit(digits, embedding=embedding)
+    few = DirectForm(n_init=1, max_rows=SAMPLE)
+    options = {"lambda_": 5.0, "depth": 4, "algorithm": few, "random_state": 0}
+    model = TAOClustering(5, **options).fit(digits, embedding=embedding)
     assert model.cost_increase(digits, embedding=embedding) == pytest.approx(model.cost_increase_)
     model = fitted(digits, None, max_parameters=80, validation=0.3, max_rows=SAMPLE)
     assert_exact(model, digits)
@@ -194,8 +220,9 @@ def few_heavy_rows():
 
 def test_few_heavy_rows_keep_their_clusters():
     X, weight = few_heavy_rows()
-    options = {"lambda_": 5e3, "n_init": 1, "depth": 4, "random_state": 0}
-    model = TAOClustering(5, max_rows=100, **options).fit(X, sample_weight=weight)
+    few = DirectForm(n_init=1, max_rows=100)
+    model = TAOClustering(5, lambda_=5e3, depth=4, algorithm=few, random_state=0)
+    model.fit(X, sample_weight=weight)
     assert len(set(model.labels_)) == 5
     assert model.cost_increase_ < 5
 
@@ -227,9 +254,9 @@ def test_a_sample_may_miss_a_cluster(digits, digits_reference):
 
 def test_a_sample_smaller_than_the_clusters_is_refused(digits):
     with pytest.raises(ValueError, match=r"max_rows=9 should be >= n_clusters=10"):
-        TAOClustering(10, max_rows=9).fit(digits)
+        TAOClustering(10, algorithm=DirectForm(max_rows=9)).fit(digits)
     with pytest.raises(ValueError, match="max_rows"):
-        TAOClustering(10, max_rows=0).fit(digits)
+        TAOClustering(10, algorithm=DirectForm(max_rows=0)).fit(digits)
 
 
 @pytest.mark.slow
@@ -239,7 +266,10 @@ def test_auto_is_a_sample_of_many_rows(digits, digits_reference, monkeypatch):
     for split, max_rows in (("oblique", SAMPLE), ("axis", None)):
         options = {"split": split, "lambda_": 2.0}
         automatic = fitted(digits, digits_reference, **options)
-        same(automatic, fitted(digits, digits_reference, max_rows=max_rows, **options))
+        same(
+            automatic,
+            fitted(digits, digits_reference, max_rows=max_rows, **options),
+        )
 
 
 @pytest.mark.slow

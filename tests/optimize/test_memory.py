@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.processes import in_new_process
-from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 
 # Of which 64 are the distances to 8 centres, 40 the solver's rows and about 110 its scratch: 168 a
 # row for the two thirds of the rows that care at the root of this tree. Two threads hold the
@@ -41,7 +41,13 @@ def narrow():
 def test_bytes_a_row(narrow, parameters, limit):
     X, reference = narrow
     model = TAOClustering(
-        8, depth=6, n_init=2, lambda_=200.0, reference=reference, random_state=0, **parameters
+        8,
+        depth=6,
+        algorithm=DirectForm(n_init=2),
+        lambda_=200.0,
+        reference=reference,
+        random_state=0,
+        **parameters,
     )
     model.fit(X[: len(X) // 2])  # compiles whatever so many rows need
     tracemalloc.start()

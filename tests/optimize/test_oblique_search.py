@@ -10,8 +10,8 @@ from conftest import make_search
 from sklearn.datasets import load_digits, load_wine
 
 from greedy import ExShallow
-from tao_cluster import TAOClustering, tao_path
-from tao_cluster.initial_trees.initial import Bisecting, cart_builders, small_trees
+from tao_cluster import DirectForm, TAOClustering, tao_path
+from tao_cluster.initial_trees.builders import Bisecting, cart_builders, small_trees
 from tao_cluster.optimize.oblique_search import (
     grown,
     improvements,
@@ -150,18 +150,25 @@ def test_rounds_are_bounded_by_values():
 
 
 def fit(X=DIGITS, **parameters):
-    parameters = {"depth": 4, "n_init": 2, "random_state": 0} | parameters
+    parameters = {"depth": 4, "random_state": 0} | parameters
     return TAOClustering(10, **parameters).fit(X)
 
 
 @pytest.mark.slow
 def test_more_search_is_better_at_the_same_lambda():
-    fast, thorough = (fit(lambda_=8.0, search=search) for search in ("fast", "thorough"))
+    fast, thorough = (
+        fit(lambda_=8.0, algorithm=DirectForm(n_init=2, search=search))
+        for search in ("fast", "thorough")
+    )
 
     def trade(model):
         return np.log(model.cost_increase_) + 2 * np.log(model.tree_.n_parameters)
 
-    assert trade(thorough) < trade(fast) < trade(fit(lambda_=8.0, relax=False))
+    plain = fit(lambda_=8.0, algorithm=DirectForm(n_init=2, relax=False))
+    assert trade(thorough) < trade(fast) < trade(plain)
+    none = fit(lambda_=8.0, algorithm=DirectForm(n_init=2, search="none"))
+    assert "search" not in {record["stage"] for record in none.history_}
+    assert trade(fast) < trade(none) < trade(plain)
 
 
 @pytest.mark.slow
@@ -186,7 +193,8 @@ def test_a_path_is_searched_where_that_is_asked_for():
     X = load_wine().data
     common = {"lambdas": [1.0, 10.0, 100.0], "standardize": True, "random_state": 0}
     fast, thorough = (
-        tao_path(X, 3, depth=3, search=search, **common) for search in ("fast", "thorough")
+        tao_path(X, 3, depth=3, algorithm=DirectForm(search=search), **common)
+        for search in ("fast", "thorough")
     )
     rounds = [
         sum(record["stage"] == "search" for record in models[-1].history_)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from conftest import make_search
 from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster import TAOClustering, knee, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, knee, tao_path
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize import path
 from tao_cluster.optimize.direct_form import descend
@@ -131,7 +131,7 @@ def test_each_tree_comes_from_the_one_before(world):
 
 def test_a_path_goes_on_from_the_descent_not_from_its_refit(rng):
     X = rng.normal(size=(150, 4))
-    search = make_search(X, 5, n_init=2, depth=3)
+    search = make_search(X, 5, algorithm=DirectForm(n_init=2), depth=3)
     first, second = path.follow_path(search, [0.3, 3.0], 0)
     assert first.result.tree != first.state.tree
     assert second.state.tree == descend(search, first.state, 3.0).tree
@@ -206,7 +206,7 @@ def test_a_path_is_as_good_as_single_fits(models_along, digits, digits_reference
 
 @pytest.mark.slow
 def test_same_path_for_any_number_of_threads(digits):
-    options = {"lambdas": [3.0, 0.5], "n_init": 2, "random_state": 0}
+    options = {"lambdas": [3.0, 0.5], "algorithm": DirectForm(n_init=2), "random_state": 0}
     one, two = (tao_path(digits, 10, n_jobs=j, **options) for j in (1, 2))
     assert [model.lambda_ for model in one] == [0.5, 3.0]
     for a, b in zip(one, two, strict=True):
@@ -229,7 +229,7 @@ def test_grid_goes_with_rows_and_scale(digits):
 @pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore:A tree of at most 2 leaves")
 def test_goals(digits, digits_reference):
-    options = {"reference": digits_reference, "random_state": 0, "n_init": 2}
+    options = {"reference": digits_reference, "random_state": 0, "algorithm": DirectForm(n_init=2)}
     small = TAOClustering(10, max_parameters=60, **options).fit(digits)
     assert 45 <= small.tree_.n_parameters <= 60
     cheap = TAOClustering(10, max_cost_increase=1.0, **options).fit(digits)
@@ -272,7 +272,9 @@ def test_no_cost_at_all_can_be_asked_for(blobs):
 
 @pytest.mark.slow
 def test_models_share_nothing_that_can_be_changed(digits, digits_reference):
-    a, b = tao_path(digits, 10, [1.0, 10.0], n_init=1, reference=digits_reference)
+    a, b = tao_path(
+        digits, 10, [1.0, 10.0], algorithm=DirectForm(n_init=1), reference=digits_reference
+    )
     before = digits_reference.cluster_centers_.copy()
     a.free_centers_ *= 0
     a.history_[0]["stage"] = "changed"
@@ -289,7 +291,7 @@ def test_bad_lambdas(digits, lambdas):
 
 def test_a_path_needs_weights(digits):
     with pytest.raises(ValueError, match="A path needs"):
-        tao_path(digits, 10, node_solver="liblinear")
+        tao_path(digits, 10, algorithm=PenaltyMethod(node_solver="liblinear", refine=False))
 
 
 @pytest.mark.parametrize("X", [np.zeros((5, 3)), np.arange(6.0)[:, None], np.ones((1, 2))])
@@ -324,7 +326,13 @@ def test_weights_and_embeddings(digits, rng):
     weight[::5] = 0
     embedding = digits @ rng.normal(size=(64, 6))
     models = tao_path(
-        digits, 5, [1.0, 10.0], n_init=2, sample_weight=weight, embedding=embedding, random_state=0
+        digits,
+        5,
+        [1.0, 10.0],
+        algorithm=DirectForm(n_init=2),
+        sample_weight=weight,
+        embedding=embedding,
+        random_state=0,
     )
     for model in models:
         assert model.cluster_centers_.shape == (5, 6)

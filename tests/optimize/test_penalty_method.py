@@ -10,8 +10,8 @@ from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import ExKMC
-from tao_cluster import PenaltyMethod
-from tao_cluster.initial_trees.initial import Bisecting, Random
+from tao_cluster import DirectForm, PenaltyMethod
+from tao_cluster.initial_trees.builders import Bisecting, Random
 from tao_cluster.objectives import KMeans
 from tao_cluster.optimize.fit import until_interrupted
 from tao_cluster.optimize.penalty_method import clustering_step, smallest_effective_mu
@@ -22,7 +22,7 @@ from tao_cluster.problem.problem import mismatch_prices
 
 def start_of(X, k, depth, **options):
     """A search by the published setting, and its initial tree."""
-    options = {"node_solver": "liblinear", "algorithm": "penalty", "refine": False, **options}
+    options = {"algorithm": PenaltyMethod(node_solver="liblinear", refine=False), **options}
     search = make_search(X, k, **options)
     problem, rng = search.problem, np.random.RandomState(0)
     free = problem.free
@@ -272,7 +272,7 @@ def weight(rng):
 
 
 def search_of(X, weight=None, **options):
-    options = {"algorithm": "penalty", "refine": False, **options}
+    options = {"algorithm": PenaltyMethod(refine=False), **options}
     return make_search(X, K, weight=weight, **options)
 
 
@@ -377,7 +377,7 @@ def test_best_tree_of_the_path_and_not_the_last(X):
 
 def test_mu_0_of_histograms(X, weight):
     """Their penalties differ by less than 1: mu_0 is the ratio, not the difference of costs."""
-    search = search_of(X, weight, penalty="squared")
+    search = search_of(X, weight, algorithm=PenaltyMethod(penalty="squared", refine=False))
     method = PenaltyMethod(n_mu_steps=0, tao_iter=1, init_tao_iter=2)
     start = method.direct_fit(search, [initial_tree(search, Bisecting(2))], 0.5)
     free, theta = search.problem.free, start.tree.leaf_value[start.leaf_of_row]
@@ -433,7 +433,8 @@ def test_direct_fit_has_the_strength_and_the_passes_that_it_says(X, weight, monk
 
 
 def test_direct_fit_does_not_see_the_scale_of_an_initial_tree(X):
-    search = search_of(X, node_solver="liblinear")  # has no warm start
+    # LIBLINEAR has no warm start.
+    search = search_of(X, algorithm=PenaltyMethod(node_solver="liblinear", refine=False))
     method = PenaltyMethod(tao_iter=2, init_tao_iter=2)
     tree = initial_tree(search, Random(3))
     for factor in (2.0**-30, 2.0**30):
@@ -477,7 +478,7 @@ def test_a_tree_that_agrees_may_still_become_sparser(blobs):
 
 @pytest.mark.parametrize("refine", [False, True])
 def test_refine_ends_the_path_by_the_direct_form(X, refine):
-    search = search_of(X, refine=refine, relax=False)
+    search = search_of(X, algorithm=PenaltyMethod(refine=refine and DirectForm(relax=False)))
     method, tree = PenaltyMethod(2.0, 2), initial_tree(search, Bisecting(3))
     *_, last = method.run(search, iter([tree]), 3.0)
     stages = {record["stage"] for record in search.history.records}

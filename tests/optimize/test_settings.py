@@ -1,38 +1,32 @@
 """Every combination of objective, penalty, split and node solver works or says what to use."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from greedy import ExKMC
-from tao_cluster import PenaltyMethod, TAOClustering, tao_path
-from tao_cluster.initial_trees.initial import Bisecting, Centroids, InTurn
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, tao_path
+from tao_cluster.initial_trees.builders import Bisecting, Centroids, InTurn
 from tao_cluster.objectives import KMedians
 from tao_cluster.optimize.settings import NODE_SOLVERS, OBJECTIVES, PENALTIES, Settings
 from tao_cluster.optimize.split_kinds import SPLIT_KINDS
 from tao_cluster.solvers import Axis, Liblinear
 
 COMBINATIONS = list(
-    itertools.product(
-        OBJECTIVES, PENALTIES, SPLIT_KINDS, ["auto", *NODE_SOLVERS], ["dense", "sparse"]
-    )
+    itertools.product(OBJECTIVES, PENALTIES, SPLIT_KINDS, NODE_SOLVERS, ["dense", "sparse"])
 )
 
 
 SHORT = PenaltyMethod(n_mu_steps=8, mu_factor=2.0)
 
 
-def algorithm_of(penalty, node_solver):
-    """A short penalty method where "auto" is one."""
-    return SHORT if penalty == "squared" or node_solver == "liblinear" else "auto"
-
-
 def sentence(penalty, split, node_solver):
     """What a combination that cannot work is told; None if it works."""
-    if split == "axis" and node_solver != "auto":
-        return "for split='axis' use node_solver='auto'"
+    if split == "axis" and node_solver != "newton":
+        return "for split='axis' leave node_solver at its default"
     if penalty == "squared" and node_solver == "liblinear":
         return "use penalty='zero-one' or node_solver='newton'"
     return None
@@ -52,17 +46,11 @@ def X():
 @pytest.mark.slow
 @pytest.mark.parametrize(("objective", "penalty", "split", "node_solver", "form"), COMBINATIONS)
 def test_combination(X, objective, penalty, split, node_solver, form):
-    model = TAOClustering(
-        3,
-        lambda_=0.05,
-        depth=2,
-        objective=objective,
-        penalty=penalty,
-        split=split,
-        node_solver=node_solver,
-        algorithm=algorithm_of(penalty, node_solver),
-        random_state=0,
-    )
+    algorithm = replace(SHORT, penalty=penalty, node_solver=node_solver, refine=False)
+    if (penalty, node_solver) == ("zero-one", "newton"):
+        algorithm = "direct"
+    options = {"lambda_": 0.05, "depth": 2, "objective": objective, "split": split}
+    model = TAOClustering(3, algorithm=algorithm, random_state=0, **options)
     data = X if form == "dense" else sp.csr_matrix(X)
     expected = sentence(penalty, split, node_solver)
     if expected is not None:
@@ -93,15 +81,19 @@ def test_combination(X, objective, penalty, split, node_solver, form):
     [
         ({"split": "axis", "init": "bisecting"}, "with weight 1: use init='auto', 'imm'"),
         ({"split": "axis", "init": "random"}, "tests single features"),
-        ({"split": "axis", "node_solver": Liblinear()}, "split='axis' use node_solver='auto'"),
-        ({"node_solver": Axis()}, "split='oblique' use node_solver='auto'"),
+        (
+            {"split": "axis", "algorithm": PenaltyMethod(node_solver=Liblinear())},
+            "split='axis' leave node_solver at its default",
+        ),
+        (
+            {"algorithm": DirectForm(node_solver=Axis())},
+            "split='oblique' leave node_solver at its default",
+        ),
         ({"objective": KMedians}, r"KMedians is a class; give an object, KMedians\(\)"),
-        ({"node_solver": Axis}, r"Axis is a class"),
-        ({"penalty": "squared", "algorithm": "direct"}, "penalty='zero-one'"),
-        ({"penalty": "squared", "max_parameters": 9}, "algorithm='penalty'"),
+        ({"algorithm": DirectForm(node_solver=Axis)}, r"Axis is a class"),
+        ({"algorithm": PenaltyMethod(penalty="squared"), "max_parameters": 9}, "would not be used"),
         ({"algorithm": "penalty", "max_parameters": 80}, "the penalty method would not be used"),
-        ({"algorithm": "penalty", "refine": False, "max_cost_increase": 1}, "would not be used"),
-        ({"refine": False}, "has nothing to leave out"),
+        ({"algorithm": PenaltyMethod(refine=False), "max_cost_increase": 1}, "would not be used"),
     ],
 )
 def test_unsuitable_parts_are_told_at_once(X, options, expected):
@@ -128,7 +120,7 @@ def test_a_path_refuses_the_penalty_method(X):
         tao_path(X, 3, algorithm="penalty")
 
 
-@pytest.mark.parametrize("options", [{"refine": False}, {"penalty": "hinge"}, {"split": "no"}])
+@pytest.mark.parametrize("options", [{"algorithm": "no"}, {"algorithm": None}, {"split": "no"}])
 def test_asking_for_a_method_never_fails(options):
     assert not hasattr(TAOClustering(**options), "predict_proba")
 
@@ -174,7 +166,12 @@ def test_spherical_refuses_rows_without_direction(X):
     # A row of weight 0 is not there.
     weight = np.ones(120)
     weight[5] = 0
-    options = {"objective": "spherical", "lambda_": 0.05, "depth": 2, "n_init": 1}
+    options = {
+        "objective": "spherical",
+        "lambda_": 0.05,
+        "depth": 2,
+        "algorithm": DirectForm(n_init=1),
+    }
     model = TAOClustering(3, random_state=0, **options).fit(data, sample_weight=weight)
     assert model.free_labels_[5] == -1
     without = TAOClustering(3, random_state=0, **options).fit(np.delete(data, 5, axis=0))
@@ -184,7 +181,7 @@ def test_spherical_refuses_rows_without_direction(X):
 def test_rows_of_weight_0_change_nothing(X):
     data, weight = X.copy(), np.ones(120)
     data[5], weight[5] = 1e200, 0
-    options = {"lambda_": 0.05, "depth": 2, "n_init": 1, "random_state": 0}
+    options = {"lambda_": 0.05, "depth": 2, "algorithm": DirectForm(n_init=1), "random_state": 0}
     model = TAOClustering(3, **options).fit(data, sample_weight=weight)
     without = TAOClustering(3, **options).fit(np.delete(X, 5, axis=0))
     assert model.tree_ == without.tree_
@@ -193,14 +190,14 @@ def test_rows_of_weight_0_change_nothing(X):
 
 def test_builders_that_count_start_anew(X):
     init = InTurn([Centroids(2), Bisecting(2)])
-    options = {"lambda_": 0.05, "init": init, "n_init": 1, "random_state": 0}
+    options = {"lambda_": 0.05, "init": init, "algorithm": DirectForm(n_init=1), "random_state": 0}
     first, second = (TAOClustering(3, **options).fit(X) for _ in "ab")
     assert first.tree_ == second.tree_
 
 
 def test_a_start_that_is_the_result_has_histograms(X):
-    options = {"penalty": "squared", "split": "axis", "init": ExKMC(max_leaves=4)}
-    options["algorithm"] = PenaltyMethod(n_mu_steps=0)
+    algorithm = PenaltyMethod(n_mu_steps=0, penalty="squared", refine=False)
+    options = {"split": "axis", "init": ExKMC(max_leaves=4), "algorithm": algorithm}
     model = TAOClustering(3, random_state=0, **options).fit(X)
     free = np.eye(3)[model.free_labels_]
     leaves = model.apply(X)
@@ -208,8 +205,10 @@ def test_a_start_that_is_the_result_has_histograms(X):
         np.testing.assert_allclose(
             model.predict_proba(X)[leaves == leaf][0], free[leaves == leaf].mean(axis=0)
         )
-    plain = TAOClustering(3, lambda_=0.05, depth=2, n_init=1, random_state=0).fit(X)
-    plain.set_params(penalty="squared")
+    plain = TAOClustering(
+        3, lambda_=0.05, depth=2, algorithm=DirectForm(n_init=1), random_state=0
+    ).fit(X)
+    plain.set_params(algorithm=PenaltyMethod(penalty="squared", refine=False))
     assert not hasattr(plain, "predict_proba")
 
 

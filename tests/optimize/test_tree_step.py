@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from tao_cluster import TAOClustering, Tree
-from tao_cluster.initial_trees.initial import Bisecting
+from tao_cluster import DirectForm, TAOClustering, Tree
+from tao_cluster.initial_trees.builders import Bisecting
 from tao_cluster.optimize.tree_step import TreeStep, objective
 from tao_cluster.penalties import LabelCriterion, ZeroOne
 from tao_cluster.solvers import Liblinear, Newton, Status
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import ReducedSets, kernel_view
+from tao_cluster.tree.routing import ReducedSets, kernel_arrays
 
 
 def one_pass(step, tree, *terms, **options):
@@ -79,7 +79,7 @@ def test_tree_step_never_raises_its_objective(digits, digits_reference, strength
         X, labels, digits_reference.cluster_centers_, weight, np.random.RandomState(0)
     )
     target = criterion(labels, 10, weight)
-    step = TreeStep(kernel_view(X), Liblinear(1e-2).bind(X))
+    step = TreeStep(kernel_arrays(X), Liblinear(1e-2).bind(X))
     tree = run_freely(step, tree, target, 1.0, 2)
     value = objective(step.routed(tree), target, strength)
     first = value
@@ -98,7 +98,7 @@ def test_free_passes_return_their_best_tree(digits, digits_reference):
     tree = Bisecting(4).build(
         X, labels, digits_reference.cluster_centers_, np.ones(600), np.random.RandomState(0)
     )
-    step, target = TreeStep(kernel_view(X), Liblinear(1e-2).bind(X)), criterion(labels, 10)
+    step, target = TreeStep(kernel_arrays(X), Liblinear(1e-2).bind(X)), criterion(labels, 10)
     passes, values = tree, []
     for _ in range(8):
         passes = one_pass(step, passes, target, 0.5, is_judged=False)
@@ -112,7 +112,7 @@ def test_free_passes_return_their_best_tree(digits, digits_reference):
 def test_objective_is_mismatch_plus_penalty(rng):
     tree = random_tree(rng)
     X, labels = rng.normal(size=(50, tree.n_features)), rng.integers(0, 4, 50)
-    step = TreeStep(kernel_view(X), solver=None)
+    step = TreeStep(kernel_arrays(X), solver=None)
     expected = np.sum(tree.predict(X) != labels) + 0.3 * np.abs(tree.split_weights).sum()
     assert objective(step.routed(tree), criterion(labels, 4), 0.3) == pytest.approx(expected)
 
@@ -143,7 +143,7 @@ def below_root(step, tree):
 def test_a_pass_knows_the_leaves_of_the_tree_that_it_returns(rng, form, is_judged):
     X = rng.normal(size=(200, 6))
     labels, rows = rng.integers(0, 4, 200), form(X)
-    step = TreeStep(kernel_view(rows), Newton().bind(rows))
+    step = TreeStep(kernel_arrays(rows), Newton().bind(rows))
     first = state = step.routed(random_tree(rng, n_nodes=15))
     for strength in (0.1, 3.0, 0.3):
         state = step.one_pass(state, criterion(labels, 4), strength, is_judged)
@@ -156,7 +156,7 @@ def test_pseudo_labels_and_rows_that_do_not_care():
     #  leaf       0            1             2           2            2           1
     labels = np.array([0, 2, 0, 2, 1, 0])
     spy = Spy(X)
-    step = TreeStep(kernel_view(X), spy)
+    step = TreeStep(kernel_arrays(X), spy)
     root = stump_over_stump()
     # Keep the leaves and the inner node as they are: only the root's problem matters here.
     loss = criterion(labels, 3).loss_at(root)
@@ -175,7 +175,7 @@ def test_a_node_without_rows_is_never_solved_and_keeps_its_parameters():
     labels = rng.integers(0, 2, 40) * 2
     spy = Spy(X)
     tree = stump_over_stump()
-    step = TreeStep(kernel_view(X), spy)
+    step = TreeStep(kernel_arrays(X), spy)
     stepped = one_pass(step, tree, criterion(labels, 3), 0.1, is_judged=False)
     for problem in spy.calls:
         assert len(problem.rows)
@@ -189,7 +189,7 @@ def test_a_node_that_no_row_cares_about_has_no_weights(strength):
     """Then 0 minimises eq. (9), if weights have a price."""
     X, labels = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), np.array([1, 1, 2])
     tree = stump_over_stump().with_leaves([-1, -1, 2, 1, 1])
-    step = TreeStep(kernel_view(X), Spy(X))
+    step = TreeStep(kernel_arrays(X), Spy(X))
     stepped = one_pass(step, tree, criterion(labels, 3), strength, is_judged=False)
     assert len(stepped.split(1)[0]) == (strength == 0)
     np.testing.assert_array_equal(stepped.predict(X), labels)
@@ -201,7 +201,7 @@ def test_one_class_gives_a_constant_side_without_a_solver(label):
     spy = Spy(X)
     tree = stump_over_stump()
     labels = np.full(3, label)
-    step = TreeStep(kernel_view(X), spy)
+    step = TreeStep(kernel_arrays(X), spy)
     loss = criterion(labels, 3).loss_at(tree)
     problem, _ = step._reduce(tree, 0, below_root(step, tree), loss, 0.1)
     split = step._solve(0, problem, None)
@@ -218,7 +218,7 @@ def test_a_settled_node_is_not_solved_again(blobs):
         axis=1,
     )
     spy = Spy(blobs)
-    step = TreeStep(kernel_view(blobs), spy)
+    step = TreeStep(kernel_arrays(blobs), spy)
     tree = Bisecting(2).build(
         blobs, labels, np.zeros((4, 3)), np.ones(240), np.random.RandomState(0)
     )
@@ -238,7 +238,7 @@ def test_a_collapsed_tree_returns_when_the_strength_falls(digits, digits_referen
         np.ones(len(digits)),
         np.random.RandomState(0),
     )
-    step = TreeStep(kernel_view(digits), Liblinear(1e-2).bind(digits))
+    step = TreeStep(kernel_arrays(digits), Liblinear(1e-2).bind(digits))
     target = criterion(labels)
     collapsed = run_freely(step, tree, target, 1e6, 5)
     assert len(np.unique(collapsed.predict(digits))) == 1
@@ -251,7 +251,7 @@ def test_a_collapsed_tree_returns_when_the_strength_falls(digits, digits_referen
 def test_leaves_take_the_majority(rng):
     X = np.array([[-1.0, -1.0], [-1.0, -2.0], [-1.0, -3.0], [1.0, 0.0]])
     labels = np.array([1, 1, 0, 0])
-    step = TreeStep(kernel_view(X), Spy(X))
+    step = TreeStep(kernel_arrays(X), Spy(X))
     stepped = one_pass(step, stump_over_stump(), criterion(labels, 3), 0.1, is_judged=True)
     assert stepped.leaf_label[3] == 1
     assert stepped.leaf_label[2] == 0
@@ -302,7 +302,7 @@ HALVES = binary([0, 0, 0, 0, 1, 1, 1, 1])
 
 
 def step_of(*splits, **options):
-    return TreeStep(kernel_view(LINE), Answers(*splits, **options))
+    return TreeStep(kernel_arrays(LINE), Answers(*splits, **options))
 
 
 # ---------------------------------------------------------------- what the solver is asked
@@ -436,7 +436,9 @@ class Stuck(Newton):
 
 def test_one_warning_for_nodes_that_were_not_solved(rng):
     X = rng.normal(size=(80, 3))
-    model = TAOClustering(3, lambda_=10, depth=2, node_solver=Stuck(), random_state=0)
+    model = TAOClustering(
+        3, lambda_=10, depth=2, algorithm=DirectForm(node_solver=Stuck()), random_state=0
+    )
     with pytest.warns(ConvergenceWarning, match=r"at \d+ node\(s\).* up to 0\.25 of") as caught:
         model.fit(X)
     assert len(caught) == 1

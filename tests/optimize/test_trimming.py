@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tao_cluster import Tree
 from tao_cluster.optimize.trimming import at_midpoints, at_values, trim
-from tao_cluster.tree.routing import kernel_view
-from tao_cluster.tree.tree import halfway
+from tao_cluster.tree.routing import kernel_arrays
+from tao_cluster.tree.tree import midpoint
 
 
 def moved(change, tree, X, *terms):
     """The changed tree: trim, at_midpoints or at_values over the rows of X."""
-    return change(tree, tree.apply(X), kernel_view(X), *terms)
+    return change(tree, tree.apply(X), kernel_arrays(X), *terms)
 
 
 def stump(weights, threshold):
@@ -102,8 +102,8 @@ def test_sums_keep_their_weights_and_thresholds(X):
 
 def test_halfway():
     most = np.finfo(float).max
-    assert halfway(1.9, 3.0) == 2.45
-    assert halfway(-most, most) == 0
+    assert midpoint(1.9, 3.0) == 2.45
+    assert midpoint(-most, most) == 0
     odd = 1 + 2.0**-52  # the middle to the next float is rounded up
-    assert halfway(odd, math.nextafter(odd, 2)) == odd
-    assert math.copysign(1, halfway(-1.0, 1.0)) == 1
+    assert midpoint(odd, math.nextafter(odd, 2)) == odd
+    assert math.copysign(1, midpoint(-1.0, 1.0)) == 1

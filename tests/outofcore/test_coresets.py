@@ -12,7 +12,7 @@ from tao_cluster.outofcore import blocks_of
 from tao_cluster.outofcore.coreset import all_rows, coreset, sensitive, uniforms
 from tao_cluster.outofcore.refinement import free_inertia, lloyd
 from tao_cluster.outofcore.statistics import AllRows, ColumnStatistics
-from tao_cluster.problem.scaling import Space
+from tao_cluster.problem.scaling import ClusteringSpace
 from tao_cluster.reference import nearest_center
 
 X = load_digits().data
@@ -25,7 +25,7 @@ def in_parts(X, size):
 def read(parts, objective=None, n_clusters=10, weight=None):
     """All rows of some parts."""
     blocks = blocks_of(parts, weight)
-    space = Space(objective or KMeansCost(), False, None, None)
+    space = ClusteringSpace(objective or KMeansCost(), False, None, None)
     return AllRows(blocks, ColumnStatistics.of(blocks, n_clusters).reader(space))
 
 

@@ -19,7 +19,7 @@ from sklearn.datasets import make_blobs
 from sklearn.pipeline import Pipeline
 
 from greedy import ExKMC
-from tao_cluster import TAOClustering, load, outofcore
+from tao_cluster import DirectForm, TAOClustering, load, outofcore
 from tao_cluster.dask import DaskTreeClustering, dask_blocks
 from tao_cluster.outofcore import Blocks, sum_over_blocks
 
@@ -257,7 +257,10 @@ def test_labels_of_a_pipeline_are_no_weights():
 
 
 def unfitted_small():
-    return model(TAOClustering(2, depth=1, lambda_=1.0, n_init=1, random_state=0), n_passes=0)
+    return model(
+        TAOClustering(2, depth=1, lambda_=1.0, algorithm=DirectForm(n_init=1), random_state=0),
+        n_passes=0,
+    )
 
 
 def test_bad_input_gets_a_sentence():

@@ -17,7 +17,7 @@ from dask_sums import busy, die_once, dying, dying_once, failing, slow_sums, sum
 from distributed import Client, LocalCluster
 from sklearn.datasets import make_blobs
 
-from tao_cluster import TAOClustering, outofcore
+from tao_cluster import DirectForm, TAOClustering, outofcore
 from tao_cluster.dask import DaskTreeClustering, dask_blocks
 from tao_cluster.outofcore import BlockError, LostRowsError, sum_over_blocks
 
@@ -147,7 +147,7 @@ def dying_twice(block, folder, block_info=None):
 
 @pytest.mark.slow
 def test_deaths_in_a_fit_change_no_bit(client, tmp_path):
-    estimator = TAOClustering(4, depth=2, n_init=1, random_state=0)
+    estimator = TAOClustering(4, depth=2, algorithm=DirectForm(n_init=1), random_state=0)
     options = {"coreset_size": 300, "n_passes": 1, "random_state": 0}
     plain = outofcore.fit(estimator, np.split(ROWS, 20), **options)
     made = partial(dying_twice, folder=str(tmp_path))

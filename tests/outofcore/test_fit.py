@@ -10,17 +10,17 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow, Kauri
-from tao_cluster import TAOClustering, outofcore
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, outofcore
 from tao_cluster.objectives import KMeans, SphericalKMeans
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.outofcore import refinement
 from tao_cluster.outofcore.refinement import _of_unit_weight
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view
-from tao_cluster.tree.spreads import spreads_and_gaps
+from tao_cluster.tree.routing import kernel_arrays
+from tao_cluster.tree.split_statistics import stds_and_gaps
 
 DIGITS, IRIS, WINE = load_digits().data[:900], load_iris().data, load_wine().data
-FAST = {"lambda_": 3.0, "n_init": 1, "random_state": 0}
+FAST = {"lambda_": 3.0, "algorithm": DirectForm(n_init=1), "random_state": 0}
 
 
 def in_parts(X, size):
@@ -55,8 +55,8 @@ def check_exact(model, X, space=None, weight=None, objective=None):
     assert model.free_inertia_ == pytest.approx(free)
     assert model.cost_increase_ == pytest.approx(100 * (cost / free - 1), abs=1e-6)
     np.testing.assert_allclose(model.node_counts_, tree.node_counts(leaves, weight))
-    spreads, gaps = spreads_and_gaps(tree, kernel_view(X), leaves, weight)
-    np.testing.assert_allclose(model.split_spreads_, spreads, rtol=1e-5)
+    spreads, gaps = stds_and_gaps(tree, kernel_arrays(X), leaves, weight)
+    np.testing.assert_allclose(model.split_stds_, spreads, rtol=1e-5)
     np.testing.assert_allclose(model.split_gaps_, gaps, rtol=1e-9)
     if model.free_centers_.shape[0] == len(centers):
         cheapest = np.array(
@@ -180,7 +180,12 @@ def test_thresholds_lie_halfway_between_rows():
 
 
 def test_histograms_of_leaves_are_of_all_rows():
-    estimator = TAOClustering(10, penalty="squared", lambda_=3.0, n_init=1, random_state=0)
+    estimator = TAOClustering(
+        10,
+        algorithm=PenaltyMethod(penalty="squared", n_init=1, refine=False),
+        lambda_=3.0,
+        random_state=0,
+    )
     model = fit(estimator, DIGITS)
     free = ((DIGITS[:, None] - model.free_centers_) ** 2).sum(axis=2).argmin(axis=1)
     leaves = model.apply(DIGITS)
@@ -278,7 +283,7 @@ def test_the_estimator_stays_as_it_was():
 def test_strange_rows(X, k, kind):
     estimator = kind(k, random_state=0)
     if k == 100 and kind is TAOClustering:
-        estimator.set_params(depth=7, lambda_=1.0, n_init=1)
+        estimator.set_params(depth=7, lambda_=1.0, algorithm=DirectForm(n_init=1))
     model = outofcore.fit(estimator, in_parts(X, 37), random_state=0)
     labels = model.predict(X)
     assert labels.max() < k

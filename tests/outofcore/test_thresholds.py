@@ -42,7 +42,7 @@ def test_the_threshold_is_the_least_of_all(seed, kind):
     if kind != "noise":
         steps += 3 * (values - 0.3)
     cost, low, high = least(values, steps)
-    split = Split.of_feature(0, float(rng.normal()))
+    split = Split.from_feature(0, float(rng.normal()))
     for at_midpoints in (True, False):
         bracket, n_passes = search(values, steps, split, values[:200], at_midpoints=at_midpoints)
         assert bracket.is_found
@@ -60,7 +60,7 @@ def test_what_is_not_yet_known_is_told():
     rng = np.random.default_rng(0)
     values, steps = rng.normal(size=20_000), rng.normal(size=20_000)
     cost = least(values, steps)[0]
-    bracket, _ = search(values, steps, Split.of_feature(0, 0.0), values[:50], n_passes=1)
+    bracket, _ = search(values, steps, Split.from_feature(0, 0.0), values[:50], n_passes=1)
     assert not bracket.is_found
     assert cost < bracket.cost
     assert bracket.cost - bracket.gap <= cost
@@ -68,14 +68,14 @@ def test_what_is_not_yet_known_is_told():
 
 def test_a_threshold_that_is_best_stays_between_its_rows():
     values, steps = np.array([0.0, 1.0, 5.0, 6.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    bracket, _ = search(values, steps, Split.of_feature(0, 4.5), values, n_blocks=1)
+    bracket, _ = search(values, steps, Split.from_feature(0, 4.5), values, n_blocks=1)
     assert bracket.best.threshold == 3.0
     assert bracket.cost == bracket.cost_now == -2.0
 
 
 @pytest.mark.parametrize("values", [np.zeros(10), np.array([2.0])])
 def test_rows_that_no_threshold_parts(values):
-    split = Split.of_feature(0, 0.5)
+    split = Split.from_feature(0, 0.5)
     bracket, n_passes = search(values, np.ones(len(values)), split, values, n_blocks=1)
     assert bracket.is_found
     assert n_passes == 1

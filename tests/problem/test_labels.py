@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
-from tao_cluster import Tree, knee, tao_path
+from tao_cluster import DirectForm, Tree, knee, tao_path
 from tao_cluster.objectives import Labels, encode
 
 IRIS = load_iris()
@@ -111,7 +111,9 @@ def test_sparse_rows_paths_goals_and_standardised_columns():
     dense = explained(depth=5, lambda_=2.0).fit(X, y)
     sparse = explained(depth=5, lambda_=2.0).fit(sp.csr_matrix(X), y)
     assert sparse.cost_increase_ == pytest.approx(dense.cost_increase_, abs=2)
-    models = tao_path(X, depth=5, objective="labels", y=y, random_state=0, n_init=1)
+    models = tao_path(
+        X, depth=5, objective="labels", y=y, random_state=0, algorithm=DirectForm(n_init=1)
+    )
     assert models[0].cost_increase_ <= knee(models).cost_increase_ < models[-1].cost_increase_
     goal = explained(depth=5, lambda_="auto", max_parameters=100, standardize=True).fit(X, y)
     assert goal.tree_.n_parameters <= 100

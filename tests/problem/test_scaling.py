@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM, ExGreedy, ExKMC, ExShallow, ExShallowSearch
-from tao_cluster import TAOClustering, tao_path
+from tao_cluster import DirectForm, TAOClustering, tao_path
 from tao_cluster.problem.scaling import Scaling
 
 WINE = load_wine().data
@@ -101,7 +101,11 @@ def test_builders_cut_in_raw_units(method, midpoints):
 )
 def test_units_do_not_matter(exponents, split):
     factors = 10.0 ** np.array(exponents)
-    options = {"split": split, "lambda_": 5.0 if split == "oblique" else 0.0, "n_init": 1}
+    options = {
+        "split": split,
+        "lambda_": 5.0 if split == "oblique" else 0.0,
+        "algorithm": DirectForm(n_init=1),
+    }
     one = small(standardize=True, **options).fit(WINE)
     other = small(standardize=True, **options).fit(WINE * factors)
     np.testing.assert_array_equal(one.labels_, other.labels_)

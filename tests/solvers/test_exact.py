@@ -13,7 +13,7 @@ from tao_cluster.solvers.axis import BinnedColumns
 from tao_cluster.solvers.exact import Candidate, Rows, best_weight
 from tao_cluster.solvers.thresholds import least_sum
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view, project
+from tao_cluster.tree.routing import kernel_arrays, project
 
 
 def least_by_sorting(points, steps):
@@ -64,7 +64,7 @@ def problem_of(rng, n, d, *, ties=False):
 
 
 def loss_of(split, X, problem):
-    values = project(kernel_view(X), problem.rows, split.indices, split.weights)
+    values = project(kernel_arrays(X), problem.rows, split.indices, split.weights)
     return problem.loss(values <= split.threshold)
 
 
@@ -240,7 +240,7 @@ def test_a_cut_between_bins_is_nearly_the_best_and_with_few_values_the_best(form
         noise = 0.5 * X.std() * rng.normal(size=900)
         goes_right, rows = X[:, 2] + noise > 0.2 * X.std(), np.arange(0, 900, 2)
         steps = np.where(goes_right, 1.0, -1.0)[rows] * rng.integers(1, 5, len(rows))
-        least, values = best_by_trying(X[rows], steps), kernel_view(X)
+        least, values = best_by_trying(X[rows], steps), kernel_arrays(X)
         for is_refined, share in ((False, 0.03), (True, 0.01)):
             split = BinnedColumns.of(form(X)).best_cut(rows, steps, is_refined=is_refined)
             found = project(values, rows, split.indices, split.weights) <= split.threshold
@@ -253,8 +253,10 @@ def test_ties_of_cuts_and_a_choice_of_features(form):
     X = np.array([[5.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 1.0, 1.0], [5.0, 2.0, 2.0]])
     columns, steps = BinnedColumns.of(form(X)), np.array([-1.0, -1.0, 1.0, 1.0])
     first = columns.best_cut(np.arange(4), steps)
-    assert first.same_as(Split.of_feature(1, 0.0))
-    assert columns.best_cut(np.arange(4), steps, np.array([0, 2])).same_as(Split.of_feature(2, 0.0))
+    assert first.same_as(Split.from_feature(1, 0.0))
+    assert columns.best_cut(np.arange(4), steps, np.array([0, 2])).same_as(
+        Split.from_feature(2, 0.0)
+    )
     assert columns.best_cut(np.arange(4), steps, np.array([0])) is None
     assert columns.best_cut(np.arange(4), steps, price=2.0) is None
     assert columns.best_cut(np.arange(4), -steps).weights.tolist() == [-1.0]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from conftest import solve
 from scipy.special import expit
 
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear, Newton, NodeSolver, newton_model
 from tao_cluster.tree import Split
 
@@ -343,10 +343,12 @@ def test_loss_and_derivatives(rng):
 def test_it_serves_a_whole_fit(digits, digits_reference):
     assert isinstance(Newton(), NodeSolver)
     options = {"lambda_": 0.1, "reference": digits_reference, "random_state": 0}
-    model = TAOClustering(10, node_solver="newton", **options).fit(digits)
+    model = TAOClustering(10, algorithm=DirectForm(node_solver="newton"), **options).fit(digits)
     assert model.cost_increase_ < 2
     assert model.tree_.n_nonzero < 220
-    again = TAOClustering(10, node_solver=Newton(), n_jobs=2, **options).fit(digits)
+    again = TAOClustering(10, algorithm=DirectForm(node_solver=Newton()), n_jobs=2, **options).fit(
+        digits
+    )
     assert again.tree_ == model.tree_
 
 
@@ -355,6 +357,8 @@ def test_weights_of_rows_may_be_fractions(digits, digits_reference, rng):
     weight = rng.uniform(0.5, 2, len(digits))
     options = {"lambda_": 1, "reference": digits_reference, "random_state": 0}
     with pytest.raises(ValueError, match="node_solver='newton' takes any"):
-        TAOClustering(10, node_solver="liblinear", **options).fit(digits, sample_weight=weight)
+        TAOClustering(
+            10, algorithm=PenaltyMethod(node_solver="liblinear", refine=False), **options
+        ).fit(digits, sample_weight=weight)
     model = TAOClustering(10, **options).fit(digits, sample_weight=weight)
     assert model.tree_.n_leaves > 5

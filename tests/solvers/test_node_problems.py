@@ -21,7 +21,7 @@ from tao_cluster.solvers import (
 )
 from tao_cluster.solvers.thresholds import constant_side, sharpen
 from tao_cluster.tree import Split
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 BOTH = [Newton(1e-9), Liblinear(1e-8)]
 
@@ -196,7 +196,9 @@ def test_adaptive_strengths_are_divided_by_the_weights(rng, reweights):
     X, goes_right = make_problem(rng)
     old = Split(np.array([0, 2, 5], np.int32), np.array([4.0, -1.0, 0.1]), 0.2)
     asked = Asked()
-    solve(Refit(asked, kernel_view(X), reweights), np.arange(300), goes_right, np.ones(300), 1, old)
+    solve(
+        Refit(asked, kernel_arrays(X), reweights), np.arange(300), goes_right, np.ones(300), 1, old
+    )
     (problem,) = asked.problems
     np.testing.assert_array_equal(problem.features, [0, 2, 5])
     if reweights:

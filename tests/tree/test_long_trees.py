@@ -111,8 +111,8 @@ def test_rules_look_at_tests_a_few_times(monkeypatch):
     """Not once for each leaf below it, of which 500 tests have 125 000."""
     looked = itertools.count()
     inner = type(path_conditions(chain(1), 1)[0])
-    at = inner.at
-    monkeypatch.setattr(inner, "at", lambda *test: (next(looked), at(*test))[1])
+    at = inner.from_tree
+    monkeypatch.setattr(inner, "from_tree", lambda *test: (next(looked), at(*test))[1])
     tree = chain(500)
     for export in (to_rules, to_sql):
         export(tree)
@@ -156,8 +156,8 @@ def test_text_of_a_chain_is_in_proportion_to_its_tests():
 def test_a_row_of_a_chain_is_led_to_a_leaf_in_one_walk(monkeypatch):
     looked = itertools.count()
     inner = type(path_conditions(chain(1), 1)[0])
-    at = inner.at
-    monkeypatch.setattr(inner, "at", lambda *test: (next(looked), at(*test))[1])
+    at = inner.from_tree
+    monkeypatch.setattr(inner, "from_tree", lambda *test: (next(looked), at(*test))[1])
     assert nearest_change(chain(300), np.zeros(5), 0).cost > 0
     assert next(looked) <= 2 * 300
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from greedy.points import columns_of
+from greedy.builder_input import column_arrays
 from tao_cluster._utils.matrices import rows_between
 from tao_cluster.objectives.base import cluster_sums
 from tao_cluster.solvers.newton_data import Storage, is_sparse, part_of
 from tao_cluster.tree import routing
-from tao_cluster.tree.routing import kernel_view, project
+from tao_cluster.tree.routing import kernel_arrays, project
 
 N_ROWS, N_COLUMNS = 400, 3000
 
@@ -31,7 +31,7 @@ def test_products_have_the_bits_of_the_array(rng, monkeypatch, X, n_features, ta
     monkeypatch.setattr(routing, "_TABLE_ROWS", table_rows)
     indices = np.sort(rng.permutation(N_COLUMNS)[:n_features]).astype(np.int32)
     weights, rows = rng.normal(size=n_features), np.arange(N_ROWS)[::-1].copy()
-    found = project(kernel_view(X), rows, indices, weights)
+    found = project(kernel_arrays(X), rows, indices, weights)
     np.testing.assert_array_equal(found, project(X.toarray(), rows, indices, weights))
 
 
@@ -54,7 +54,7 @@ def test_consecutive_rows(X, part):
 def test_parts_stay_sparse_where_they_are_not_filled(rng, X):
     rows, features = np.sort(rng.permutation(N_ROWS)[:50]), np.arange(5, N_COLUMNS, 3)
     wanted = X.toarray()[rows][:, features]
-    view, terms = kernel_view(X), (rows, features, N_COLUMNS)
+    view, terms = kernel_arrays(X), (rows, features, N_COLUMNS)
     view = (view[0], view[1].astype(np.uint32), view[2])
     parts = part_of(view, *terms, 0.1)
     assert is_sparse(parts)
@@ -73,11 +73,11 @@ def test_a_refit_takes_no_more_room_than_its_values(X):
 
 def test_columns_are_copied_once_while_they_live(rng):
     X = sp.random(50, 8, 0.3, "csr", random_state=0)
-    first = columns_of(X)
-    assert all(a is b for a, b in zip(columns_of(X), first, strict=True))
+    first = column_arrays(X)
+    assert all(a is b for a, b in zip(column_arrays(X), first, strict=True))
     kept = first[0].copy()
     del first
     X.data *= 2  # nobody has its columns any more
-    second = columns_of(X)
+    second = column_arrays(X)
     np.testing.assert_array_equal(second[0], 2 * kept)
-    assert columns_of(X.copy())[0] is not second[0]
+    assert column_arrays(X.copy())[0] is not second[0]

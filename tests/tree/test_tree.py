@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tao_cluster import Tree
-from tao_cluster.tree.routing import kernel_view, project
+from tao_cluster.tree.routing import kernel_arrays, project
 
 
 def walk(tree, x):
@@ -96,12 +96,12 @@ def test_a_row_on_the_threshold_goes_left():
 def test_a_row_is_routed_alike_alone_and_in_a_batch(rng):
     X = rng.normal(size=(500, 30))
     weights = rng.normal(size=30)
-    view = kernel_view(X)
+    view = kernel_arrays(X)
     used = np.arange(30, dtype=np.int32)
     together = project(view, np.arange(500), used, weights)
-    alone = [project(kernel_view(X[[i]]), np.array([0]), used, weights)[0] for i in range(500)]
+    alone = [project(kernel_arrays(X[[i]]), np.array([0]), used, weights)[0] for i in range(500)]
     np.testing.assert_array_equal(together, alone)
-    sparse = project(kernel_view(sp.csr_matrix(X)), np.arange(500), used, weights)
+    sparse = project(kernel_arrays(sp.csr_matrix(X)), np.arange(500), used, weights)
     np.testing.assert_array_equal(together, sparse)
 
 
@@ -113,14 +113,14 @@ def test_short_rows_and_wide_splits(rng, density, n_used):
     used = np.sort(rng.choice(1000, n_used, replace=False)).astype(np.int32)
     weights, rows = rng.normal(size=n_used), np.arange(200)
     np.testing.assert_array_equal(
-        project(kernel_view(X), rows, used, weights),
-        project(kernel_view(X.toarray()), rows, used, weights),
+        project(kernel_arrays(X), rows, used, weights),
+        project(kernel_arrays(X.toarray()), rows, used, weights),
     )
 
 
 def test_threads_do_not_change_the_result(rng):
     tree = random_tree(rng, n_nodes=31)
-    view = kernel_view(rng.normal(size=(20_000, tree.n_features)))
+    view = kernel_arrays(rng.normal(size=(20_000, tree.n_features)))
     np.testing.assert_array_equal(tree.route(view, n_jobs=2), tree.route(view, n_jobs=1))
 
 
@@ -305,14 +305,14 @@ def test_sums_run_over_the_features_in_order_for_any_number_of_rows(rng):
         expected += weights[j] * X[:, j]
     for n_rows in range(12):
         rows = np.arange(n_rows)
-        found = project(kernel_view(X), rows, np.arange(9, dtype=np.int32), weights)
+        found = project(kernel_arrays(X), rows, np.arange(9, dtype=np.int32), weights)
         np.testing.assert_array_equal(found, expected[:n_rows])
 
 
 def test_more_rows_than_go_down_together(rng):
     X = rng.normal(size=(1500, 4))
     tree = random_tree(rng, 4, 15)
-    together = tree.route(kernel_view(X))
-    alone = [tree.route(kernel_view(X), np.array([i]))[0] for i in range(len(X))]
+    together = tree.route(kernel_arrays(X))
+    alone = [tree.route(kernel_arrays(X), np.array([i]))[0] for i in range(len(X))]
     np.testing.assert_array_equal(together, alone)
     assert len(np.unique(together)) > 2

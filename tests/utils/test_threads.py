@@ -14,24 +14,29 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from greedy import ExKMC, Kauri
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 from tao_cluster._utils import threads
 from tao_cluster._utils.threads import map_in_threads, one_thread
 from tao_cluster.solvers import Liblinear
 
 
 def tao(**options):
-    options = {"depth": 2, "lambda_": 5.0, "n_init": 1, "random_state": 0} | options
+    options = {
+        "depth": 2,
+        "lambda_": 5.0,
+        "algorithm": DirectForm(n_init=1),
+        "random_state": 0,
+    } | options
     return TAOClustering(4, **options)
 
 
 MODELS = {
-    "oblique": tao(relax=False),
+    "oblique": tao(algorithm=DirectForm(relax=False)),
     "axis": tao(split="axis", init="imm"),
-    "spherical": tao(objective="spherical", relax=False),
+    "spherical": tao(objective="spherical", algorithm=DirectForm(relax=False)),
     "kauri": Kauri(4, random_state=0),
     "exkmc": ExKMC(4, max_leaves=6, random_state=0),
-    "liblinear": tao(node_solver=Liblinear(tol=0.1), relax=False),
+    "liblinear": tao(algorithm=PenaltyMethod(node_solver=Liblinear(tol=0.1), refine=False)),
 }
 
 

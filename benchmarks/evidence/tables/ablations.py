@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.evidence.measures import compiled, figures, timed
 from benchmarks.evidence.runs import Run
-from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 from tao_cluster.optimize import direct_form, oblique_search, split_kinds
 from tao_cluster.optimize.settings import EFFORTS
 
@@ -21,20 +21,20 @@ SETS = {
     "letter": (10.0, 30.0, 100.0),
 }
 HELD = {"case": {"held_out": True}}
-PUBLISHED = {"refine": False, "init": "bisecting", "n_init": 1, "trim": 0}
 # The penalty method is as sparse at a tenth of the lambda.
 PENALTY_SHARE = 0.1
 
 # Parameters of TAOClustering.
 PARAMETERS = {
     "default": {},
-    "one start": {"n_init": 1},
-    "16 starts": {"n_init": 16},
+    "one start": {"algorithm": DirectForm(n_init=1)},
+    "16 starts": {"algorithm": DirectForm(n_init=16)},
     "starts from rows alone": {"init": "bisecting"},
     "starts from centres alone": {"init": "centroids"},
-    "no refits, tuning or search": {"relax": False},
-    "no trimming": {"trim": 0.0},
-    "thorough search": {"search": "thorough"},
+    "no refits, tuning or search": {"algorithm": DirectForm(relax=False)},
+    "no trimming": {"algorithm": DirectForm(trim=0.0)},
+    "no search": {"algorithm": DirectForm(search="none")},
+    "thorough search": {"algorithm": DirectForm(search="thorough")},
 }
 
 
@@ -43,12 +43,11 @@ def untuned(search, state, price, **options):
     return state
 
 
-FAST = EFFORTS["fast"]
+AUTO = EFFORTS["auto"]
 # What is no parameter: parts of the library that are changed for the time of a run.
 CHANGES = {
-    "no search": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_rounds=0))],
-    "12 rounds of search": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_rounds=12))],
-    "no noisy copies": [lambda: patch.dict(EFFORTS, fast=replace(FAST, n_copies=0))],
+    "12 rounds of search": [lambda: patch.dict(EFFORTS, auto=replace(AUTO, n_rounds=12))],
+    "no noisy copies": [lambda: patch.dict(EFFORTS, auto=replace(AUTO, n_copies=0))],
     "no tuning to the true cost": [
         lambda: patch.object(split_kinds, "tuned", untuned),
         lambda: patch.object(oblique_search, "tuned", untuned),
@@ -62,15 +61,15 @@ CHANGES = {
     "refits with 0.3 of lambda": [lambda: patch.object(oblique_search, "_RELAXED_SHARE", 0.3)],
     "refits with 0.003 of lambda": [lambda: patch.object(oblique_search, "_RELAXED_SHARE", 0.003)],
 }
-# Of the published algorithm, on our solver.
+# Changes of the published algorithm, with our node solver.
 PENALTIES = {
-    "published": ({}, {}),
-    "published, a = 1.5, 20 steps": ({"mu_factor": 1.5, "n_mu_steps": 20}, {}),
-    "published, a = 1.02, 500 steps": ({"mu_factor": 1.02, "n_mu_steps": 500}, {}),
-    "published, squared penalty": ({}, {"penalty": "squared"}),
-    "published, 4 starts of ours": ({}, {"init": "auto", "n_init": 4}),
-    "published, then direct passes": ({}, {"refine": True, "relax": False}),
-    "published, then all of ours": ({}, {"refine": True}),
+    "published": {},
+    "published, a = 1.5, 20 steps": {"mu_factor": 1.5, "n_mu_steps": 20},
+    "published, a = 1.02, 500 steps": {"mu_factor": 1.02, "n_mu_steps": 500},
+    "published, squared penalty": {"penalty": "squared"},
+    "published, 4 starts of ours": {"n_init": 4},
+    "published, then direct passes": {"refine": DirectForm(relax=False)},
+    "published, then all of ours": {"refine": True},
 }
 # Tests of standardised columns, which explain the same clusters; the other sets are standardised.
 STANDARDISED, RAW_SETS = "tests of standardised columns", ("digits", "anuran", "digits:600")
@@ -88,7 +87,7 @@ def runs(plan):
     found = []
     for data, lambdas in sets.items():
         for name, (parameters, changes) in settings(plan.quick).items():
-            share = PENALTY_SHARE if "algorithm" in parameters else 1.0
+            share = PENALTY_SHARE if name in PENALTIES else 1.0
             options = HELD | {
                 "parameters": parameters,
                 "changes": changes,
@@ -107,8 +106,10 @@ def settings(quick):
     found = {name: (parameters, []) for name, parameters in PARAMETERS.items()}
     found |= {name: ({}, changes) for name, changes in CHANGES.items()}
     found[STANDARDISED] = ({}, [])
-    for name, (of_method, others) in PENALTIES.items():
-        found[name] = (PUBLISHED | {"algorithm": PenaltyMethod(**of_method)} | others, [])
+    published = PenaltyMethod(n_init=1, refine=False)
+    for name, others in PENALTIES.items():
+        init = "auto" if "n_init" in others else "bisecting"
+        found[name] = ({"algorithm": replace(published, **others), "init": init}, [])
     return {name: value for name, value in found.items() if not (quick and name in DEAR)}
 
 

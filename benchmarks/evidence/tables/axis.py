@@ -4,7 +4,7 @@ from benchmarks.evidence.measures import one_fit
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables.cart import variants
 from greedy import CART, ExGreedy, ExKMC, ExShallow
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 
 NAME = "kdd22-table1"
 TAO, PUBLISHED, NO_SEARCH = "TAO", "TAO, published", "TAO, no search"
@@ -22,13 +22,15 @@ def estimators(n):
             lambda: TAOClustering(
                 split="axis",
                 init=ExKMC(max_leaves=n),
-                algorithm="penalty",
-                refine=False,
+                algorithm=PenaltyMethod(refine=False),
                 lambda_=0.0,
             ),
             False,
         ),
-        NO_SEARCH: (lambda: TAOClustering(split="axis", max_leaves=n, relax=False), False),
+        NO_SEARCH: (
+            lambda: TAOClustering(split="axis", max_leaves=n, algorithm=DirectForm(relax=False)),
+            False,
+        ),
         TAO: (lambda: TAOClustering(split="axis", max_leaves=n), True),
     }
 

@@ -9,7 +9,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from benchmarks.datasets import DATASETS
 from benchmarks.evidence.measures import figures, fitted, one_path, timed
 from benchmarks.evidence.runs import Run
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.comparison import METHODS
 from tao_cluster.optimize.settings import default_depth
 
@@ -66,7 +66,7 @@ def left_out(data):
 def _oblique(data, seed):
     """A path, and what a user asks for who wants a size."""
     single = data in IMAGES
-    path = HELD | {"parameters": {"n_init": 2} if single else {}}
+    path = HELD | {"parameters": {"algorithm": DirectForm(n_init=2)} if single else {}}
     yield Run(NAME, data, OBLIQUE, PATHS[0], seed, one_path, path)
     if data in DEEPER:
         deeper = HELD | {"parameters": {"depth": default_depth(DATASETS[data].n_clusters) + 1}}

@@ -1,11 +1,13 @@
 """kdd22-fig3: the objective along mu, of the published algorithm and of what goes past it."""
 
+from dataclasses import replace
+
 from sklearn.base import clone
 
 from benchmarks.evidence.measures import compiled, timed
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables.oblique import published
-from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.solvers import Liblinear
 
 NAME = "kdd22-fig3"
@@ -22,7 +24,7 @@ def methods(depth, lambda_, direct):
     return {
         "published (LIBLINEAR)": lambda: published(depth, lambda_, Liblinear()),
         "published (our solver)": lambda: published(depth, lambda_, "newton"),
-        "direct form": lambda: TAOClustering(relax=False, **own),
+        "direct form": lambda: TAOClustering(algorithm=DirectForm(relax=False), **own),
         "direct form, refits, true cost and search": lambda: TAOClustering(**own),
     }
 
@@ -51,7 +53,7 @@ def history(workshop, run):
     compiled(model, case.X)
     rows = []
     if run.method.startswith("published"):
-        direct = clone(model).set_params(algorithm=PenaltyMethod(n_mu_steps=0))
+        direct = clone(model).set_params(algorithm=replace(model.algorithm, n_mu_steps=0))
         rows.append(_row(*timed(lambda: direct.fit(case.X)), 0.0, DIRECT_FIT))
     model, seconds = timed(lambda: model.fit(case.X))
     rows += [

@@ -1,6 +1,7 @@
 """kdd22-table2: oblique trees of MNIST, Fashion-MNIST and letter beside those of the paper."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from benchmarks.evidence.measures import figures, fitted, one_fit, one_path
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables.cart import variants
 from greedy import CART, IMM, ExGreedy, ExKMC, ExShallow
-from tao_cluster import PenaltyMethod, TAOClustering
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear
 
 NAME = "kdd22-table2"
@@ -19,7 +20,7 @@ LAST = "last along mu"
 
 # data: parameters of the paths, and their lambdas from nearly free trees to tiny ones
 PATHS = {
-    "letter": ({"depth": 7, "n_init": 10}, np.geomspace(3, 500, 14)),
+    "letter": ({"depth": 7, "algorithm": DirectForm(n_init=10)}, np.geomspace(3, 500, 14)),
     "mnist": ({"depth": 5}, np.geomspace(5, 8000, 16)),
     "fashion_mnist": ({"depth": 5}, np.geomspace(4, 8000, 16)),
     "digits": ({"depth": 5}, np.geomspace(0.1, 20, 10)),
@@ -56,12 +57,8 @@ def published(depth, lambda_, solver):
     return TAOClustering(
         lambda_=lambda_,
         depth=depth,
-        algorithm=PenaltyMethod(),
-        refine=False,
+        algorithm=PenaltyMethod(n_init=1, node_solver=solver, refine=False),
         init="bisecting",
-        n_init=1,
-        trim=0,
-        node_solver=solver,
     )
 
 
@@ -96,7 +93,8 @@ def runs(plan):
                 for depth, lambda_ in settings
                 for seed in plan.seeds(5 if _has_spread(method, data, depth, lambda_) else 1)
             ]
-        thorough = path | {"parameters": parameters | {"search": "thorough"}}
+        direct = replace(parameters.get("algorithm", DirectForm()), search="thorough")
+        thorough = path | {"parameters": parameters | {"algorithm": direct}}
         seeds = () if plan.quick else plan.seeds(1)
         found += [Run(NAME, data, THOROUGH, setting, s, one_path, thorough) for s in seeds]
     return found

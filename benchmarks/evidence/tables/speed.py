@@ -14,7 +14,7 @@ from benchmarks.evidence.runs import Run
 from benchmarks.greedy import best_times
 from benchmarks.node_solver import objective
 from benchmarks.processes import in_new_process
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.solvers import Liblinear, Newton, NodeProblem
 
 NAME = "speed"
@@ -28,7 +28,10 @@ def fits(lambda_):
     return {
         "oblique, defaults": {},
         "oblique, one lambda": {"lambda_": lambda_},
-        "oblique, one lambda, no search": {"lambda_": lambda_, "relax": False},
+        "oblique, one lambda, no search": {
+            "lambda_": lambda_,
+            "algorithm": DirectForm(relax=False),
+        },
         "axis-aligned": {"split": "axis"},
     }
 
@@ -36,7 +39,7 @@ def fits(lambda_):
 # Whose seconds are followed along n, d and k; sizes of axis-aligned trees are 2 ** depth leaves.
 GROWN = {
     "oblique, one lambda": {"lambda_": 300.0},
-    "oblique, one lambda, no search": {"lambda_": 300.0, "relax": False},
+    "oblique, one lambda, no search": {"lambda_": 300.0, "algorithm": DirectForm(relax=False)},
     "axis-aligned": {"split": "axis"},
 }
 STRENGTHS = (100.0, 10.0, 1.0)

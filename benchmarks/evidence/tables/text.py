@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.evidence.measures import figures, one_path, timed
 from benchmarks.evidence.runs import Run
 from greedy import CART
-from tao_cluster import TAOClustering
+from tao_cluster import DirectForm, TAOClustering
 from tao_cluster.objectives import SphericalKMeans
 
 NAME = "kdd22-table3"
@@ -63,8 +63,7 @@ def _free(case):
         reference=case.centers,
         lambda_=1e9,
         depth=0,
-        relax=False,
-        n_init=1,
+        algorithm=DirectForm(relax=False, n_init=1),
     )
     return timed(lambda: tao.fit(case.X))[0].free_inertia_
 

@@ -139,7 +139,7 @@ def read_document(text):
 
     Examples
     --------
-    >>> from tao_cluster.tree.documents import read_document
+    >>> from tao_cluster.tree.serialization import read_document
     >>> read_document('{"a": [1, 2.5]}')
     {'a': [1, 2.5]}
     """

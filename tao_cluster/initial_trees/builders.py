@@ -18,8 +18,8 @@ from greedy.kauri import Kauri
 
 from .._utils.matrices import as_array
 from ..tree import Split, Tree
-from ..tree.growth import grow_by_levels
-from ..tree.routing import kernel_view, project
+from ..tree.growth import grow_breadth_first
+from ..tree.routing import kernel_arrays, project
 from .cart import Cart
 
 
@@ -28,14 +28,14 @@ class InitialTree(Protocol):
     """What builds the first tree of a fit.
 
     `deterministic`: it draws no random numbers, and is asked once; or as many times as it has
-    different trees, where `n_different` says how many these are. `uses_distances`: `build` also
+    different trees, where `n_distinct_trees` says how many. `uses_distances`: `build` also
     takes `distances` (n, k), what rows cost in each cluster, where these are not the squared
     Euclidean distances to `centers`. `in_raw_units`: its tests read columns as the user gave them,
     where the fit standardises them.
     """
 
     deterministic: ClassVar[bool] = False
-    n_different: int = 1
+    n_distinct_trees: int = 1
     uses_distances: ClassVar[bool] = False
     in_raw_units: ClassVar[bool] = False
 
@@ -64,7 +64,7 @@ _LARGE = 64  # leaves
 _MOST_KAURI = 2**15
 
 
-def leaves_at(depth):
+def max_leaves_at(depth):
     """Most leaves of a tree of so many levels of tests that are of use: 2 ** depth, or 2 ** 62."""
     return 2 ** min(depth, _MOST_DOUBLINGS)
 
@@ -94,7 +94,7 @@ class Bisecting(InitialTree):
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
-        view = kernel_view(X)
+        view = kernel_arrays(X)
 
         def bisect(rows, remaining):
             return self._bisect(X, view, rows, sample_weight, rng)
@@ -129,7 +129,7 @@ class Random(InitialTree):
 
     def build(self, X, labels, centers, sample_weight, rng):
         """See :class:`tao_cluster.initial_trees.InitialTree`."""
-        view = kernel_view(X)
+        view = kernel_arrays(X)
 
         def bisect(rows, remaining):
             share = sample_weight[rows] / sample_weight[rows].sum()
@@ -167,7 +167,7 @@ class Centroids(InitialTree):
             if len(clusters) < 2:
                 return None
             split = bisector(*_two_means(centers[clusters], size[clusters], 1, rng))
-            return split and _balanced(split, centers[clusters], leaves_at(remaining - 1))
+            return split and _balanced(split, centers[clusters], max_leaves_at(remaining - 1))
 
         def label(clusters):
             return clusters[size[clusters].argmax()]
@@ -237,7 +237,7 @@ def _grow(items, depth, bisect, label, n_features):
         split, goes_left = sides
         return split, (held[goes_left], remaining - 1), (held[~goes_left], remaining - 1)
 
-    return grow_by_levels((items, depth), part, n_features)
+    return grow_breadth_first((items, depth), part, n_features)
 
 
 def bisector(a, b):
@@ -283,7 +283,7 @@ class InTurn(InitialTree):
         return all(builder.deterministic for builder in self.builders)
 
     @property
-    def n_different(self):
+    def n_distinct_trees(self):
         """Number of builders."""
         return len(self.builders)
 
@@ -398,7 +398,7 @@ GREEDY = {
 NAMES = ("auto", *WITH_DEPTH, *GREEDY)
 
 
-def builder_of(init, depth, max_leaves=None):
+def resolve_builder(init, depth, max_leaves=None):
     """The builder that an `init` parameter other than "auto" stands for.
 
     Parameters
@@ -429,7 +429,7 @@ def initial_trees(problem, settings, random_state):
     random_state : int, RandomState instance or None
     """
     builder = copy.copy(settings.start)  # it may count the trees that it has built
-    most = builder.n_different if builder.deterministic else settings.n_init
+    most = builder.n_distinct_trees if builder.deterministic else settings.n_init
     builders = itertools.repeat(builder, min(most, settings.n_init))
     is_raw = builder.in_raw_units and problem.scaling is not None
     for tree in built(problem, builders, check_random_state(random_state)):

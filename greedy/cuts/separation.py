@@ -12,7 +12,7 @@ import numpy as np
 
 from tao_cluster._utils.jit import jit
 
-from ..order import edges_below, entries, gather, is_better, rows_at_a_time
+from ..sorted_columns import edges_below, entries, gather, is_better, rows_at_a_time
 
 _SLACK = 1e-12  # sums of floats are rounded: their bounds are lowered by this share
 _BIN = 16  # rows a bin, about, of those between two edges
@@ -20,14 +20,14 @@ _MANY = 31  # edges, above which a search is faster than to compare all
 _SUMS = 2**15  # sums of features that stay in the cache together
 
 
-def parting_cut(X, slot, node, depth, lo, hi):
+def separating_cut(X, inverse, node, depth, lo, hi):
     """Best cut of a node, over features lo..hi-1, among those that part some of its centres.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
-    node : greedy.nodes.PartingNode
+    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    node : greedy.nodes.SeparationNode
     depth : greedy.nodes.Depth
     lo, hi : int
 
@@ -38,11 +38,11 @@ def parting_cut(X, slot, node, depth, lo, hi):
     places = np.ascontiguousarray(node.positions[:, lo:hi].T)
     order = np.argsort(places, axis=1, kind="stable")
     rank, edges = np.argsort(order, axis=1), np.take_along_axis(places, order, axis=1)
-    sums = _edge_sums(X, slot, node, edges, rank, lo)
+    sums = _edge_sums(X, inverse, node, edges, rank, lo)
     terms = tuple(map(float, (depth.unit, depth.factor, depth.total_mass, depth.is_ratio)))
     used = depth.used[:, lo:hi].astype(np.float64)
     best, bounds = _try_edges(edges, sums, terms, used, node, lo)
-    segments = _Segments(X, slot, node, terms)
+    segments = _Segments(X, inverse, node, terms)
     for turn in np.argsort(bounds, axis=None, kind="stable").tolist():
         i, j = divmod(turn, edges.shape[1] - 1)
         if bounds[i, j] > best[0] or bounds[i, j] == np.inf:
@@ -53,14 +53,14 @@ def parting_cut(X, slot, node, depth, lo, hi):
     return best
 
 
-def parted_at_edges(X, slot, node, edges, rank, feature):
+def mistakes_at_edges(X, inverse, node, edges, rank, feature):
     """Price of the rows that each edge of a feature parts from their centres.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    slot : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
-    node : greedy.nodes.PartingNode
+    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    node : greedy.nodes.SeparationNode
     edges : float64 array of shape (c,), increasing; the last one is no cut
     rank : int64 array of shape (c,), place of each centre in the order of the feature
     feature : int
@@ -69,10 +69,10 @@ def parted_at_edges(X, slot, node, edges, rank, feature):
     -------
     int64 array of shape (c - 1,)
     """
-    return _edge_sums(X, slot, node, edges[None], rank[None], feature)[0][0]
+    return _edge_sums(X, inverse, node, edges[None], rank[None], feature)[0][0]
 
 
-def _edge_sums(X, slot, node, edges, rank, lo):
+def _edge_sums(X, inverse, node, edges, rank, lo):
     """Sums over the rows of a node for each of some features, from `lo` on, and each edge j.
 
     Returns
@@ -94,9 +94,9 @@ def _edge_sums(X, slot, node, edges, rank, lo):
     for start in range(0, n_features, width):
         some = slice(start, start + width)
         sums = np.zeros((len(padded[some]), c + 1, c + 1), np.int64)
-        step = rows_at_a_time(slot, node.rows)
+        step = rows_at_a_time(inverse, node.rows)
         terms = (node.label, node.price, node.mass, padded[some], lo + start, step, sums)
-        _add_prices(X, slot, node.rows, *terms)
+        _add_prices(X, inverse, node.rows, *terms)
         cost[some], gain[some], right[some] = _folded(sums, totals, rank[some], edges[some])
     by_place = np.take_along_axis(np.tile(totals[:c], (n_features, 1)), np.argsort(rank, axis=1), 1)
     above = totals[:c].sum() - np.cumsum(by_place, axis=1)[:, :-1]
@@ -104,7 +104,7 @@ def _edge_sums(X, slot, node, edges, rank, lo):
 
 
 @jit
-def _add_prices(X, slot, rows, label, price, mass, edges, lo, step, sums):
+def _add_prices(X, inverse, rows, label, price, mass, edges, lo, step, sums):
     """Add what rows pay to sums[feature, label, number of edges below], mass as another label."""
     last, n_edges = sums.shape[1] - 1, edges.shape[1]
     values, places, below = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
@@ -112,7 +112,7 @@ def _add_prices(X, slot, rows, label, price, mass, edges, lo, step, sums):
         stop = min(start + step, rows.shape[0])
         for f in range(edges.shape[0]):
             edge, total = edges[f], sums[f]
-            n = entries(X, slot, rows, lo + f, start, stop, values, places)
+            n = entries(X, inverse, rows, lo + f, start, stop, values, places)
             for i in range(n):
                 below[i] = edges_below(values[i], edge) if n_edges > _MANY else 0
             for e in range(n_edges if n_edges <= _MANY else 0):
@@ -228,8 +228,8 @@ def _try_edges(edges, sums, terms, used, node, lo):
 class _Segments:
     """Cuts between neighbouring edges of a feature, j and j + 1."""
 
-    def __init__(self, X, slot, node, terms):
-        self._columns, self._node, self._terms = (X, slot, node.rows), node, terms
+    def __init__(self, X, inverse, node, terms):
+        self._columns, self._node, self._terms = (X, inverse, node.rows), node, terms
         n_rows = len(node.rows)
         self._values, self._table = np.empty(n_rows), np.empty(len(node.positions) + 1)
         self._some, self._change = np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64)
@@ -262,12 +262,12 @@ class _Segments:
 
 
 @jit
-def _parted_or_between(X, slot, rows, feature, low, high, label, is_left, mass, values, some):
+def _parted_or_between(X, inverse, rows, feature, low, high, label, is_left, mass, values, some):
     """Fill in the values of a feature, and the rows between two edges or parted at the lower one.
 
     Returns how many these are; and the number and the mass of all rows up to the lower edge.
     """
-    gather(X, slot, rows, feature, values)
+    gather(X, inverse, rows, feature, values)
     n = n_left = left_mass = 0
     for r in range(values.shape[0]):  # no branches: they are hard to predict
         value = values[r]
@@ -399,7 +399,7 @@ def _try_inside(order, values, change, masses, bins, states, place, terms, disco
 
 
 @jit
-def search_tree(places, parted, power):
+def optimal_search_tree(places, parted, power):
     """Least sum of parted[j] * diam(j) ** power over all search trees of some centres.
 
     Equation 4 of Laber & Murtinho (2021). Node j parts centre j from centre j + 1, and diam(j)

@@ -16,7 +16,7 @@ from tao_cluster._utils.threads import map_in_threads
 from tao_cluster.objectives import KMedians, cluster_means
 from tao_cluster.objectives.base import euclidean
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
-from tao_cluster.tree.routing import kernel_view
+from tao_cluster.tree.routing import kernel_arrays
 
 # Whole numbers up to here stay, so that weight 2 is exactly the row twice. A price is rounded
 # before it is multiplied by the weight: large weights would multiply the rounding.
@@ -28,7 +28,7 @@ _NOISE_BITS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class BuilderInput:
     """Rows and reference centres, checked, in the form that the kernels read.
 
     Parameters
@@ -38,7 +38,7 @@ class Points:
     rows : int64 array, those of positive weight
     weight : float64 array of shape (n,)
         In a unit of its own, a power of two.
-    positions : float64 array of shape (k, d)
+    centers : float64 array of shape (k, d)
         Where cuts see the centres.
     distances : float64 array of shape (n, k)
         What rows cost under the reference centres: squared distances, or other costs.
@@ -56,16 +56,16 @@ class Points:
     columns: Any
     rows: np.ndarray
     weight: np.ndarray
-    positions: np.ndarray
+    centers: np.ndarray
     distances: np.ndarray
     labels: np.ndarray
     nearest: np.ndarray
-    spread: np.ndarray
+    distance_range: np.ndarray
     n_jobs: int = 1
     space: Any = None
 
     @classmethod
-    def of(
+    def from_centers(
         cls,
         X,
         centers,
@@ -96,7 +96,7 @@ class Points:
 
         Returns
         -------
-        Points
+        BuilderInput
 
         Raises
         ------
@@ -123,25 +123,24 @@ class Points:
         terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
         own, _, nearest, _, spread = terms
         labels = own if labels is None else _check_labels(labels, len(weight), len(centers))
-        positions = centers
         if embedding is not None:
-            positions = cluster_means(X, labels, weight, len(centers))
+            centers = cluster_means(X, labels, weight, len(centers))
         return cls(
             X=X,
-            columns=columns_of(X),
+            columns=column_arrays(X),
             rows=np.flatnonzero(weight > 0),
             weight=_in_unit(weight),
-            positions=positions,
+            centers=centers,
             distances=distances,
             labels=labels,
             nearest=nearest,
-            spread=spread,
+            distance_range=spread,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
         )
 
     @classmethod
-    def without_centers(cls, X, labels, weight, n_jobs=None):
+    def from_labels(cls, X, labels, weight, n_jobs=None):
         """Rows of positive weight and their clusters, for a method that knows no centres.
 
         Parameters
@@ -154,19 +153,19 @@ class Points:
         n_rows, blank = X.shape[0], np.zeros(X.shape[0])
         return cls(
             X=X,
-            columns=columns_of(X),
+            columns=column_arrays(X),
             rows=np.arange(n_rows),
             weight=_in_unit(weight),
-            positions=np.empty((0, X.shape[1])),
+            centers=np.empty((0, X.shape[1])),
             distances=np.empty((n_rows, 0)),
             labels=labels,
             nearest=blank,
-            spread=blank,
+            distance_range=blank,
             n_jobs=effective_n_jobs(n_jobs),
         )
 
     @classmethod
-    def with_distances(cls, X, distances, weight, n_jobs=1):
+    def from_distances(cls, X, distances, weight, n_jobs=1):
         """All rows of X and what each label costs them; the centres have no place in X.
 
         Parameters
@@ -180,14 +179,14 @@ class Points:
         labels, _, nearest, _, spread = nearest_two(distances, np.arange(n), np.arange(k))
         return cls(
             X=X,
-            columns=columns_of(X),
+            columns=column_arrays(X),
             rows=np.arange(n),
             weight=weight,
-            positions=np.zeros((k, 0)),
+            centers=np.zeros((k, 0)),
             distances=distances,
             labels=labels,
             nearest=nearest,
-            spread=spread,
+            distance_range=spread,
             n_jobs=n_jobs,
         )
 
@@ -196,13 +195,13 @@ class Points:
         """Columns of X."""
         return self.X.shape[1]
 
-    def slot(self, rows):
+    def inverse_index(self, rows):
         """Place of each row of X in `rows`, -1 elsewhere; empty for dense X, which needs none."""
         if not sp.issparse(self.X):
             return np.empty(0, np.int64)
-        slot = np.full(self.X.shape[0], -1, np.int64)
-        slot[rows] = np.arange(len(rows))
-        return slot
+        inverse = np.full(self.X.shape[0], -1, np.int64)
+        inverse[rows] = np.arange(len(rows))
+        return inverse
 
     def column(self, rows, feature):
         """Values of a feature for some rows: array of shape (m,), dense."""
@@ -219,7 +218,7 @@ class Points:
         # Compared as float64: a centre may lie between two values of float32.
         return self.column(rows, feature) <= np.float64(threshold)
 
-    def edges_from(self, some):
+    def distinct_values(self, some):
         """Distinct values of some rows by feature; of sparse X zero is among them for each.
 
         See :func:`greedy.cuts.surrogate_cut`.
@@ -244,11 +243,11 @@ class Points:
         counts = np.bincount(features[is_new], minlength=d)
         return values[is_new].astype(np.float64), np.concatenate([[0], np.cumsum(counts)])
 
-    def from_stored(self, kernel, node):
+    def sparse_bounds(self, kernel, node):
         """What ``kernel(rows of X, node, d)`` tells of each feature; nothing for dense X."""
         if not sp.issparse(self.X):
             return np.empty(0)
-        return kernel(kernel_view(self.X), node, self.n_features)
+        return kernel(kernel_arrays(self.X), node, self.n_features)
 
     def best_cut(self, search, *arguments):
         """Run ``search(columns, *arguments, lo, hi)`` over all features, shared by threads.
@@ -310,7 +309,7 @@ class _LastColumns:
 _last_columns = _LastColumns()
 
 
-def columns_of(X):
+def column_arrays(X):
     """X as the cut kernels read it. Sparse rows are copied into columns, once while these live."""
     return _last_columns.of(X) if sp.issparse(X) else X
 

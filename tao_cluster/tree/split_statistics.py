@@ -14,12 +14,12 @@ _LEAST_EXPONENT = -1000  # of a scale: its inverse must not overflow
 _MOST_VARIANCES, _LEAST_SQUARE = 1e4, 1e-200
 
 
-def split_spreads(tree, view, leaf_of_row, weight=None, n_jobs=1):
-    """The spreads of :func:`spreads_and_gaps` alone."""
-    return spreads_and_gaps(tree, view, leaf_of_row, weight, n_jobs)[0]
+def split_stds(tree, view, leaf_of_row, weight=None, n_jobs=1):
+    """The spreads of :func:`stds_and_gaps` alone."""
+    return stds_and_gaps(tree, view, leaf_of_row, weight, n_jobs)[0]
 
 
-def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
+def stds_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     """How features vary over the rows of their tests, and how far thresholds may be raised.
 
     Rows are read once for all the tests above their leaf; again where the first of a node's lies
@@ -28,7 +28,7 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     Parameters
     ----------
     tree : Tree
-    view : result of :func:`tao_cluster.tree.routing.kernel_view`
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
     leaf_of_row : int array of shape (n,), the leaf that each row reaches
     weight : float64 array of shape (n,), optional
         Rows of weight 0 are absent.
@@ -51,7 +51,7 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
     origin = first_values(tree, view, leaf_of_row, share)
     moments = value_moments(tree, view, leaf_of_row, share, origin, n_jobs)
     mass = tree.node_counts(leaf_of_row, share)
-    spreads = spreads_of(tree, moments, mass)
+    spreads = stds_of(tree, moments, mass)
     if spreads is None:  # a second pass, about the mean, with squares of numbers of about 1
         exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
         mass = _of_values(tree, mass)
@@ -59,7 +59,7 @@ def spreads_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
         _, squares, *_ = value_moments(tree, view, leaf_of_row, share, origin, n_jobs, about)
         spreads = np.ldexp(np.sqrt(squares / mass), exponent)
     spreads[np.isnan(origin)] = np.nan
-    return rounded(spreads), gaps_of(tree, moments[3])
+    return rounded(spreads), threshold_gaps(tree, moments[3])
 
 
 def first_values(tree, view, leaf_of_row, share):
@@ -87,7 +87,7 @@ def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1, about=None):
     Parameters
     ----------
     tree, view, leaf_of_row, n_jobs
-        As for :func:`spreads_and_gaps`.
+        As for :func:`stds_and_gaps`.
     share : float64 array of shape (n,), weights
     origin : float64 array of shape (n_nonzero,)
     about : two float64 arrays of shape (n_nonzero,), optional
@@ -117,7 +117,7 @@ def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1, about=None):
     return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), above.min(axis=0)
 
 
-def spreads_of(tree, moments, mass, keeps_all=False):
+def stds_of(tree, moments, mass, keeps_all=False):
     """Spreads of the features of tests, from moments of their values; None if digits are lost.
 
     Parameters
@@ -150,7 +150,7 @@ def rounded(spreads):
     return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads])
 
 
-def gaps_of(tree, least):
+def threshold_gaps(tree, least):
     """Gaps of the tests of one feature, from the least products above their thresholds."""
     gaps, first = np.full(tree.n_nodes, np.nan), tree.split_indptr[:-1]
     some = np.flatnonzero(np.isfinite(least))

@@ -1,7 +1,7 @@
 """The values of a node's rows, feature by feature: as they are stored, or sorted once for all cuts.
 
 Kernels of `cuts` read values through :func:`entries` and :func:`gather`, which know the layouts of
-X: an array, or (data, indices, indptr) of the CSC form of a sparse X. Where `slot` is asked for,
+X: an array, or (data, indices, indptr) of the CSC form of a sparse X. Where `inverse` is asked for,
 it is an int64 array of shape (n,), the place of each row of X in the node's `rows` or -1; it is
 empty for an array, which needs none.
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 _CHUNK = 256  # rows of an array whose values are read together, all features after each other
 
 
-class Order(NamedTuple):
+class SortedColumns(NamedTuple):
     """Entries of a node's rows, feature by feature, as kernels sweep over them.
 
     The rows with a feature's most frequent value, `rest` (0 for sparse X), have no entry. Those
@@ -39,17 +39,17 @@ class Order(NamedTuple):
     n_rows: int  # of the node
 
     @classmethod
-    def of(cls, points, rows):
+    def from_rows(cls, points, rows):
         """Sort the values of some rows.
 
         Parameters
         ----------
-        points : Points
+        points : BuilderInput
         rows : int64 array of shape (m,), increasing
 
         Returns
         -------
-        Order
+        SortedColumns
             12 bytes an entry (8 of float32 X).
         """
         columns = _stored if sp.issparse(points.X) else _dense
@@ -69,7 +69,9 @@ class Order(NamedTuple):
         kept = is_in[self.rows]
         before = np.concatenate([[0], np.cumsum(kept)])
         start, middle = before[self.start], before[self.middle]
-        return Order(self.rows[kept], self.values[kept], start, middle, self.rest, len(rows))
+        return SortedColumns(
+            self.rows[kept], self.values[kept], start, middle, self.rest, len(rows)
+        )
 
 
 def _dense(points, rows):
@@ -108,7 +110,7 @@ def threshold_at(order, feature, is_above, entry):
 
     Parameters
     ----------
-    order : Order
+    order : SortedColumns
     feature : int
     is_above : bool or int
         Whether the entry is in the descending part: it goes right, else left.
@@ -142,17 +144,17 @@ def first_best(gain, tolerance):
     return None if most == -np.inf else int(np.argmax(gain >= most - tolerance))
 
 
-def _entries_array(X, slot, rows, feature, first, last, values, places):
+def _entries_array(X, inverse, rows, feature, first, last, values, places):
     for i in range(last - first):
         values[i], places[i] = X[rows[first + i], feature], i
     return last - first
 
 
-def _entries_csc(X, slot, rows, feature, first, last, values, places):
+def _entries_csc(X, inverse, rows, feature, first, last, values, places):
     data, indices, indptr = X
     n = 0
     for s in range(indptr[feature], indptr[feature + 1]):
-        place = slot[indices[s]]
+        place = inverse[indices[s]]
         if place >= 0 and data[s] != 0:
             values[n], places[n] = data[s], place
             n += 1
@@ -164,26 +166,26 @@ def _entries_csc(X, slot, rows, feature, first, last, values, places):
 entries = by_layout(_entries_array, _entries_csc)
 
 
-def _gather_array(X, slot, rows, feature, values):
+def _gather_array(X, inverse, rows, feature, values):
     for r in range(rows.shape[0]):
         values[r] = X[rows[r], feature]
 
 
-def _gather_csc(X, slot, rows, feature, values):
+def _gather_csc(X, inverse, rows, feature, values):
     data, indices, indptr = X
     values[:] = 0.0
     for s in range(indptr[feature], indptr[feature + 1]):
-        if slot[indices[s]] >= 0:
-            values[slot[indices[s]]] = data[s]
+        if inverse[indices[s]] >= 0:
+            values[inverse[indices[s]]] = data[s]
 
 
 # Enter the values of all rows of a node.
 gather = by_layout(_gather_array, _gather_csc)
 
 
-def rows_at_a_time(slot, rows):
+def rows_at_a_time(inverse, rows):
     """How many rows :func:`entries` reads in one call, at least 1."""
-    return max(1, len(rows)) if len(slot) else _CHUNK
+    return max(1, len(rows)) if len(inverse) else _CHUNK
 
 
 @jit
