@@ -158,8 +158,8 @@ def _methods(models):
     names = [type(model).__name__ for model in models]
     for i, name in enumerate(names):
         same = [strings[j] for j in range(len(models)) if type(models[j]) is type(models[i])]
-        # lambda_="auto" of one model and lambda_=3.0 of another are not two methods: only parameters
-        # that are strings in all models of the class count.
+        # Only parameters that are strings in all models of the class count: lambda_="auto" of one
+        # model and lambda_=3.0 of another are not two methods.
         shared = [key for key in strings[i] if all(key in other for other in same)]
         differ = [key for key in shared if len({other[key] for other in same}) > 1]
         names[i] = ", ".join([name, *(f"{key}={strings[i][key]}" for key in differ)])

@@ -321,7 +321,7 @@ class Bars:
         return box
 
     def _draw(self, ax, box, indices, values, colors, texts):
-        """Draw names on the left, bars from a zero line, and values on the empty side of the line."""
+        """Draw names on the left, bars from a zero line, and values on its empty side."""
         half = 0.3
         zero = box.right - half - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
@@ -493,7 +493,7 @@ class SplitView:
         return f"value {_distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
-        """Return features, shown weights and effects of the n largest effects, the largest first."""
+        """Return features, shown weights and effects of the n largest effects, in this order."""
         some = self.terms[:n]
         features = np.array([term["feature"] for term in some], dtype=np.int32)
         shown = np.array([term["shown"] for term in some])

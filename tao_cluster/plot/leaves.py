@@ -215,13 +215,12 @@ def _centers(estimator, tree, image_shape):
     image = Image(tuple(image_shape), 0.52)
     centers = getattr(estimator, "free_centers_", None)
     if centers is None:
-        raise ValueError(
-            "The panel 'centers' needs a fitted estimator; a Tree has no free centres."
-        )
+        raise ValueError("The panel 'centers' needs a fitted estimator with free_centers_.")
     if centers.shape[1] != image_shape[0] * image_shape[1]:
         raise ValueError(
-            "The panel 'centers' draws centres as images, but this model clusters an embedding, whose "
-            "coordinates are no pixels: leave the panel out."
+            "The panel 'centers' draws centres as images, but the centres of this model have "
+            f"{centers.shape[1]} coordinates and its images {tree.n_features} pixels: the "
+            "model clusters an embedding. Leave the panel out."
         )
     labels = labels_of(estimator, "free_labels_")
     counts = np.bincount(labels[labels >= 0], minlength=len(centers))

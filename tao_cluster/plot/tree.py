@@ -190,8 +190,8 @@ def _path_sums(estimator, X, highlight, feature_names, upper):
         n_rows = np.shape(X)[0]
         if not -n_rows <= highlight < n_rows:
             raise ValueError(
-                f"highlight={highlight} must be the position of a row, from {-n_rows} to {n_rows - 1}: "
-                f"X has {n_rows} rows."
+                f"highlight={highlight} must be the position of a row, from {-n_rows} to "
+                f"{n_rows - 1}: X has {n_rows} rows."
             )
         position = int(highlight) % n_rows
         highlight = X.iloc[[position]] if hasattr(X, "iloc") else X[position : position + 1]
