@@ -56,8 +56,157 @@ def _set(model, given, fitted):
         vars(model).pop(name, None)
 
 
+class _FittedClustering:
+    """What an estimator does with rows after its fit: clusters, leaves, distances and costs."""
+
+    @of_one_fit
+    def predict(self, X):
+        """Cluster of each row, by the tree (not by the nearest centre).
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        int32 array of shape (n,)
+        """
+        leaves = self.apply(X)
+        return self._space.named(self.tree_.leaf_label[leaves])
+
+    @of_one_fit
+    def apply(self, X):
+        """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
+        return self._leaves(self._check_new(X))
+
+    @of_one_fit
+    def decision_path(self, X):
+        """Return a CSR indicator of shape (n, n_nodes) of the nodes that each row visits."""
+        return self.tree_.paths(self.apply(X))
+
+    @of_one_fit
+    def transform(self, X):
+        """Distances to `cluster_centers_`: Euclidean for k-means.
+
+        With ``standardize=True`` they are distances of standardised columns, like all costs.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, m)
+            Rows in the space of the centres: the embedding, if `fit` was given one.
+
+        Returns
+        -------
+        float64 array of shape (n, n_clusters)
+        """
+        check_is_fitted(self)
+        embedding = self._embedded(X, X if self._space.has_embedding else None)
+        rows = self._check_new(X) if embedding is None else check_embedding(embedding)
+        expected = self.cluster_centers_.shape[1]
+        if rows.shape[1] != expected:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{expected} features as input: its centres live there."
+            )
+        return self._space.distances(rows, self.cluster_centers_)
+
+    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
+        """Fit, and return `labels_`. See `fit`."""
+        return self.fit(X, y, sample_weight, embedding).labels_
+
+    def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
+        """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
+        self.fit(X, y, sample_weight, embedding)
+        return self.transform(X if embedding is None else embedding)
+
+    @of_one_fit
+    def score(self, X, y=None, sample_weight=None, embedding=None):
+        """Minus the objective of the tree's assignment of some rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of these rows, for ``objective="labels"``; ignored otherwise.
+        sample_weight : array-like of shape (n,), optional
+        embedding : array-like or CSR matrix of shape (n, m)
+            The same rows where they are clustered; needed if `fit` was given one.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
+
+    @of_one_fit
+    def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
+        """Return the percentage by which the tree costs more than the free clustering on rows.
+
+        The tree assigns rows to `cluster_centers_`, the free clustering to the nearest of
+        `free_centers_`. For the fitted rows the value is about `cost_increase_`.
+
+        Parameters
+        ----------
+        X_new : array-like or CSR matrix of shape (n, d)
+        sample_weight : array-like of shape (n,), optional
+        embedding : array-like or CSR matrix of shape (n, m)
+            The same rows where they are clustered; needed if `fit` was given one.
+        y : array-like of shape (n,)
+            Labels of these rows, for ``objective="labels"``: then it is the percentage of their
+            weight whose label is not the tree's.
+
+        Returns
+        -------
+        float; below 0 where the free centres, found on other rows, serve these worse
+        """
+        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
+        space = self._space
+        free = space.scaled_centers(self.free_centers_)
+        problem = Problem.beside(free, X, rows, weight, space.objective)
+        centers = space.scaled_centers(self.cluster_centers_)
+        cost = problem.objective.value(problem.data, labels, weight, centers)
+        return problem.cost_increase(cost)
+
+    def _embedded(self, X, embedding):
+        """Return the embedding of rows; a pipeline as reference computes it from X."""
+        if hasattr(self, "_embedder") and (embedding is None or embedding is X):
+            check_names(X)
+            return self._embedder.transform(X)
+        return embedding
+
+    def _cost(self, X, y, sample_weight, embedding, centers):
+        """Objective of the tree's clusters of some rows, with centres in the user's units."""
+        _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
+        objective, centers = self._space.objective, self._space.scaled_centers(centers)
+        return objective.value(objective.prepare(rows), labels, weight, centers)
+
+    def _new_rows(self, X, y, sample_weight, embedding):
+        """New rows, as the objective takes them, their weights and the tree's clusters."""
+        embedding = self._embedded(X, embedding)
+        X = self._check_new(X)
+        rows = self._space.clustered(X, y, embedding)
+        weight = check_sample_weight(sample_weight, X)
+        return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
+
+    def _leaves(self, X):
+        return self.tree_.route(kernel_arrays(X), n_jobs=effective_n_jobs(self.n_jobs))
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        check_names(X)
+        rows = check_rows(X)
+        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
+        return rows
+
+
 class TreeClustering(
-    Readable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    _FittedClustering,
+    Readable,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Base of the estimators whose clusters are the output of a tree.
 
@@ -202,150 +351,6 @@ class TreeClustering(
             **({} if inputs.embedder is None else {"_embedder": inputs.embedder}),
             **result.attributes,
         }
-
-    # ------------------------------------------------------------------ after fit
-
-    @of_one_fit
-    def predict(self, X):
-        """Cluster of each row, by the tree (not by the nearest centre).
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-
-        Returns
-        -------
-        int32 array of shape (n,)
-        """
-        leaves = self.apply(X)
-        return self._space.named(self.tree_.leaf_label[leaves])
-
-    @of_one_fit
-    def apply(self, X):
-        """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
-        return self._leaves(self._check_new(X))
-
-    @of_one_fit
-    def decision_path(self, X):
-        """Return a CSR indicator of shape (n, n_nodes) of the nodes that each row visits."""
-        return self.tree_.paths(self.apply(X))
-
-    @of_one_fit
-    def transform(self, X):
-        """Distances to `cluster_centers_`: Euclidean for k-means.
-
-        With ``standardize=True`` they are distances of standardised columns, like all costs.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, m)
-            Rows in the space of the centres: the embedding, if `fit` was given one.
-
-        Returns
-        -------
-        float64 array of shape (n, n_clusters)
-        """
-        check_is_fitted(self)
-        embedding = self._embedded(X, X if self._space.has_embedding else None)
-        rows = self._check_new(X) if embedding is None else check_embedding(embedding)
-        expected = self.cluster_centers_.shape[1]
-        if rows.shape[1] != expected:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{expected} features as input: its centres live there."
-            )
-        return self._space.distances(rows, self.cluster_centers_)
-
-    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and return `labels_`. See `fit`."""
-        return self.fit(X, y, sample_weight, embedding).labels_
-
-    def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
-        self.fit(X, y, sample_weight, embedding)
-        return self.transform(X if embedding is None else embedding)
-
-    @of_one_fit
-    def score(self, X, y=None, sample_weight=None, embedding=None):
-        """Minus the objective of the tree's assignment of some rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of these rows, for ``objective="labels"``; ignored otherwise.
-        sample_weight : array-like of shape (n,), optional
-        embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
-
-    @of_one_fit
-    def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
-        """Return the percentage by which the tree costs more than the free clustering on rows.
-
-        The tree assigns rows to `cluster_centers_`, the free clustering to the nearest of
-        `free_centers_`. For the fitted rows the value is about `cost_increase_`.
-
-        Parameters
-        ----------
-        X_new : array-like or CSR matrix of shape (n, d)
-        sample_weight : array-like of shape (n,), optional
-        embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
-        y : array-like of shape (n,)
-            Labels of these rows, for ``objective="labels"``: then it is the percentage of their
-            weight whose label is not the tree's.
-
-        Returns
-        -------
-        float; below 0 where the free centres, found on other rows, serve these worse
-        """
-        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
-        space = self._space
-        free = space.scaled_centers(self.free_centers_)
-        problem = Problem.beside(free, X, rows, weight, space.objective)
-        centers = space.scaled_centers(self.cluster_centers_)
-        cost = problem.objective.value(problem.data, labels, weight, centers)
-        return problem.cost_increase(cost)
-
-    def _embedded(self, X, embedding):
-        """Return the embedding of rows; a pipeline as reference computes it from X."""
-        if hasattr(self, "_embedder") and (embedding is None or embedding is X):
-            check_names(X)
-            return self._embedder.transform(X)
-        return embedding
-
-    def _cost(self, X, y, sample_weight, embedding, centers):
-        """Objective of the tree's clusters of some rows, with centres in the user's units."""
-        _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
-        objective, centers = self._space.objective, self._space.scaled_centers(centers)
-        return objective.value(objective.prepare(rows), labels, weight, centers)
-
-    def _new_rows(self, X, y, sample_weight, embedding):
-        """New rows, as the objective takes them, their weights and the tree's clusters."""
-        embedding = self._embedded(X, embedding)
-        X = self._check_new(X)
-        rows = self._space.clustered(X, y, embedding)
-        weight = check_sample_weight(sample_weight, X)
-        return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
-
-    def _leaves(self, X):
-        return self.tree_.route(kernel_arrays(X), n_jobs=effective_n_jobs(self.n_jobs))
-
-    def _check_new(self, X):
-        check_is_fitted(self)
-        check_names(X)
-        rows = check_rows(X)
-        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
-        return rows
-
-    # ------------------------------------------------------------------ scikit-learn
 
     def _validate_params(self):
         super(TreeClustering, with_plain_numbers(self))._validate_params()
