@@ -11,7 +11,7 @@ _OPSET = 17
 _IR_VERSION = 8  # the version that introduced this opset, so that older runtimes read it, too
 
 
-def to_onnx(tree, *, dtype=np.float32):
+def to_onnx(tree, *, dtype="float32"):
     """Return the tree as an ONNX model that predicts the clusters of batches of rows.
 
     Parameters
@@ -19,7 +19,7 @@ def to_onnx(tree, *, dtype=np.float32):
     tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
         For a pipeline, the input of the model has the raw columns that the steps use, in their
         order.
-    dtype : float32 or float64, default=float32
+    dtype : "float32" or "float64", or the type of numpy, default="float32"
         Type of the input. The model computes in float64 in either case, as `predict` does.
 
     Returns

@@ -7,47 +7,129 @@ The only file whose functions import modules of higher layers: its methods only 
 class Readable:
     """Base of what has a tree to show: a Tree, or an estimator with `tree_`."""
 
-    def to_text(self, feature_names=None, **options):
+    def to_text(self, feature_names=None, precision=3, max_terms=None, *, scaled=False):
         """The tree as indented text; see :func:`tao_cluster.export.to_text`."""
         from ..export import to_text
 
-        return to_text(self, feature_names, **options)
+        return to_text(self, feature_names, precision, max_terms, scaled=scaled)
 
-    def to_rules(self, feature_names=None, **options):
+    def to_rules(
+        self,
+        feature_names=None,
+        precision=3,
+        *,
+        max_terms=None,
+        X=None,
+        sample_weight=None,
+        scaled=False,
+    ):
         """One "if ... then cluster" sentence a leaf; see :func:`tao_cluster.export.to_rules`."""
         from ..export import to_rules
 
-        return to_rules(self, feature_names, **options)
+        return to_rules(
+            self,
+            feature_names,
+            precision,
+            max_terms=max_terms,
+            X=X,
+            sample_weight=sample_weight,
+            scaled=scaled,
+        )
 
-    def plot(self, **options):
+    def plot(
+        self,
+        X=None,
+        *,
+        y=None,
+        sample_weight=None,
+        nodes="auto",
+        image_shape=None,
+        feature_names=None,
+        class_names=None,
+        panels=(),
+        scaled=False,
+        ax=None,
+        title=None,
+        max_depth=None,
+        orientation="vertical",
+        highlight=None,
+    ):
         """Draw the tree with matplotlib; see :func:`tao_cluster.plot.plot_tree`."""
         from ..plot import plot_tree
 
-        return plot_tree(self, **options)
+        return plot_tree(
+            self,
+            X,
+            y=y,
+            sample_weight=sample_weight,
+            nodes=nodes,
+            image_shape=image_shape,
+            feature_names=feature_names,
+            class_names=class_names,
+            panels=panels,
+            scaled=scaled,
+            ax=ax,
+            title=title,
+            max_depth=max_depth,
+            orientation=orientation,
+            highlight=highlight,
+        )
 
-    def to_html(self, path=None, **options):
+    def to_html(
+        self,
+        path=None,
+        *,
+        X=None,
+        y=None,
+        feature_names=None,
+        class_names=None,
+        image_shape=None,
+        title=None,
+        sample_weight=None,
+        scaled=False,
+    ):
         """A page on which the tree can be explored; see :func:`tao_cluster.page.to_html`."""
         from ..page import to_html
 
-        return to_html(self, path, **options)
+        return to_html(
+            self,
+            path,
+            X=X,
+            y=y,
+            feature_names=feature_names,
+            class_names=class_names,
+            image_shape=image_shape,
+            title=title,
+            sample_weight=sample_weight,
+            scaled=scaled,
+        )
 
-    def explain(self, x, feature_names=None, **options):
+    def explain(self, x, feature_names=None, *, scaled=False):
         """Why rows are in their clusters; see :func:`tao_cluster.explanations.explain`."""
         from ..explanations import explain
 
-        return explain(self, x, feature_names, **options)
+        return explain(self, x, feature_names, scaled=scaled)
 
-    def nearest_change(self, x, k, **options):
+    def nearest_change(self, x, k, *, feature_names=None, fixed=(), bounds=None, spreads=None):
         """What sends a row to cluster k; see :func:`tao_cluster.explanations.nearest_change`."""
         from ..explanations import nearest_change
 
-        return nearest_change(self, x, k, **options)
+        return nearest_change(
+            self, x, k, feature_names=feature_names, fixed=fixed, bounds=bounds, spreads=spreads
+        )
 
-    def cluster_profile(self, k, X=None, **options):
+    def cluster_profile(self, k, X=None, *, feature_names=None, sample_weight=None, max_terms=8):
         """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""
         from ..explanations import cluster_profile
 
-        return cluster_profile(self, k, X, **options)
+        return cluster_profile(
+            self,
+            k,
+            X,
+            feature_names=feature_names,
+            sample_weight=sample_weight,
+            max_terms=max_terms,
+        )
 
     def save(self, path):
         """Write it to a file of JSON, which :func:`tao_cluster.load` reads."""

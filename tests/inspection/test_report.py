@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_tree
 from export_cases import AWKWARD, every_case, iris, oblique
+from matplotlib.text import Text
 from sklearn.datasets import load_iris
 
 from greedy import IMM
@@ -278,6 +279,7 @@ def test_no_display_calls_a_weight_rows(weighted):
         "dot": model.to_dot(),
         "page": model.to_html(),
         "page of X": model.to_html(**options),
+        "picture": "\n".join(t.get_text() for t in model.plot(**options).findobj(Text)),
         "profile": "\n".join(str(model.cluster_profile(k)) for k in range(3)),
     }
     known = {*model.node_rows_.tolist(), *(model.node_rows_ // 2).tolist()}
@@ -296,7 +298,7 @@ def test_methods_are_the_functions(weighted):
         assert one.to_dot(max_terms=1) == to_dot(one, max_terms=1)
         assert one.to_onnx().SerializeToString() == to_onnx(one).SerializeToString()
         pd.testing.assert_frame_equal(one.to_dataframe(), to_dataframe(one))
-    for function in (to_sql, to_dot, to_onnx, to_dataframe):
+    for function in (to_text, to_rules, to_sql, to_dot, to_onnx, to_dataframe):
         method = inspect.signature(getattr(Tree, function.__name__)).parameters
         assert [*method][1:] == [*inspect.signature(function).parameters][1:]
 
