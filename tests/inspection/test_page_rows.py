@@ -1,4 +1,4 @@
-"""The page in a browser: the way of a row, its sums, rows to choose, what would change its way."""
+"""The page in a browser: the decision path of a row, its sums, the table of rows, the nearest changes."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ def carried(page):
 
 
 def sums_of(tree, x):
-    """Sums at the tests on a row's way, over features in increasing order: {node: sum}."""
+    """Return the sums of the tests on the path of a row, by node, and its leaf."""
     node, sums = 0, {}
     while tree.children_left[node] >= 0:
         total = 0.0
