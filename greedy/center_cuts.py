@@ -68,7 +68,7 @@ class IMM(CostTree):
     split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, beside
         ``tree_.split_weights``: |weight| times spread ranks features wherever trees are shown.
-    feature_importances_ : float64 array of shape (n_features_in_,)
+    feature_importances_ : float64 array of shape (n_features,)
         Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
         for a single leaf. A test saves the cost of its rows in the best single cluster, minus
         that cost on its left and on its right. The features of an oblique test share its saving

@@ -19,7 +19,7 @@ def to_onnx(tree, *, dtype="float32"):
     tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
         For a pipeline, the input of the model has the raw columns that the steps use, in their
         order.
-    dtype : "float32" or "float64", or the type of numpy, default="float32"
+    dtype : {"float32", "float64"} or numpy dtype, default="float32"
         Type of the input. The model computes in float64 in either case, as `predict` does.
 
     Returns

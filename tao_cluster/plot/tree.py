@@ -234,7 +234,8 @@ _PARAMETERS = [
     inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD),
     *inspect.signature(plot_tree).parameters.values(),
 ]
-save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # for help() and tab completion
+# For help() and tab completion.
+save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,6 +154,9 @@ def _state(model):
     for name, value in vars(model).items():
         if name in constant:
             continue
+        if name == "_embedder":  # transformers of other libraries cannot be stored as JSON
+            lost.append("reference (its transformers are not saved: give new rows their embedding)")
+            continue
         try:
             (parameters if name in named else attributes)[name] = to_json(value)
         except UnsavableError as error:

@@ -231,7 +231,7 @@ def test_picture_has_a_series_a_method_and_whole_curves(found):
     lines = [line for line in ax.lines if line.get_linestyle() != "None" and len(line.get_xdata())]
     assert len(lines) == len(names)  # the points of a curve are not joined once more
     new = found.plot(new=True)
-    assert "new rows" in new.get_ylabel()
+    assert "held-out rows" in new.get_ylabel()
     drawn = np.concatenate([line.get_ydata() for line in new.lines])
     assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
 

@@ -1,4 +1,4 @@
-"""The page in a browser: the decision path of a row, its sums, the table of rows, the nearest changes."""
+"""The page in a browser: decision paths of rows, their sums, the table of rows, nearest changes."""
 
 import numpy as np
 import pandas as pd
