@@ -1,4 +1,4 @@
-"""The report: spreads, effects, and names of clusters; what all exports have in common."""
+"""The report behind all exports: standard deviations, effects, row counts, names of clusters."""
 
 import inspect
 import json
@@ -181,7 +181,7 @@ def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
     children = ([1, -1, -1], [2, -1, -1])
     tree = Tree.from_splits(*children, [([0], [-2.0]), None, None], [0, 0, 0], [-1, 0, 1], 2)
     weight = rng.integers(1, 4, 9000).astype(float)
-    weight[0] = 1e-30  # counts for nothing
+    weight[0] = 1e-30  # has no influence
     leaves, values = tree.apply(X), X[1:, 0] / scale
     spreads, gaps = stds_and_gaps(tree, X, leaves, weight)
     mean = np.average(values, weights=weight[1:])
@@ -324,7 +324,7 @@ def test_awkward_and_repeated_names_are_shown_as_they_are(export):
 
 
 @pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, to_sql, report])
-def test_bad_input_gets_a_sentence(export):
+def test_bad_input_raises(export):
     tree, X = oblique()
     with pytest.raises(TypeError, match=r"Expected a Tree.*got list"):
         export([1, 2])
