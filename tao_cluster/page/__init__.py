@@ -192,7 +192,7 @@ def _reading(reports, kind, has_rows, scaled):
         phrases.append(
             "A row goes left if the weighted sum is at most the threshold: red weights push it "
             "right, blue ones left. Features are sorted by effect, which is weight times standard "
-            f"deviation. The list of a node shows the effect as a bar, then the {weights}."
+            f"deviation. In the list of a node, bars show the effect and numbers the {weights}."
         )
     if has_rows:
         phrases.append(_MEANS[kind])
