@@ -110,7 +110,7 @@ def to_html(
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    rows = [Rows.of(model, X, y, class_names, weight) for model in models]
+    rows = [Rows.from_data(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),

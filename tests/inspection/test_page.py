@@ -116,7 +116,7 @@ def test_leaves_show_what_pictures_show(path, digits):
     digits_y = load_digits().target
     tree = path[0].tree_
     weight = np.arange(len(digits)) % 3.0
-    rows = Rows.of(tree, digits, digits_y, weight=weight)
+    rows = Rows.from_data(tree, digits, digits_y, weight=weight)
     options = {"X": digits, "y": digits_y, "sample_weight": weight}
     facts = data_of(to_html(path[0], image_shape=(8, 8), **options))
     bars = data_of(to_html(path[0], **options, feature_names=[f"p{j}" for j in range(64)]))
