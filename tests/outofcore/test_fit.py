@@ -352,7 +352,7 @@ def test_blocks_that_change_are_named():
             yield IRIS[100 : 150 if self.n_read < 4 else 140]
 
     with pytest.raises(
-        outofcore.BlockError, match=r"Block 1: its shape was \\(50, 4\\) .* same in every pass"
+        outofcore.BlockError, match=r"Block 1: its shape was \(50, 4\) .* same in every pass"
     ):
         outofcore.fit(TAOClustering(3, random_state=0), Changing())
 
