@@ -53,7 +53,16 @@ def _has_histograms(estimator):
     return penalty is not None and not penalty.is_binary
 
 
-def _checked(lambdas):
+def _checked_leaves(leaves):
+    """Return the numbers of leaves of a path as an increasing list of int."""
+    options = {"ensure_2d": False, "dtype": None, "input_name": "leaves"}
+    leaves = check_array(np.atleast_1d(leaves), **options).ravel()
+    if leaves.dtype.kind not in "iu" or not leaves.min() > 0:
+        raise ValueError(f"leaves must be positive integers; got {leaves.tolist()}.")
+    return np.unique(leaves).tolist()
+
+
+def _checked_lambdas(lambdas):
     """Return the lambdas of a path as a sorted float64 array of positive numbers."""
     options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
     lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
@@ -128,8 +137,10 @@ class TAOClustering(TreeClustering):
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering. None runs the estimator of the objective (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`). An estimator, fitted or not, must have
-        ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). An array gives
-        the centres.
+        ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). For a pipeline
+        that ends in such an estimator, rows are clustered in the space of its transformed columns,
+        and the tree tests the columns of X. An array gives the centres. A fitted estimator that
+        belongs to other columns or other rows raises an error.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
@@ -160,12 +171,20 @@ class TAOClustering(TreeClustering):
         better clusters than the free clustering, which is a local optimum.
     node_counts_ : float64 array of shape (n_nodes,)
         Weight of the rows that reach each node; without sample weights the number of rows.
+    node_rows_ : int64 array of shape (n_nodes,)
+        Number of rows that reach each node, whatever their weights.
     split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Displays rank features by |weight| times this value.
     split_gaps_ : float64 array of shape (n_nodes,)
         Distance from the threshold of a test of one feature to the next larger value of a row; NaN
         for other nodes.
+    feature_importances_ : float64 array of shape (n_features,)
+        Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
+        for a single leaf. A test saves the cost of its rows in the best single cluster, minus
+        that cost on its left and on its right. The features of an oblique test share its saving
+        in proportion to |weight| times standard deviation over the rows of the node. It is the
+        mean decrease in impurity of scikit-learn's trees, with the clustering cost as impurity.
     free_labels_, free_centers_, free_inertia_
         Labels, centres and cost of the free clustering.
     history_ : list of dict
@@ -287,19 +306,26 @@ class TAOClustering(TreeClustering):
 
     @_fit_context(prefer_skip_nested_validation=True)
     @one_thread()
-    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None):
-        """Return fitted copies of this estimator along growing lambda; see :func:`tao_path`."""
+    def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None, leaves=None):
+        """Return fitted copies of this estimator along a path; see :func:`tao_path`."""
+        if self.lambda_ != "auto":
+            raise ValueError(
+                f"lambda_={self.lambda_!r} would not be used: a path has values of its own. Give "
+                "them as lambdas=[...], or for split='axis' numbers of leaves as leaves=[...]."
+            )
         plain = with_plain_numbers(self)
         method = plain._method()
-        method.check_path()
-        lambdas = None if lambdas is None else _checked(lambdas)
-        return list(until_interrupted(plain._path(method, lambdas, X, y, sample_weight, embedding)))
+        method.check_path(lambdas, leaves)
+        lambdas = None if lambdas is None else _checked_lambdas(lambdas)
+        leaves = None if leaves is None else _checked_leaves(leaves)
+        terms = (method, lambdas, leaves, X, y, sample_weight, embedding)
+        return list(until_interrupted(plain._path(*terms)))
 
-    def _path(self, method, lambdas, X, y, sample_weight, embedding):
+    def _path(self, method, lambdas, leaves, X, y, sample_weight, embedding):
         """Yield the fitted copies of a path."""
         inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
-        for lambda_, result in method.fit_path(problem, lambdas):
-            model = copy.copy(self).set_params(lambda_=lambda_)
+        for parameter, result in method.fit_path(problem, lambdas, leaves):
+            model = copy.copy(self).set_params(**parameter)
             model._store(X, inputs, rows, problem, result)
             yield model
 

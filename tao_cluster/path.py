@@ -1,4 +1,4 @@
-"""tao_path: trees along growing lambda, as a function."""
+"""tao_path: a function that fits the trees of a path."""
 
 from .estimator import TAOClustering
 
@@ -9,41 +9,50 @@ def tao_path(
     lambdas=None,
     depth="auto",
     *,
+    leaves=None,
     sample_weight=None,
     embedding=None,
     y=None,
     **parameters,
 ):
-    """Fit trees along growing lambda, each from the tree before.
+    """Fit trees of decreasing size along lambda, or of increasing size along the number of leaves.
 
-    The initial trees, the conversion of X and the reference are shared, and a warm start needs
-    few steps, so that ten trees cost about as much as two or three fits.
+    Oblique trees follow growing lambda, each from the tree before. The initial trees, the
+    conversion of X and the free clustering are shared, so that ten trees take about as long as two
+    or three fits. Axis-aligned trees (``split="axis"``) follow the number of leaves. Each tree is
+    at least as good as a fit with that `max_leaves`, and no worse than the smaller ones.
 
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n, d)
     n_clusters : int, default=8
-    lambdas : array-like of positive floats, default None
-        They are sorted. None chooses ten from the data, from a nearly free tree to one with
-        about a leaf a cluster and a feature or two a node.
+    lambdas : array-like of positive floats, optional
+        Values of lambda for oblique trees; they are sorted. By default ten values follow from the
+        data, from a nearly free tree to one with about one leaf per cluster and one or two features
+        per node.
     depth : "auto" or int, default="auto"
-        As of :class:`TAOClustering`.
+        As in :class:`TAOClustering`.
+    leaves : array-like of positive ints, optional
+        Numbers of leaves for axis-aligned trees; they are sorted. By default ten numbers in
+        geometric steps, from one leaf per cluster to `max_leaves` or 2 ** depth.
     sample_weight, embedding, y
-        As for :meth:`TAOClustering.fit`.
+        As in :meth:`TAOClustering.fit`.
     **parameters
-        Further parameters of :class:`TAOClustering`: `n_init`, `reference`, `random_state`, ...
-        `algorithm` must stay the direct form.
+        Further parameters of :class:`TAOClustering`: `split`, `reference`, `random_state`, ...
+        `algorithm` must be "direct" or a :class:`DirectForm`.
 
     Returns
     -------
     list of TAOClustering
-        Fitted, in order of `lambda_`. Their `history_` goes from the start of the path to them.
+        Fitted models in order of `lambda_` or `max_leaves`. The `history_` of each one begins at
+        the start of the path.
 
     Raises
     ------
     ValueError
-        If `lambdas` are not positive and finite, if a goal is given (choose by :func:`knee`), or
-        for the reasons of `TAOClustering.fit`.
+        If `lambdas` are not positive and finite, or `leaves` not positive integers. If a parameter
+        would not be used: `lambda_`, a goal (use :func:`knee`), `validation`, `lambdas` for
+        axis-aligned or `leaves` for oblique trees. For the reasons of `TAOClustering.fit`.
 
     Examples
     --------
@@ -56,5 +65,5 @@ def tao_path(
     True
     """
     return TAOClustering(n_clusters, depth=depth, **parameters).fit_path(
-        X, lambdas, sample_weight, embedding, y
+        X, lambdas, sample_weight, embedding, y, leaves
     )

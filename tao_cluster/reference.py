@@ -8,12 +8,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from ._utils.matrices import check_centers, check_kind
 from ._utils.threads import interruptible, one_thread
-from ._utils.warnings import warn
+from ._utils.warnings import listed, warn
 from .objectives.alternating import lloyd
 from .objectives.labels import encode
 from .problem.repeats import as_repeats
@@ -24,6 +25,8 @@ _ROUNDING = 1e-12
 # Of rows that are repeated for what takes no weights, and as a multiple of the distinct ones.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
+# Labels of a fitted reference that may differ from the nearest centres: number and share.
+_FEW_OTHER, _FEW_OTHER_SHARE = 3, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,16 +225,148 @@ def is_to_be_fitted(reference):
     )
 
 
-def given_centers(reference, rows, sample_weight, objective):
-    """The centres that a reference gives; the reference itself where it is to be fitted.
+def split_pipeline(reference, X, embedding=None):
+    """Split a pipeline that ends in a clusterer into its transformers and the clusterer.
 
-    Parameters as for ``centers_of``; the rows are those of the input, in their order.
+    Parameters
+    ----------
+    reference : Pipeline, or another reference, which is returned as it is
+    X : array-like, CSR matrix or DataFrame of shape (n, d), as the user gave it
+    embedding : array-like or CSR matrix of shape (n, m), optional
+
+    Returns
+    -------
+    transformers : fitted Pipeline, or None
+        Those of a fitted pipeline, or copies that were fitted to X.
+    clusterer : the last step of the pipeline, or the reference
+    embedding : array or CSR matrix of shape (n, m), or None
+        X after all transformers, or what was given.
+
+    Raises
+    ------
+    ValueError
+        If there are both transformers and an embedding.
     """
+    if not isinstance(reference, Pipeline):
+        return None, reference, embedding
+    clusterer, transformers = reference.steps[-1][1], reference[:-1]
+    if len(reference.steps) == 1:
+        return None, clusterer, embedding
+    if embedding is not None:
+        raise ValueError(
+            "embedding and a pipeline as reference both say where rows are clustered: give one of "
+            "them."
+        )
+    if not is_to_be_fitted(clusterer):
+        return transformers, clusterer, transformers.transform(X)
+    transformers = clone(transformers)
+    return transformers, clusterer, transformers.fit_transform(X)
+
+
+def given_centers(reference, rows, sample_weight, objective, names=None):
+    """Return the centres that a reference gives, or the reference itself if it is to be fitted.
+
+    Parameters
+    ----------
+    reference : None, estimator or array-like
+    rows : array or CSR matrix of shape (n, m)
+        Rows of the input, in their order.
+    sample_weight : float64 array of shape (n,)
+    objective : Objective
+    names : sequence of str, optional
+        Names of the columns of `rows`.
+
+    Raises
+    ------
+    ValueError
+        If a fitted estimator belongs to other data; for the reasons of :func:`centers_of`.
+    """
+    if isinstance(reference, Pipeline):
+        raise ValueError(
+            "A pipeline as reference needs all rows at once: transform the blocks with its first "
+            "steps, give them as embedding, and its last step as reference."
+        )
     if is_to_be_fitted(reference):
         return reference
     if hasattr(reference, "fit"):
-        return centers_of(reference, rows, sample_weight, objective)
+        _check_names(reference, names)
+        centers = centers_of(reference, rows, sample_weight, objective)
+        _check_labels(reference, rows, centers, objective)
+        return centers
+    _check_shape(reference)
     return check_centers(reference)
+
+
+def _check_shape(reference):
+    """Raise a ValueError if a reference has one dimension, as labels have."""
+    if np.ndim(reference) != 1:
+        return
+    values = np.asarray(reference)
+    if values.dtype.kind == "f" and not np.all(values == np.rint(values)):
+        raise ValueError(
+            f"reference is one-dimensional, with {len(values)} numbers: centres of one column must "
+            "have the shape (n_clusters, 1), as of reference.reshape(-1, 1)."
+        )
+    raise ValueError(
+        f"reference is one-dimensional, with {len(values)} entries, as labels are; it must be an "
+        "estimator or an array of centres of shape (n_clusters, n_features). To explain given "
+        "labels, use TAOClustering(objective='labels') and fit(X, labels)."
+    )
+
+
+def _check_names(reference, names):
+    """Raise a ValueError if an estimator was fitted to columns of other names, or another order."""
+    seen = getattr(reference, "feature_names_in_", None)
+    if seen is None or names is None or list(seen) == list(names):
+        return
+    kind, missing = type(reference).__name__, [name for name in seen if name not in set(names)]
+    further = [name for name in names if name not in set(seen)]
+    if missing or further:
+        parts = [f"{listed(missing)} are not in X"] if missing else []
+        parts += [f"{listed(further)} of X are unknown to it"] if further else []
+        what = f"was fitted to other columns: {'; '.join(parts)}"
+    else:
+        place = next(i for i, name in enumerate(names) if name != seen[i])
+        what = (
+            f"was fitted to the same columns in another order: column {place} is {seen[place]!r} "
+            f"there and {names[place]!r} in X"
+        )
+    raise ValueError(
+        f"The reference, a {kind}, {what}. Give X with the columns of the reference, in their "
+        "order, or an unfitted reference."
+    )
+
+
+def _check_labels(reference, rows, centers, objective):
+    """Raise a ValueError if the labels of a fitted estimator are not those of the nearest centres.
+
+    That happens if the estimator was fitted to other data of the same shape, such as scaled
+    columns. Estimators that stopped early may differ in a few rows.
+    """
+    labels = getattr(reference, "labels_", None)
+    has_centers = any(hasattr(reference, name) for name in _CENTERS)
+    if labels is None or not has_centers or np.shape(labels) != (rows.shape[0],):
+        return
+    if centers.shape[1] != rows.shape[1] or len(centers) <= np.max(labels):
+        return  # the caller reports the shape
+    try:  # its own metric, if it has one
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # rows have no names of columns here
+            nearest = reference.predict(rows) if hasattr(reference, "predict") else None
+    except (TypeError, ValueError):
+        nearest = None
+    if nearest is None:
+        nearest = nearest_center(objective, objective.prepare(rows), centers)
+    n_rows, n_other = len(labels), int(np.sum(np.asarray(labels) != nearest))
+    if n_other > max(_FEW_OTHER, _FEW_OTHER_SHARE * n_rows):
+        raise ValueError(
+            f"The reference, a {type(reference).__name__}, does not belong to these data: "
+            f"{n_other} of its {n_rows} labels_ differ from the nearest of its centres. If it was "
+            "fitted to transformed columns, give the transformation as well: "
+            "reference=make_pipeline(StandardScaler(), KMeans(...)), or fit(X, embedding=Z) with "
+            "the transformed columns Z. Otherwise give an unfitted reference, or explain its "
+            "labels with TAOClustering(objective='labels') and fit(X, reference.labels_)."
+        )
 
 
 def centers_of(estimator, rows, sample_weight, objective):

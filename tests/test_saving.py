@@ -209,9 +209,21 @@ def test_what_a_file_cannot_hold(tmp_path):
     assert (tmp_path / "model.json").read_bytes() == before
     with pytest.raises(OSError, match="No such file"):
         load(tmp_path / "none.json")
-    with pytest.raises(OSError, match="No such file"):
-        model_of("defaults").save(tmp_path / "none" / "model.json")
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    missing, folder = tmp_path / "none", tmp_path / "folder"
+    folder.mkdir()
+    for save_it in (TREE.save, TAOClustering(3, lambda_=5, random_state=0).fit(FRAME).save):
+        with pytest.raises(FileNotFoundError) as error:
+            save_it(missing / "model.json")
+        assert str(error.value).endswith(f"the folder {missing} does not exist. Create it first.")
+        with pytest.raises(OSError, match="Cannot write the file") as error:
+            save_it(folder)
+        assert Path(error.value.filename) == folder
+        assert "folder." not in str(error.value)
+    assert [file.name for file in tmp_path.iterdir()] == ["folder"]
 
 
 def without(name):

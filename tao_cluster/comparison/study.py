@@ -23,6 +23,7 @@ from ..estimator import TAOClustering
 from ..objectives import KMeans, Objective, encode
 from ..optimize.path import knee
 from ..optimize.settings import OBJECTIVES, default_depth
+from ..reference import split_pipeline
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
 # Rows and clusters of the small fits that compile all kernels before times are measured. The rows
@@ -127,6 +128,7 @@ def compare(
     [3, 4, 6]
     >>> axes = found.plot("leaves")
     """
+    _, reference, embedding = split_pipeline(reference, X, embedding)
     check_consistent_length(X, sample_weight, embedding, y)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     explains_labels = resolve(objective, OBJECTIVES, Objective).explains_labels

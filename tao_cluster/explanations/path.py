@@ -21,7 +21,7 @@ from ..export.format import (
     told_apart,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
-from ..inspection.rows import ways
+from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path
 from ..report import cluster_names, terms_at
 from ..tree import tree_of
@@ -85,7 +85,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
     spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
     labels = cluster_names(model)
-    found = [_explanation(tree, way, terms, labels) for way in ways(model, table)]
+    found = [_explanation(tree, way, terms, labels) for way in decision_paths(model, table)]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))

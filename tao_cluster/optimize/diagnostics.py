@@ -54,7 +54,7 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
     n_lost = n_clusters - tree.n_clusters
     low, high = limits
     goal, told = settings.goal, "lambda_='auto' and tao_path choose from the data"
-    is_knee = goal is not None and not goal.is_limit
+    is_knee = bool(costs) and goal is not None and not goal.is_limit
     if n_lost > 0:
         warn(_lost(settings, n_clusters, n_lost, lambda_, limits))
     elif lambda_ > _FAR_ABOVE * high:

@@ -1,12 +1,13 @@
-"""The direct form: descent on the clustering cost itself, without assignments Z (mu = infinity).
+"""The direct form: descent on the clustering cost itself, without assignments Z.
 
-The rows at a node are labelled by the child whose leaf costs them less and weigh by how much;
-a node is fitted to that with strength lambda, a leaf takes the label of least summed cost, and
-the centres follow. The form is ours; in the notation of the KDD'22 paper it is what its
-penalty method tends to, with the true costs in place of 0/1 mismatches.
+At a node, the pseudo-label of a row is the child whose leaf costs it less, and the instance weight
+is the difference of both costs. The node is fitted to these with regularization strength lambda. A
+leaf takes the label of least summed cost, and the centres are updated after each pass. The direct
+form is ours. In the notation of the KDD'22 paper it is the limit of the penalty method for mu to
+infinity, with real costs in place of 0/1 mismatches.
 
-`descend` is the one loop of passes of oblique and axis-aligned trees, which the penalty method
-and the searches over structures use, too.
+`descend` is the loop over passes for oblique and axis-aligned trees. The penalty method and the
+searches over structures use it, too.
 """
 
 import itertools
@@ -18,14 +19,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.options import check_fields, repr_of_changes
 
-# A direct fit at one lambda approaches it from below: clusters that a tree loses while lambda
-# is large do not come back.
+# A fit starts below its lambda, because clusters that are lost at a large lambda do not return.
 _APPROACH = (0.1, 1.0)
 
 _START_PASSES = 3  # over each initial tree
 _PATIENCE = 2  # passes without a better tree
 
-# Initial trees are compared on a sample of so many rows where there are twice as many.
+# Initial trees are compared on a sample of this size if there are at least twice as many rows.
 _PILOT_ROWS = 10_000
 
 
@@ -119,11 +119,12 @@ class DirectForm:
         trees : iterator of Tree
         lambda_ : float
         random_state : int, RandomState instance or None
-            Of the sample of rows on which initial trees are compared.
+            It draws the sample of rows on which initial trees are compared.
 
         Yields
         ------
-        State, of which the last one is the result
+        State
+            The last one is the result.
         """
         first = next(trees)
         yield search.evaluate(first)
@@ -147,26 +148,30 @@ def descend(
     price=None,
     keeps_start=True,
 ):
-    """Passes of Tree Alternating Optimization, and new centres after each.
+    """Run passes of Tree Alternating Optimization, and update the centres after each pass.
 
-    Where a solver is exact, an update of a node is accepted only if it lowers the node's loss
-    plus its price. Others' are all accepted: the cost does not see the scale of w but ||w||_1
-    does, so an update of a node cannot be judged by their sum. Whole trees are: the result is the
-    one of least objective (4), so that a descent never ends above where it starts.
+    With an exact node solver, an update of a node is accepted only if it lowers the loss plus the
+    penalty of the node. With other solvers all updates are accepted: the cost does not depend on
+    the scale of w but ||w||_1 does, so their sum cannot judge an update. The result is the tree
+    with the least objective (4), so that a descent never ends above its start.
 
     Parameters
     ----------
     search : Search
-    state : State, where to start
+    state : State
+        The start.
     lambda_ : float
-    stage : str, of the history
-    n_passes : int, the most; default as many as suit the kind of tests
-    step : TreeStep, default the search's
-    price : float, default lambda_
-        The lambda of the objective by which trees are compared; 0 compares their costs.
+    stage : str
+        Name of the stage in the history.
+    n_passes : int, optional
+        Maximum number of passes; the default depends on the kind of splits.
+    step : TreeStep, optional
+        By default the step of the search.
+    price : float, default=lambda_
+        The lambda of the objective that compares trees. 0 compares costs alone.
     keeps_start : bool, default=True
-        Whether `state` itself may be the result. Not where the scale of its weights means nothing,
-        as for initial trees, unless updates are judged.
+        Whether `state` itself can be the result. It cannot if the scale of its weights is
+        arbitrary, as for initial trees, unless updates of nodes are judged.
 
     Returns
     -------
@@ -184,13 +189,13 @@ def descend(
         is_better = best is None or state.objective(price) < best.objective(price)
         search.record(stage, state, lambda_, kept=is_better)
         best, waited = (state, 0) if is_better else (best, waited + 1)
-        if waited == _PATIENCE:  # judged ones, too, may change labels among equal centres for ever
+        if waited == _PATIENCE:  # labels can alternate for ever among equal centres
             break
     return state if best is None else best
 
 
 def starts(search, trees, lambda_, random_state):
-    """Yield the state that a descent starts from, and a better one where there is a search for it.
+    """Yield the best initial tree after some passes, and then the result of a search from all.
 
     Parameters
     ----------
@@ -208,9 +213,9 @@ def starts(search, trees, lambda_, random_state):
 
 
 def best_start(search, trees, lambda_, random_state):
-    """State after a few passes of the initial tree that fares best in them, by objective (4).
+    """Return the initial tree that has the least objective (4) after a few passes.
 
-    Where there are many rows, a sample tells as well as all which tree that is.
+    If there are many rows, a sample of them compares the trees.
 
     Parameters
     ----------
@@ -228,7 +233,7 @@ def best_start(search, trees, lambda_, random_state):
         return _best_start(search, trees, lambda_)
     pilot = type(search).of_sample(problem, settings, search.history, _PILOT_ROWS, random_state)
     tree = _best_start(pilot, trees, lambda_).tree
-    del pilot  # its rows in the solver's form, before all rows are looked at
+    del pilot  # frees its copy of rows before all rows are used
     return search.evaluate(tree)
 
 
@@ -239,7 +244,7 @@ def _best_start(search, trees, lambda_):
 
 
 def finish(search, state, lambda_):
-    """Yield a state and, where the settings ask for it, the refitted and the finished one."""
+    """Yield a state and, with relax=True, the refitted and the finished one."""
     yield state
     if search.settings.relax:
         state = refitted(search, state, lambda_)
@@ -248,12 +253,12 @@ def finish(search, state, lambda_):
 
 
 def refitted(search, state, lambda_):
-    """Return the state with nodes refitted or leaves regrown, if the settings ask for it."""
+    """Return the state after refits of nodes or regrowth of leaves, if relax=True."""
     settings = search.settings
     return settings.split_kind.refit(search, state, lambda_) if settings.relax else state
 
 
 def finished(search, state):
-    """Return a refitted state after passes on the true cost, if the settings ask for them."""
+    """Return a refitted state after passes on the clustering cost itself, if relax=True."""
     settings = search.settings
     return settings.split_kind.optimize_exact(search, state) if settings.relax else state

@@ -1,4 +1,4 @@
-"""From a problem and settings to a tree: pure functions, which the estimator calls."""
+"""Fits of one tree or of a path: functions from a problem and settings to results."""
 
 import itertools
 from collections import deque
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from tqdm.auto import tqdm
 
+from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted
 from .._utils.warnings import warn
 from ..outofcore.refinement import refine, relabel_leaves
@@ -20,24 +20,27 @@ from ..tree import Tree
 from ..tree.routing import kernel_arrays
 from .diagnostics import range_of_lambda, warn_choice, warn_unsolved
 from .direct_form import finished
+from .leaf_path import LeafPath, leaf_grid, trees_for
 from .path import Knee, follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .penalty_method import with_histograms
+from .pruning import without_useless_splits
 from .settings import Settings, check_path
 from .state import History, Search
 from .tree_step import Routed, TreeStep
 
-# After a choice on rows held out, the tree of all rows may be too large for the goal: lambda grows.
+# After a choice on held-out rows the tree of all rows can exceed a limit of size. Lambda is then
+# raised by this factor, at most so often.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
-# Where a sample finds a tree, passes over all rows that may improve it, and each tree on the way to
-# a limit.
+# If a sample finds the tree: passes over all rows that improve the result, and passes that improve
+# each tree of a search for a limit.
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 
 
 @dataclass(frozen=True)
 class Method:
-    """What fits trees to problems.
+    """The fit that the parameters of an estimator stand for.
 
     Parameters
     ----------
@@ -57,21 +60,21 @@ class Method:
 
     @property
     def validation(self):
-        """Rows to hold out, as a share or by number, or None."""
+        """Rows to hold out: a share, indices, a mask, or None."""
         return self.settings.validation
 
     @property
     def improves(self):
-        """Whether nodes of the tree may be changed where that lowers the cost of further rows."""
+        """Whether passes over further rows may change the tree, as in out-of-core fits."""
         return self.settings.relax
 
     @property
     def midpoints(self):
-        """Whether thresholds lie halfway between rows."""
+        """Whether thresholds are halfway between the values of rows."""
         return self.settings.split_kind.midpoints
 
     def check_data(self, X, weight):
-        """Fail early if the settings do not go with the data; see Settings."""
+        """Raise a ValueError early if the settings do not suit the data; see Settings."""
         self.settings.check_data(X, weight)
 
     def fit_tree(self, problem):
@@ -79,22 +82,35 @@ class Method:
         with self._bar() as bar:
             return fit_tree(problem, self.settings, self.random_state, _shown_in(bar))
 
-    def check_path(self):
-        """ValueError if the settings ask for what a path along lambda does not do."""
+    def check_path(self, lambdas, leaves):
+        """Raise a ValueError if the settings ask for what a path does not do."""
         check_path(self.settings)
+        follows_lambda = self.settings.split_kind.prices_weights
+        if leaves is not None and follows_lambda:
+            raise ValueError("leaves are for split='axis'; paths of oblique trees follow lambdas.")
+        if lambdas is not None and not follows_lambda:
+            raise ValueError(
+                "A path of axis-aligned trees follows the number of leaves, not lambda: give "
+                "leaves=[...] instead of lambdas."
+            )
 
-    def fit_path(self, problem, lambdas):
-        """See :func:`fit_path`."""
+    def fit_path(self, problem, lambdas, leaves):
+        """Yield the trees of a path: dicts of the parameter that changes along it, and Results."""
         with self._bar() as bar:
-            on_record = _shown_in(bar)
-            yield from fit_path(problem, self.settings, lambdas, self.random_state, on_record)
+            terms = (self.random_state, _shown_in(bar))
+            if self.settings.split_kind.prices_weights:
+                path, name = fit_path(problem, self.settings, lambdas, *terms), "lambda_"
+            else:
+                path, name = fit_leaf_path(problem, self.settings, leaves, *terms), "max_leaves"
+            for value, result in path:
+                yield {name: value}, result
 
     def _bar(self):
-        return tqdm(desc="trees", disable=not self.verbose)
+        return progress_bar(desc="trees", disable=not self.verbose)
 
 
 def _shown_in(bar):
-    """What a progress bar does with a record."""
+    """Return a function that shows a record in a progress bar."""
 
     def show(record):
         bar.set_postfix({name: record[name] for name in _SHOWN})
@@ -104,16 +120,16 @@ def _shown_in(bar):
 
 
 def fit_tree(problem, settings, random_state, on_record=None):
-    """The tree that the settings ask for.
+    """Fit one tree.
 
     Parameters
     ----------
     problem : Problem
     settings : Settings
     random_state : int, RandomState instance or None
-        Each random part starts from it anew if it is an int.
+        If it is an int, each random part starts from it anew.
     on_record : callable(dict), optional
-        Told of each tree that is looked at.
+        It is called with the record of each tree that is evaluated.
 
     Returns
     -------
@@ -122,13 +138,15 @@ def fit_tree(problem, settings, random_state, on_record=None):
     Warns
     -----
     ConvergenceWarning
-        After a KeyboardInterrupt; the tree is the best so far. If the node solver did not reach
-        its accuracy at some nodes when it was last asked for them.
+        After a KeyboardInterrupt: the tree is the best so far. If the node solver did not reach
+        its accuracy at some nodes.
     """
-    limits = range_of_lambda(problem, settings)  # before anything else takes memory
+    limits = range_of_lambda(problem, settings)  # first, while no other memory is in use
     rows = _Rows.of(problem, settings, random_state, on_record)
     if settings.goal is None:
         fit = _fit_once
+    elif not settings.split_kind.prices_weights:
+        fit = _fit_leaves
     else:
         fit = _fit_goal if problem.held_out is None else _fit_unseen
     found = fit(rows, random_state)
@@ -138,7 +156,7 @@ def fit_tree(problem, settings, random_state, on_record=None):
 
 
 def fit_path(problem, settings, lambdas, random_state, on_record=None):
-    """Trees along growing lambda, each from the one before.
+    """Fit oblique trees along growing lambda, each started from the one before.
 
     Parameters
     ----------
@@ -160,13 +178,33 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
     warn_unsolved(rows.search)
 
 
+def fit_leaf_path(problem, settings, sizes, random_state, on_record=None):
+    """Fit axis-aligned trees of growing numbers of leaves.
+
+    Parameters
+    ----------
+    problem, settings, random_state, on_record
+        As for :func:`fit_tree`.
+    sizes : list of int, increasing; None for ten from one leaf per cluster on
+
+    Yields
+    ------
+    n_leaves : int
+    Result
+    """
+    rows = _Rows.of(problem, settings, random_state, on_record)
+    path = LeafPath(rows.search, random_state)
+    for n_leaves in leaf_grid(*path.sizes) if sizes is None else sizes:
+        yield n_leaves, _result(rows.search, rows.priced(path.at(n_leaves), 0.0), 0.0)
+
+
 def until_interrupted(results):
-    """Yield some results, up to a KeyboardInterrupt after the first.
+    """Yield results until a KeyboardInterrupt; before the first result it is raised again.
 
     Warns
     -----
     ConvergenceWarning
-        After a KeyboardInterrupt, which is not raised again.
+        After a KeyboardInterrupt that ended the results.
     """
     has_result = False
     try:
@@ -181,7 +219,7 @@ def until_interrupted(results):
 
 
 class _Priced(NamedTuple):
-    """A tree as users get it, its cost in percent, and the leaf of each row, if that is known."""
+    """A finished tree, its cost increase in percent, and the leaf of each row, if known."""
 
     tree: Tree
     cost: float
@@ -189,15 +227,16 @@ class _Priced(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What a fit has found.
+    """The result of a fit.
 
     Parameters
     ----------
     chosen : _Priced
     lambda_ : float, for all rows
     costs : list of float
-        Of the tree, in percent, and of those of the path that it was chosen from, if any.
-    attributes : dict, further fitted attributes
+        Cost increases in percent of the tree and of the trees of its path along lambda.
+    attributes : dict
+        Further fitted attributes.
     """
 
     chosen: _Priced
@@ -208,12 +247,14 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows that find the tree of a fit, and all of them.
+    """The rows that find the tree of a fit, and all rows.
 
     Parameters
     ----------
-    search : Search, over all rows, or over a sample where there are more than `max_rows`
-    whole : Search over all rows, which evaluates what a sample has found; else the same object
+    search : Search
+        Over all rows, or over a sample of `max_rows` rows if there are more.
+    whole : Search
+        Over all rows; it evaluates the trees of a sample. Without a sample it is `search`.
     random_state : int, RandomState instance or None
     """
 
@@ -223,18 +264,18 @@ class _Rows:
 
     @classmethod
     def of(cls, problem, settings, random_state, on_record):
-        """All rows of a problem, or a sample and all."""
+        """Return all rows of a problem, with a sample if there are more than `max_rows`."""
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
             search = Search.of(problem, settings, history)
             return cls(search, search, random_state)
         search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
         settings.check_data(search.problem.X, search.problem.weight)
-        step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)  # no node is solved here
+        step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)  # its nodes are not solved
         return cls(search, Search(problem, settings, step, history), random_state)
 
     def priced(self, state, lambda_):
-        """The tree of a state as users get it, and its cost for all rows in percent.
+        """Return the finished tree of a state and its cost increase over all rows.
 
         Parameters
         ----------
@@ -249,7 +290,7 @@ class _Rows:
         return _Priced(tree, whole.problem.cost_increase(state.inertia), leaf_of_row)
 
     def _refined(self, state):
-        """State over all rows after passes that lower their cost, where the settings allow that."""
+        """Return the state over all rows after passes that lower their cost."""
         whole, settings = self.whole, self.whole.settings
         if not settings.relax:
             return state
@@ -271,21 +312,22 @@ class _Rows:
 
     @property
     def is_rough(self):
-        """Whether trees are chosen from before the last passes: a knee is no limit to be met.
+        """Whether a knee is chosen among trees before their last passes, which saves time.
 
-        Few rows have copies, for which these passes count: there the choice sees them.
+        A limit must be met by the finished tree. The same holds for few rows, where the last passes
+        count noisy copies of the rows and can change the choice.
         """
         has_many = self.whole is not self.search or self.search.smoothed is self.search
         return has_many and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
-        """The tree of a state, as the rows that find it have it, and its cost for all rows."""
+        """Return the tree of a state without passes over all rows, and its cost over all rows."""
         tree = _final(self.search, state).tree
         return _Priced(tree, self.whole.problem.cost_increase(self.whole.evaluate(tree).inertia))
 
 
 def _fit_once(rows, random_state):
-    """Find the tree at the lambda of the settings."""
+    """Fit the tree at the lambda of the settings."""
     search, settings = rows.search, rows.search.settings
     lambda_ = typical_lambda(rows.whole.problem) if settings.lambda_ is None else settings.lambda_
     trees = starting_trees(search, random_state)
@@ -296,7 +338,7 @@ def _fit_once(rows, random_state):
 
 
 def _fit_goal(rows, random_state):
-    """Find the tree of a path that suits the goal."""
+    """Choose the tree of a path that suits the goal."""
     search, goal = rows.search, rows.search.settings.goal
 
     def measure(point):
@@ -314,14 +356,14 @@ def _fit_goal(rows, random_state):
 
 
 def _better(rows, goal, chosen, trees, lambda_, random_state):
-    """The tree that was chosen, or one of a search from there that suits the goal more.
+    """Search from the chosen tree for one that suits the goal better, and return the better one.
 
     Parameters
     ----------
     rows : _Rows
     goal : Knee, MaxParameters or MaxCostIncrease
     chosen : _Priced
-    trees : sequence of Tree, the others of the path
+    trees : sequence of Tree, those of the path
     lambda_ : float
     random_state : int, RandomState instance or None
     """
@@ -331,7 +373,7 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
     rivals = [nearest] if goal.is_limit and nearest is not None else []
     before = rows.search.evaluate(tree)
     if rows.is_rough:
-        before = finished(rows.search, before)  # it was chosen before these passes
+        before = finished(rows.search, before)  # the choice was made without these passes
     state = _searched(rows, before, lambda_, random_state, effort, goal, rivals)
     if state is before and not rows.is_rough:
         return chosen
@@ -340,7 +382,7 @@ def _better(rows, goal, chosen, trees, lambda_, random_state):
 
 
 def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals=()):
-    """The last of the states that a search over structure finds from a state, or that state.
+    """Return the best state of the search over structures, or the given state without a search.
 
     Parameters
     ----------
@@ -350,7 +392,7 @@ def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals
     random_state : int, RandomState instance or None
     effort : Effort
     goal : Knee, MaxParameters or MaxCostIncrease
-    rivals : sequence of Tree, where the search may start, too
+    rivals : sequence of Tree, further starts of the search
     """
     search = rows.search
     if not search.settings.searches:
@@ -361,15 +403,17 @@ def _searched(rows, state, lambda_, random_state, effort, goal=_NO_LIMIT, rivals
 
 
 def _last(results):
-    (last,) = deque(results, maxlen=1)  # the others hold a number a row each
+    (last,) = deque(
+        results, maxlen=1
+    )  # a deque, because each other state holds arrays over the rows
     return last
 
 
 def _fit_unseen(rows, random_state):
-    """Find the tree at the lambda that suits the goal on rows which a path has not seen.
+    """Choose lambda by the cost on held-out rows, and fit all rows with it.
 
-    The path is followed twice: for the choice without the rows that are held out, and then over
-    all rows up to the lambda that was chosen.
+    The path is followed twice: without the held-out rows for the choice, and then over all rows up
+    to the chosen lambda.
     """
     problem, settings = rows.whole.problem, rows.search.settings
     goal, history = settings.goal, rows.search.history
@@ -395,20 +439,57 @@ def _fit_unseen(rows, random_state):
         priced = rows.priced(point.result, float(lambda_))
         if goal.has_room_for(priced.tree):
             break
-    # What may be spent on these rows is no limit: lambda was chosen by others.
+    # A limit of cost does not apply to the fitted rows: it was met on the held-out ones.
     further = _NO_LIMIT if goal.is_of_cost else goal
     chosen = _better(rows, further, priced, (), float(lambda_), random_state)
     attributes = {"validation_cost_increase_": float(costs[position])}
     return _Found(chosen, float(lambda_), [chosen.cost], attributes)
 
 
+def _fit_leaves(rows, random_state):
+    """Find the axis-aligned tree whose number of leaves suits the goal.
+
+    With rows held out, trees are grown over the other rows, and the size is chosen by their cost on
+    the rows held out. A tree of that size is then fitted to all rows.
+    """
+    goal, path = rows.search.settings.goal, LeafPath(rows.search, random_state)
+    attributes = {}
+    if rows.whole.problem.held_out is None:
+        terms = (lambda state: rows.priced(state, 0.0), rows.roughly_priced)
+        chosen = _last(until_interrupted(trees_for(path, goal, *terms)))
+        goal.choose([chosen.cost], [chosen.tree])  # warns if the goal was not met
+    else:
+        size, cost = _size_on_unseen(rows, path, random_state)
+        chosen = rows.priced(path.at(size), 0.0)
+        attributes = {"validation_cost_increase_": cost}
+    return _Found(chosen, 0.0, [], attributes)
+
+
+def _size_on_unseen(rows, path, random_state):
+    """Return the number of leaves that suits the goal on the rows held out, and the cost there."""
+    problem, settings = rows.whole.problem, rows.search.settings
+    seen = problem.seen()
+    part = _Rows.of(seen, settings, random_state, rows.search.history.on_record)
+    unseen, growing = problem.unseen(seen.free.centers), LeafPath(part.search, random_state)
+
+    def measured(n_leaves):
+        tree = part.roughly_priced(growing.grown(n_leaves)).tree
+        return n_leaves, tree, _cost_increase_on(unseen, seen, tree)
+
+    grid = leaf_grid(*path.sizes)
+    found = list(until_interrupted(measured(n_leaves) for n_leaves in grid))
+    sizes, trees, costs = zip(*found, strict=True)
+    position = settings.goal.choose(costs, trees, " on the rows held out")
+    return sizes[position], float(costs[position])
+
+
 def _cost_increase_on(unseen, seen, tree):
-    """Percent by which a tree, with its centres of the seen rows, costs more on the unseen.
+    """Return the cost increase in percent of a tree on rows that it was not fitted to.
 
     Parameters
     ----------
-    unseen : Problem, of other rows beside the free centres of the seen ones
-    seen : Problem, of the rows that found the tree
+    unseen : Problem, of the other rows, with the free centres of the fitted ones
+    seen : Problem, of the fitted rows, which give the centres of the tree
     tree : Tree
     """
     labels = tree.leaf_label[tree.route(kernel_arrays(seen.X))]
@@ -418,11 +499,14 @@ def _cost_increase_on(unseen, seen, tree):
 
 
 def _final(search, state):
-    """The tree of a state as users get it, and the leaf of each row: a Routed."""
-    settings, (tree, leaf_of_row) = search.settings, search.step.routed(state.pruned)
+    """Return the finished tree of a state and the leaf of each row, as a Routed."""
+    settings = search.settings
+    if settings.has_direct_passes:
+        state = without_useless_splits(search, state)
+    tree, leaf_of_row = search.step.routed(state.pruned)
     tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
     if not settings.penalty.is_binary and tree.leaf_value is None:
-        # Nobody has filled its leaves: it is the initial tree, or was polished.
+        # The initial tree, and trees of direct passes, have leaves without histograms.
         tree = with_histograms(search, tree, leaf_of_row)
     return Routed(tree, leaf_of_row)
 

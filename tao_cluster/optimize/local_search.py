@@ -1,13 +1,13 @@
-"""Regrowth and iterated local search of axis-aligned trees.
+"""Regrowth and iterated local search for axis-aligned trees.
 
-Regrowth expands a tree by cuts as ExKMC would make them, optimises it and removes the tests that
-save least. That moves leaves to where they save more, which passes over a fixed structure cannot.
+*Regrowth* expands a tree by the splits that ExKMC would choose, optimises it, and prunes the tests
+that save least. It moves leaves to where they save more. Passes over a fixed structure cannot.
 
-The search looks at thousands of trees on a *sketch*: some rows and columns, coded as bytes. Its
-trees descend by passes with new centres after each, then by regrowth. Where that ends, some tests
-are drawn anew or a subtree is taken out, and the search goes on from there; it stays near the best
-tree that it has seen. Both are ours, not the paper's; Lourenco, Martin & Stutzle (2003) describe
-searches of this kind.
+The *search* evaluates thousands of trees on a sketch: a sample of rows and columns, coded as bytes.
+A tree descends by passes, with new centres after each pass, and then by regrowth. At a local
+optimum some tests are replaced at random, or a subtree is removed, and the descent starts again.
+The search stays near the best tree so far. Regrowth and search are ours, not the KDD'22 paper's.
+See Lourenco, Martin & Stutzle (2003) for iterated local search.
 """
 
 from dataclasses import dataclass, field
@@ -33,33 +33,37 @@ from .sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
 # Regrowth.
 _MOST_ROUNDS = 50
-_MOST_TESTS = 100_000  # of all passes at a price: so that time goes with the leaves of large trees
-_APPROACH = (0.1, 1.0)  # of lambda
+_MOST_TESTS = 100_000  # updated per lambda, so that time grows linearly with the size of the tree
+_APPROACH = (0.1, 1.0)  # shares of lambda
 
 # The search.
 _SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
-_WIDTH = 0.4  # of what the best tree costs beyond the free clustering: see _LocalSearch.width
-_LEAST_PROGRESS = 1e-9  # of the value
+_WIDTH = 0.4  # share of the best tree's excess cost; see _LocalSearch.width
+_LEAST_PROGRESS = 1e-9  # relative
 _MOST_REDRAWN = 3  # tests
-_PATIENCE = 30  # disturbances a test without a better tree
-_OVERTIME = 1.5  # times the passes: trees of many leaves would settle for much longer
-_FIRST_SHARE = 0.25  # of the passes, for the starts one by one; the best one gets the others
+_PATIENCE = 30  # disturbances per test without a better tree
+_OVERTIME = (
+    1.5  # multiple of the passes after which regrowth stops; large trees need long otherwise
+)
+_FIRST_SHARE = 0.25  # share of the passes for all starts together; the best start gets the others
 
 # The sketch.
-# What the structure of a tree shows in; thresholds and labels come of all rows later.
+# The sketch decides the structure of a tree. All rows give thresholds and labels later.
 _MOST_ROWS, _MOST_COLUMNS = 5000, 256
-_MOST_VALUES = 500_000  # more rows than that where there are few columns
-# The work of a search: bytes that passes over the tree may read at each level, and passes.
+_MOST_VALUES = 500_000  # with few columns there are more rows
+# Limits of a search: bytes that all passes together read per level, and passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
-_MOST_COSTS = 5 * 10**8  # and costs of rows in clusters that follow from new centres
-_COSTLY = 8  # an objective whose centres are no means makes them in the time of so many passes
-_BITS = 30  # of the free cost that costs of rows are rounded to
-_CUT_CLUSTERS = 32  # cuts of leaves sum the costs of so many clusters in the time of a pass
-_NOISE = 1e-12  # of the free cost: what is saved by the rounding of sums
+_MOST_COSTS = (
+    5 * 10**8
+)  # costs of rows in clusters, which are computed after each update of centres
+_COSTLY = 8  # passes that take as long as an update of centres that are not means
+_BITS = 30  # costs of rows are rounded to multiples of the free cost times 2 ** -30
+_CUT_CLUSTERS = 32  # clusters whose costs the cuts of leaves sum in the time of a pass
+_NOISE = 1e-12  # relative to the free cost: savings below this are rounding of sums
 
 
 def regrow(search, state, lambda_):
-    """Rounds of regrowth until none helps, at a smaller price first: tests must grow to pay.
+    """Regrow leaves until this no longer helps, first at a smaller penalty per test.
 
     Parameters
     ----------
@@ -69,7 +73,8 @@ def regrow(search, state, lambda_):
 
     Returns
     -------
-    State, of at most `max_leaves`, by default as many as the initial tree, dead ones included
+    State
+        With at most `max_leaves` leaves, by default those of the given tree.
     """
     most_leaves = search.settings.max_leaves or state.tree.n_leaves
     found = state
@@ -79,15 +84,17 @@ def regrow(search, state, lambda_):
 
 
 def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
-    """Regrowth by some leaves while it helps, then by half as many, down to one.
+    """Regrow by `n_more` leaves while this helps, then by half as many, down to one.
 
     Parameters
     ----------
-    state : what is regrown
+    state : State or Sketched
     regrown : callable(state, n_more) -> state
-    is_better : callable(state, state) -> bool, whether the first is
+    is_better : callable(state, state) -> bool
+        Whether the first state is better than the second.
     n_more : int
-    is_over : callable() -> bool, whether no further round may begin
+    is_over : callable() -> bool
+        Whether no further round may begin.
 
     Returns
     -------
@@ -105,7 +112,7 @@ def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
 
 
 def _regrown_at(search, state, lambda_, most_leaves):
-    """Rounds of regrowth at one price, by half as many leaves as there may be at first."""
+    """Regrow at one penalty per test, at first by half of the maximum number of leaves."""
 
     def regrown(state, n_more):
         in_vain, terms = _in_vain(search, state), (lambda_, most_leaves, n_more)
@@ -129,7 +136,7 @@ def _regrown_at(search, state, lambda_, most_leaves):
 
 
 def _in_vain(search, state):
-    """Regrowths that are known not to help a state, which is the last one that was asked for."""
+    """Return the regrowths that did not help a state; only those of the last state are kept."""
     last, found = search.regrowths_in_vain
     if last is not state:
         found = set()
@@ -142,7 +149,7 @@ def _passes(search, state, lambda_):
 
 
 def _regrown(search, state, lambda_, most_leaves, n_more):
-    """State after expansion by `n_more` leaves, passes, removal of leaves, and passes."""
+    """Return the state after expansion by `n_more` leaves, passes, pruning, and passes."""
     step, tree = search.step, upright(state.pruned)
     tree = step.solver.expand(
         tree,
@@ -159,10 +166,11 @@ def _regrown(search, state, lambda_, most_leaves, n_more):
 
 
 def better_start(search, state, trees, lambda_, random_state):
-    """What passes over all rows make of the tree that the search finds, if that is better.
+    """Search for a better start and optimise it over all rows; return the best state.
 
-    ExGreedy's tree is held against it: of a leaf a cluster it can be better. As one more start it
-    would take passes from the others, which is as often worse as better.
+    The tree of ExGreedy is compared with the result, because it can be better with one leaf per
+    cluster. It is not a start of the search: it would take passes from the other starts, which
+    makes results worse as often as better.
 
     Parameters
     ----------
@@ -181,7 +189,7 @@ def better_start(search, state, trees, lambda_, random_state):
     search.record("search", found, lambda_, kept=is_better)
     found = [state, descend(search, found, lambda_, stage="search")]
     if n_sketched(search.problem) < search.problem.n_rows:
-        # What a sample leads to can be worse than what all rows make of the first start.
+        # The result of a sample can be worse than passes over all rows from the first start.
         first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
         found.append(regrow(search, first, lambda_))
     found += _exgreedy(search, trees)
@@ -195,16 +203,16 @@ def _most_leaves(search, trees):
 
 
 def _exgreedy(search, trees):
-    """State of ExGreedy's tree in a list; an empty one if it has too many leaves."""
+    """Return the state of the tree of ExGreedy in a list, empty if it has too many leaves."""
     most_leaves = _most_leaves(search, trees)
     found = small_trees(search.problem, exgreedy_builders)
     return [search.evaluate(tree) for tree in found if tree.n_leaves <= most_leaves]
 
 
 def _numbered(search, tree):
-    """The tree with the free clusters' numbers, which moves of whole clusters have exchanged.
+    """Return the tree with clusters numbered as in the free clustering.
 
-    Given labels have prices of their own, so that theirs are never exchanged for nothing.
+    The search can exchange whole clusters at no cost. Given labels are never exchanged.
     """
     problem = search.problem
     if problem.objective.explains_labels:
@@ -215,20 +223,20 @@ def _numbered(search, tree):
 
 
 def search_structure(search, trees, lambda_, random_state):
-    """The best tree that an iterated local search from some trees finds on a sketch of the rows.
+    """Run an iterated local search from some trees on a sketch of the rows; return the best tree.
 
     Parameters
     ----------
     search : Search
     trees : list of Tree, axis-aligned
-    lambda_ : float, the price of a test
+    lambda_ : float, penalty per test
     random_state : int, RandomState instance or None
-        Of the sample of rows, where there are many, and of the disturbances.
+        It draws the sample of rows, if there are many, and the disturbances.
 
     Returns
     -------
     Tree
-        Of at most `max_leaves` leaves, by default those of the largest of the trees.
+        With at most `max_leaves` leaves, by default as many as the largest of the trees.
     """
     most_leaves = min(_most_leaves(search, trees), search.problem.n_rows)
     rng = check_random_state(random_state)
@@ -244,13 +252,14 @@ def search_structure(search, trees, lambda_, random_state):
 
 @dataclass
 class _LocalSearch:
-    """Moves over a sketch.
+    """Iterated local search over the trees of a sketch.
 
     Parameters
     ----------
     sketch : Sketch
     rng : RandomState
-    most_passes : float, of the sketch, after which nothing is regrown but what has begun
+    most_passes : float
+        Number of passes over the sketch after which no further regrowth begins.
     """
 
     sketch: "Sketch"
@@ -258,16 +267,17 @@ class _LocalSearch:
     most_passes: float
 
     def run(self, state, until):
-        """The best tree found from a state on.
+        """Return the best tree that a search from a state finds.
 
         Parameters
         ----------
         state : Sketched
-        until : int, passes of the sketch after which the search ends
+        until : int
+            Number of passes over the sketch after which the search ends.
 
         Returns
         -------
-        Sketched, of no more leaves than allowed
+        Sketched
         """
         sketch, waited = self.sketch, 0
         first = sketch.n_passes
@@ -284,11 +294,11 @@ class _LocalSearch:
         return best
 
     def width(self, best):
-        """By how much a tree may be worse than the best one, at first, for the search to go on."""
+        """Return the initial limit by which an accepted tree may be worse than the best one."""
         return _WIDTH * max(0.0, best.value - self.sketch.problem.free.inertia)
 
     def disturbed(self, state):
-        """A tree with some tests drawn anew, or without a subtree, regrown."""
+        """Return the tree after a random change (new tests, or a subtree removed) and regrowth."""
         disturb = (self._redrawn, self._cut_back)[self.rng.randint(2)]
         sketch = self.sketch
         state = self.descend(sketch.evaluate(disturb(state.nodes)), _SHORT_DESCENT)
@@ -296,7 +306,7 @@ class _LocalSearch:
         return self.regrown(state, int(self.rng.randint(1, most)))
 
     def descend(self, state, n_passes=None):
-        """Passes with new centres after each, while the value falls."""
+        """Run passes, with new centres after each, while the value falls."""
         best = state
         while n_passes is None or n_passes > 0:
             nodes, changed = self.sketch.one_pass(state)
@@ -309,14 +319,14 @@ class _LocalSearch:
         return best
 
     def regrown(self, state, n_more):
-        """The tree with `n_more` leaves beyond those allowed, passes, without surplus, passes."""
+        """Grow `n_more` leaves beyond the maximum, run passes, prune, and run passes."""
         sketch = self.sketch
         state = sketch.evaluate(sketch.expand(state, sketch.most_leaves + n_more))
         state = self.descend(state)
         return self.descend(sketch.evaluate(sketch.shrink(state)))
 
     def settled(self, state, n_more):
-        """Rounds of regrowth until none helps."""
+        """Regrow until this no longer helps."""
 
         def is_over():
             return self.sketch.n_passes >= self.most_passes
@@ -324,7 +334,7 @@ class _LocalSearch:
         return rounds(state, self.regrown, _is_better, max(1, n_more), is_over)
 
     def _redrawn(self, nodes):
-        """Some tests are others: any feature that varies, at a value of any row."""
+        """Replace some tests by random features, with thresholds at values of random rows."""
         sketch, rng, nodes = self.sketch, self.rng, nodes.copy()
         tests = np.flatnonzero(nodes[:, LEFT] >= 0)
         varied = np.flatnonzero(np.diff(sketch.first) > 1)
@@ -335,7 +345,7 @@ class _LocalSearch:
         return nodes
 
     def _cut_back(self, nodes):
-        """A subtree is a leaf; passes give it its label."""
+        """Replace a random subtree by a leaf. Passes choose its label."""
         tests = np.flatnonzero(nodes[:, LEFT] >= 0)
         if not len(tests):
             return nodes
@@ -350,13 +360,15 @@ def _is_better(state, other):
 
 @dataclass(frozen=True, eq=False)
 class Sketched:
-    """A tree over a sketch, as :mod:`.sketch_kernels` read it.
+    """A tree over a sketch, in the form of :mod:`.sketch_kernels`.
 
     Parameters
     ----------
     nodes : int64 array of shape (n_nodes, 5)
-    cost : float64 array of shape (n, k), weighted distances to the centres of its labels
-    value : float, the cost of its labels and the price of its tests
+    cost : float64 array of shape (n, k)
+        Weighted dissimilarities to the optimal centres of its labels.
+    value : float
+        Cost of its labels plus the penalty of its tests.
     """
 
     nodes: np.ndarray
@@ -371,19 +383,19 @@ class Sketched:
 
 @dataclass(eq=False)
 class Sketch:
-    """Some rows of a problem and some columns of X, coded.
+    """A sample of the rows of a problem and of the columns of X, coded as bytes.
 
-    A feature has at most 256 bins, one a value where there are no more values: then a test of the
-    sketch is any test of its rows, else one between two bins.
+    A feature has at most 256 bins. With at most 256 distinct values each value has its bin, and all
+    tests of the rows are possible. Otherwise thresholds are between bins.
 
     Parameters
     ----------
-    problem : Problem, of the rows
+    problem : Problem, of the sampled rows
     codes : uint8 array of shape (n, d)
-    first : int64 array of shape (d + 1,), where each feature's bins start
+    first : int64 array of shape (d + 1,), first bin of each feature
     high : float64 array, largest value in each bin
-    columns : int array of shape (d,), of X
-    price : float, of a test
+    columns : int array of shape (d,), sampled columns of X
+    price : float, penalty per test
     most_leaves : int
     """
 
@@ -398,20 +410,20 @@ class Sketch:
 
     @classmethod
     def of(cls, problem, trees, lambda_, most_leaves, random_state):
-        """The sketch of a problem: a sample of many rows, and the columns that tell most.
+        """Sample the rows of a problem, and the columns that separate clusters best.
 
         Parameters
         ----------
         problem : Problem
-        trees : list of Tree, whose columns are there in any case
-        lambda_ : float
+        trees : list of Tree, whose columns are always included
+        lambda_ : float, penalty per test
         most_leaves : int
         random_state : int, RandomState instance or None
         """
         n_rows = n_sketched(problem)
         if problem.n_rows > n_rows:
             problem = sample_of_problem(problem, n_rows, random_state)
-        columns = _telling_columns(problem, trees)
+        columns = _separating_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
         binned = BinnedColumns.of(as_array(X), X.shape[0])
         codes = np.ascontiguousarray(binned.codes.reshape(len(columns), -1).T)
@@ -420,16 +432,16 @@ class Sketch:
 
     @cached_property
     def unit(self):
-        """What costs are multiples of: a power of two, so that equal ones are equal numbers.
+        """Unit to which costs are rounded: a power of two, so that equal costs are equal numbers.
 
-        Else the last bits would choose between trees, and with them the units of the columns.
+        Otherwise the last bits, and with them the units of columns, would choose between trees.
         """
         free = self.problem.free.inertia
         return float(np.exp2(np.frexp(free)[1] - _BITS)) if free > 0 else 0.0
 
     @property
     def most_passes(self):
-        """How many passes over the rows a search may take."""
+        """Maximum number of passes over the sampled rows in a search."""
         objective = self.problem.objective
         is_costly = not objective.centers_are_means and not objective.explains_labels
         n_costs = len(self.codes) * self.problem.n_clusters
@@ -437,7 +449,7 @@ class Sketch:
         return most // _COSTLY if is_costly else most
 
     def from_tree(self, tree):
-        """A tree whose tests are those of another, as far as the bins allow."""
+        """Return a tree in the form of the sketch. Thresholds move to limits of bins."""
         nodes = np.full((tree.n_nodes, 5), -1)
         nodes[:, LEFT], nodes[:, RIGHT] = tree.children_left, tree.children_right
         nodes[:, LABEL] = tree.leaf_label
@@ -453,7 +465,7 @@ class Sketch:
         return self.evaluate(nodes)
 
     def to_tree(self, sketched):
-        """The tree, with values of rows as thresholds."""
+        """Return a Tree, with values of rows as thresholds."""
         nodes = sketched.nodes
         is_leaf, feature = nodes[:, LEFT] < 0, nodes[:, FEATURE]
         places = np.where(is_leaf, 0, self.first[feature] + nodes[:, BIN])
@@ -468,7 +480,7 @@ class Sketch:
         )
 
     def evaluate(self, nodes):
-        """The tree with what rows cost at the centres of its labels."""
+        """Return a tree with the costs of rows at the optimal centres of its labels."""
         problem, objective = self.problem, self.problem.objective
         order, span = kernels.spans(nodes, self.codes, len(nodes))
         labels = np.empty(len(self.codes), np.int64)
@@ -483,20 +495,20 @@ class Sketch:
         return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))
 
     def one_pass(self, state):
-        """See :func:`.sketch_kernels.one_pass`: the new nodes, and whether they are other ones."""
+        """Return the nodes after a pass, and whether they changed; see :mod:`.sketch_kernels`."""
         self.n_passes += 1
         terms = (self.codes, self.first, state.cost, self.price)
         nodes, changed = kernels.one_pass(state.nodes, *terms)
         return kernels.compact(nodes), changed
 
     def expand(self, state, most_leaves):
-        """See :func:`.sketch_kernels.expand`: the new nodes."""
+        """Return the nodes after expansion; see :func:`.sketch_kernels.expand`."""
         self.n_passes += max(1, state.cost.shape[1] // _CUT_CLUSTERS)
         terms = (self.codes, self.first, state.cost, most_leaves, self.price)
         return kernels.expand(state.nodes, *terms)
 
     def shrink(self, state):
-        """The nodes of a tree with at most `most_leaves` leaves and of tests that pay."""
+        """Prune a tree to `most_leaves` leaves and to tests that save more than the penalty."""
         self.n_passes += 1
         nodes = state.nodes
         while len(nodes) > 1:
@@ -512,14 +524,14 @@ class Sketch:
 
 
 def n_sketched(problem):
-    """Number of rows of a problem that its sketch has."""
+    """Return the number of rows that the sketch of a problem has."""
     return min(problem.n_rows, max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1]))
 
 
-def _telling_columns(problem, trees):
-    """Columns of X, increasing: all, or those of trees and those that tell clusters apart best.
+def _separating_columns(problem, trees):
+    """Return the sampled columns: all, or those of trees and those that separate clusters best.
 
-    That is by the share of their variance that lies between the free clusters.
+    They are ordered by the share of their variance between the free clusters.
     """
     X, free, weight = problem.X, problem.free, problem.weight
     n_columns = X.shape[1]

@@ -1,4 +1,4 @@
-"""The regularisation path: trees along lambda, goals in cost or size, and the choice of a tree."""
+"""The regularisation path of oblique trees along lambda, goals, and the choice of a tree."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -14,43 +14,47 @@ from .oblique_search import taken_back
 from .pruning import fitting
 from .state import Search, State
 
-# The ends of the grid of lambda, in its unit, and where knees mostly are.
+# Ends of the grid of lambda, in multiples of its unit, and the value where most knees are.
 _GRID = (5e-5, 0.03)
 _TYPICAL = 1.7e-3
-# Above so many clusters a test parts a smaller share of the rows: the grid starts lower.
+# With more clusters a test sees a smaller share of the rows, so the grid starts lower.
 _FEW_CLUSTERS = 50
-# Rows that are so many times dearer than the median one do not count for the unit.
+# Rows whose cost of a mismatch exceeds this multiple of the median do not count for the unit.
 _FAR_AWAY = 100.0
 _MANY_TIMES = 10.0
-# To meet a goal: steps beyond the ends of the grid, and between two values.
+# To meet a goal: factor and number of steps beyond the grid, and bisections between two values.
 _STRIDE, _MOST_STRIDES, _MOST_STRIDES_DOWN = 3.0, 12, 3
 _N_BISECTIONS = 3
-_ROUNDING = 1e-9  # of a cost increase, in percent
+_ROUNDING = 1e-9  # percent; smaller differences of cost increases are rounding
 
 
 def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None, **options):
-    """Choose one of some fitted models.
+    """Choose a model by cost and size.
 
     Parameters
     ----------
     models : list of fitted estimators with `tree_` and `cost_increase_`
-        Those of infinite cost increase, where the free clustering costs nothing, do not count.
+        Models of infinite cost increase (the free clustering costs nothing) are left out.
     max_parameters : int, optional
-        Least cost with at most so many parameters.
+        Return the model of least cost with at most this many parameters.
     max_cost_increase : float, optional
-        Fewest parameters with at most so many percent of cost increase.
-        Without either, the knee of the curve: the model with the least sum of log(1 + cost) and
-        log(parameters), each scaled to 0..1 over the models, of those that keep most clusters, or
-        98 % as many, and, if there are such, cost at most 3 %.
+        Return the model with the fewest parameters and at most this cost increase in percent.
     validation : array-like or CSR matrix of shape (n, d), optional
-        Rows that the models have not seen: costs are those of :meth:`TAOClustering.cost_increase`
-        on them. Default: the costs of the rows of the fit.
+        Rows that the models were not fitted to. Costs are then those of
+        :meth:`TAOClustering.cost_increase` on these rows, by default those of the fitted rows.
     **options
-        `sample_weight`, `embedding` or `y` of these rows.
+        `sample_weight`, `embedding` or `y` of the rows for validation.
 
     Returns
     -------
     One of the models
+
+    Notes
+    -----
+    Without a limit the knee is returned: the model with the least sum of log(1 + cost increase) and
+    log(parameters), each scaled to 0..1 over the models. Candidates have at least 98 % of the
+    largest number of clusters. If some of them cost at most 3 % more than the free clustering, only
+    these count.
 
     Raises
     ------
@@ -60,7 +64,7 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
     Warns
     -----
     UserWarning
-        If no model keeps to the limit; then the nearest one is returned.
+        If no model is within the limit. The nearest one is then returned.
 
     Examples
     --------
@@ -91,7 +95,7 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A lambda of a path and the state after descent, from which the path goes on."""
+    """A lambda of a path and the state after descent, where the next lambda starts."""
 
     search: Search
     lambda_: float
@@ -99,22 +103,23 @@ class Point:
 
     @property
     def refitted(self):
-        """State without the passes on the true cost."""
+        """The state after refits, before the passes that minimise the clustering cost itself."""
         return refitted(self.search, self.state, self.lambda_)
 
     @property
     def result(self):
-        """State after all passes."""
+        """The state after all passes."""
         return finished(self.search, self.refitted)
 
 
 def lambda_grid(problem, n_lambdas=10):
-    """Values of lambda from a nearly free tree to one with a feature or two a node.
+    """Return values of lambda, from a nearly free tree to one with one or two features per node.
 
-    Their unit is what the tree can save at most, the summed prices of mismatches, times the
-    spread of a column, the root of the mean variance: it has the units of lambda, so the trees
-    do not change with the scale of the data or the number of rows. Of more than 50 clusters the
-    least value is smaller by their number, as most tests see so much smaller a share of the rows.
+    The unit of the grid is the largest cost that a tree can save (the sum of the costs of
+    mismatches) times the standard deviation of a column (the root of the mean variance). It has the
+    units of lambda, so that trees do not depend on the scale of the data or the number of rows.
+    With more than 50 clusters the smallest value decreases in proportion to their number, because
+    most tests then see a smaller share of the rows.
 
     Parameters
     ----------
@@ -123,7 +128,7 @@ def lambda_grid(problem, n_lambdas=10):
 
     Returns
     -------
-    float64 array of shape (n_lambdas,), increasing, a geometric row
+    float64 array of shape (n_lambdas,), increasing in geometric steps
     """
     low, high = _GRID
     low *= min(1.0, _FEW_CLUSTERS / problem.n_clusters)
@@ -131,39 +136,39 @@ def lambda_grid(problem, n_lambdas=10):
 
 
 def typical_lambda(problem):
-    """A middling lambda, for methods that follow no path to choose it from."""
+    """Return a lambda of medium size, for methods that follow no path."""
     return _TYPICAL * _unit(problem)
 
 
 def _unit(problem):
     prices = problem.mismatch_prices()
     X, weight = problem.X, problem.weight
-    # A few rows far away would be most of the sum and of the spread.
+    # A few distant rows would dominate the sum and the standard deviation.
     is_far = prices > _FAR_AWAY * np.median(prices[prices > 0]) if prices.any() else prices > 0
     if is_far.any():
         X, weight, prices = X[~is_far], weight[~is_far], prices[~is_far]
     most = float(weight @ prices)
     if problem.weight.max() > _FAR_AWAY * np.median(problem.weight):
-        # A row of most of the weight is in no wrong cluster: the centre of its leaf is where it is.
+        # A row with most of the weight is never misassigned: the centre of its leaf is close to it.
         most = min(most, _MANY_TIMES * _saved(problem))
     return most * float(np.sqrt(variances(X, weight).mean())) or 1.0
 
 
 def _saved(problem):
-    """What the free clustering costs less than one cluster."""
+    """Return the cost of a single cluster minus that of the free clustering."""
     one = np.zeros(len(problem.weight), dtype=np.intp)
     terms = problem.objective, problem.data, one, problem.weight, problem.free
     return optimal_centers(*terms)[1] - problem.free.inertia
 
 
 def starting_trees(search, random_state):
-    """Yield the initial trees of a fit, with no more leaves than its settings allow."""
+    """Yield the initial trees of a fit, pruned to the number of leaves that settings allow."""
     trees = initial_trees(search.problem, search.settings, random_state)
     return map(search.start_from, fitting(search, trees))
 
 
 def follow_path(search, lambdas, random_state):
-    """The direct form along growing lambda, each from the tree before.
+    """Yield trees of the direct form along growing lambda, each started from the one before.
 
     Parameters
     ----------
@@ -184,10 +189,10 @@ def follow_path(search, lambdas, random_state):
 
 
 def search_path(search, goal, measure, random_state):
-    """Trees of a path about where they cross a goal; of the whole path if it is the knee.
+    """Yield the trees of a path near a limit, or of the whole path if the goal is the knee.
 
-    The path ends where trees become small; where it started too late or ended too early, it
-    goes on beyond the grid. Then come some trees between the last two.
+    The path ends at the first tree beyond the limit. If no tree of the grid is on one side of the
+    limit, the path continues outside the grid. Some lambdas between the last two follow.
 
     Parameters
     ----------
@@ -225,7 +230,7 @@ def search_path(search, goal, measure, random_state):
 
 
 def _along(search, goal, look, lambdas, random_state):
-    """Yield trees along a grid and beyond, up to the first that is small after one that is not.
+    """Yield trees along a grid and beyond, up to the first small one that follows a larger one.
 
     Returns
     -------
@@ -241,8 +246,7 @@ def _along(search, goal, look, lambdas, random_state):
             low, high = point, None
             continue
         high = high or point.lambda_
-        # Costs need not grow with lambda: where the first tree costs too much, a later one may
-        # not.
+        # Costs need not grow with lambda: if the first tree costs too much, a later one may not.
         is_last = point.lambda_ >= lambdas[-1] or found[1].n_leaves == 1
         if low is not None or not goal.is_of_cost or is_last:
             break
@@ -250,7 +254,7 @@ def _along(search, goal, look, lambdas, random_state):
 
 
 def _below(search, look, first, high, random_state):
-    """The same below a grid that starts at `first`, down to the first tree that is not small."""
+    """Yield trees below a grid that starts at `first`, down to the first that is not small."""
     for lambda_ in first / _STRIDE ** np.arange(2, 2 * _MOST_STRIDES_DOWN + 1, 2):
         point = next(follow_path(search, [lambda_], random_state))
         found, is_small = look(point)
@@ -266,7 +270,7 @@ def _point(search, state, lambda_):
 
 
 def goal_of(max_parameters=None, max_cost_increase=None):
-    """The goal that one of two limits stands for; None if there is none.
+    """Return the goal for one of two limits, or None without limits.
 
     Raises
     ------
@@ -274,7 +278,9 @@ def goal_of(max_parameters=None, max_cost_increase=None):
         If both are given.
     """
     if max_parameters is not None and max_cost_increase is not None:
-        raise ValueError("Give max_parameters or max_cost_increase, not both.")
+        raise ValueError(
+            "Give max_parameters or max_cost_increase, not both: one limits the other."
+        )
     if max_parameters is not None:
         return MaxParameters(max_parameters)
     return None if max_cost_increase is None else MaxCostIncrease(max_cost_increase)
@@ -282,15 +288,16 @@ def goal_of(max_parameters=None, max_cost_increase=None):
 
 @dataclass(frozen=True)
 class Criterion:
-    """The selection criterion of a search: how states are compared, and how one is made to fit.
+    """Selection criterion of a search: compares states, and prunes a state to a limit.
 
-    The default compares the cost plus a price per parameter. With a limit of parameters it
-    compares costs, and with a limit of cost the numbers of parameters; states above a limit are
-    worth nothing.
+    Without a limit, states are compared by cost plus a penalty per parameter. With a limit of
+    parameters they are compared by cost, and with a limit of cost by the number of parameters. A
+    state beyond the limit has an infinite value.
 
     Parameters
     ----------
-    price : float, per parameter; with a limit, the price where the removal of parameters starts
+    price : float
+        Penalty per parameter. With a limit it is the penalty at which pruning starts.
     most_parameters : int, optional
     most_cost : float, optional
     """
@@ -305,7 +312,7 @@ class Criterion:
         return replace(self, price=share * self.price, most_cost=most_cost)
 
     def value(self, state):
-        """Return what is to be small; infinity above a limit."""
+        """Return the value to minimise; infinity beyond a limit."""
         size = state.pruned.n_parameters
         if self.most_parameters is not None:
             return state.inertia if size <= self.most_parameters else np.inf
@@ -317,7 +324,7 @@ class Criterion:
         return size + 0.5 * (state.inertia / self.most_cost if self.most_cost > 0 else 0.0)
 
     def reached(self, search, state):
-        """Return the state, or a smaller one that the limit asks for, if there is such a state."""
+        """Return the state, pruned until it is within the limit if that is possible."""
         if self.most_parameters is not None and self.value(state) == np.inf:
             smaller = taken_back(search, state, self.price)
             return next((other for other in smaller if self.value(other) < np.inf), state)
@@ -330,17 +337,17 @@ class Criterion:
 
 
 class _Goal:
-    """What goals share: most set no limit."""
+    """Defaults of goals: there is no limit."""
 
     is_limit: ClassVar[bool] = False
     is_of_cost: ClassVar[bool] = False
 
     def has_room_for(self, tree):
-        """Whether a tree keeps to the limit of size, if the goal sets one."""
+        """Return whether a tree is within the limit of size, if the goal has one."""
         return True
 
     def is_small(self, cost, tree):
-        """Whether smaller trees are of no interest."""
+        """Return whether smaller trees cannot suit the goal better."""
         return False
 
     def criterion(self, problem, price):
@@ -350,18 +357,13 @@ class _Goal:
 
 @dataclass(frozen=True)
 class Knee(_Goal):
-    """The bend of the curve of cost over size.
-
-    That is the tree with the least sum of log(1 + cost) and log(parameters), each scaled to 0..1
-    over all trees, among those that keep most clusters, or 98 % as many, and, if there are such,
-    cost at most 3 %.
-    """
+    """The bend of the curve of cost over size; see the notes of :func:`knee`."""
 
     most: ClassVar[float] = 3.0
     kept: ClassVar[float] = 0.98
 
     def prefers(self, other, chosen):
-        """Whether a tree and its cost suit the goal more than those that were chosen."""
+        """Return whether a tree with its cost suits the goal better than the chosen one."""
         is_larger = other[0].n_parameters > chosen[0].n_parameters
         is_dearer = other[1] > chosen[1] - _ROUNDING
         return other[0].n_clusters >= chosen[0].n_clusters and not (is_larger and is_dearer)
@@ -373,10 +375,13 @@ class Knee(_Goal):
         ----------
         costs : sequence of float, in percent
         trees : sequence of Tree
-        where : str, for a warning: of which rows the costs are, if not of those of the fit
+        where : str
+            For a warning: the rows on which costs were measured, if not the fitted ones.
         """
         costs = np.asarray(costs, dtype=float)
-        costs = np.where(np.isfinite(costs), costs, np.finfo(float).max)  # over a free cost of 0
+        costs = np.where(
+            np.isfinite(costs), costs, np.finfo(float).max
+        )  # if the free clustering costs nothing
         x = np.log([tree.n_parameters for tree in trees])
         y = np.log1p(np.maximum(costs, 0.0))
         kept = np.array([tree.n_clusters for tree in trees])
@@ -393,17 +398,17 @@ class Knee(_Goal):
 
 @dataclass(frozen=True)
 class MaxParameters(_Goal):
-    """Least cost with at most so many parameters; else the smallest tree."""
+    """Least cost within a limit of parameters; the smallest tree if none is within it."""
 
     limit: int
     is_limit: ClassVar[bool] = True
 
     def has_room_for(self, tree):
-        """Whether a tree keeps to the limit; a choice on other rows cannot promise that."""
+        """Return whether a tree is within the limit, which a choice on other rows may violate."""
         return tree.n_parameters <= self.limit
 
     def is_small(self, cost, tree):
-        """Whether a tree meets the goal: smaller ones cost more."""
+        """Return whether a tree is within the limit: smaller ones cost more."""
         return self.has_room_for(tree)
 
     def prefers(self, other, chosen):
@@ -419,21 +424,24 @@ class MaxParameters(_Goal):
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(sizes <= self.limit)
         if len(meets) == 0:
-            warn(f"No tree has at most {self.limit} parameters; the smallest has {sizes.min()}.")
+            warn(
+                f"No tree with at most max_parameters={self.limit} was found; the smallest has "
+                f"{sizes.min()} parameters and is returned."
+            )
             return int(np.lexsort((costs, sizes))[0])
         return int(meets[np.lexsort((sizes[meets], np.asarray(costs)[meets]))[0]])
 
 
 @dataclass(frozen=True)
 class MaxCostIncrease(_Goal):
-    """Fewest parameters with at most so many percent of cost increase; else the least cost."""
+    """Fewest parameters within a limit of cost; the tree of least cost if none is within it."""
 
     limit: float
     is_limit: ClassVar[bool] = True
     is_of_cost: ClassVar[bool] = True
 
     def is_small(self, cost, tree):
-        """Whether a tree no longer meets the goal: smaller ones cost more."""
+        """Return whether a tree costs too much: smaller ones cost even more."""
         return cost > self.limit + _ROUNDING
 
     def prefers(self, other, chosen):
@@ -452,8 +460,9 @@ class MaxCostIncrease(_Goal):
         meets = np.flatnonzero(costs <= self.limit + _ROUNDING)
         if len(meets) == 0:
             warn(
-                f"No tree costs at most {self.limit:g} % over the free clustering{where}; the best "
-                f"costs {costs.min():.3g} %. A larger depth may do better."
+                f"No tree within max_cost_increase={self.limit:g} was found: the best one costs "
+                f"{costs.min():.3g} % more than the free clustering{where}, and is returned. A "
+                "larger depth or max_leaves may help."
             )
             return int(np.lexsort((sizes, costs))[0])
         return int(meets[np.lexsort((costs[meets], sizes[meets]))[0]])

@@ -8,6 +8,7 @@ from ..tree import Split
 from ..tree.routing import ReducedSets
 
 _REMOVED_SHARE = 0.25  # of the surplus of leaves, at a time
+_ROUNDING = 1e-12  # share of the cost that is the rounding of sums
 
 
 def fitting(search, trees):
@@ -41,15 +42,47 @@ def without_surplus(search, state, most_leaves):
     """
     tree, criterion = state.pruned, search.criterion(state)
     while tree.n_leaves > most_leaves:
-        leaf_of_row, loss = search.step.leaves_of(tree), criterion.loss_at(tree)
-        saved, goes_left = _savings(search.step, tree, leaf_of_row, loss)
+        saved, goes_left = _savings(search.step, tree, criterion)
         n_tests = removed_at_a_time(tree.n_leaves - most_leaves)
-        constants = {}
-        for node in weakest_splits(saved, tree.children_left, tree.children_right, n_tests):
-            constant = Split.constant(goes_left[node])
-            constants[node] = ((constant.indices, constant.weights), constant.threshold)
-        tree = tree.with_splits(constants).prune()
+        nodes = weakest_splits(saved, tree.children_left, tree.children_right, n_tests)
+        tree = _without(tree, nodes, goes_left)
     return tree
+
+
+def without_useless_splits(search, state):
+    """Return the state without splits whose removal does not raise the cost.
+
+    Centres follow each removal. Costs that differ by the rounding of sums count as equal.
+
+    Parameters
+    ----------
+    search : Search
+    state : State
+
+    Returns
+    -------
+    State
+    """
+    while state.pruned.n_leaves > 1:
+        tree, limit = state.pruned, _ROUNDING * state.inertia
+        saved, goes_left = _savings(search.step, tree, search.criterion(state))
+        node = int(saved.argmin())
+        if saved[node] > limit:
+            break
+        other = search.evaluate(_without(tree, [node], goes_left))
+        if other.inertia > state.inertia + limit:
+            break
+        state = other
+    return state
+
+
+def _without(tree, nodes, goes_left):
+    """Return the tree without the splits of some nodes, whose rows all go to one child."""
+    constants = {}
+    for node in nodes:
+        constant = Split.constant(goes_left[node])
+        constants[node] = ((constant.indices, constant.weights), constant.threshold)
+    return tree.with_splits(constants).prune()
 
 
 def removed_at_a_time(surplus):
@@ -88,21 +121,21 @@ def weakest_splits(saved, left, right, n_tests):
     return chosen
 
 
-def _savings(step, tree, leaf_of_row, loss):
+def _savings(step, tree, criterion):
     """What each test saves over sending all its rows one way, and whether that is the left one.
 
     Parameters
     ----------
     step : TreeStep, which routes
     tree : Tree
-    leaf_of_row : int array of shape (n,)
-    loss : LeafLoss
+    criterion : Criterion of the tree step
 
     Returns
     -------
     saved : float array of shape (n_nodes,); infinity where there is no test, or no row
     goes_left : bool array of shape (n_nodes,)
     """
+    leaf_of_row, loss = step.leaves_of(tree), criterion.loss_at(tree)
     rows_of, own = ReducedSets(tree, leaf_of_row), loss(np.arange(len(leaf_of_row)), leaf_of_row)
     saved, goes_left = np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes, bool)
 

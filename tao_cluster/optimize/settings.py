@@ -1,6 +1,8 @@
-"""The settings of a fit: what the parameters of the estimator stand for, resolved once."""
+"""The settings of a fit: the parameters of the estimator, resolved and checked once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,15 +25,16 @@ class Effort:
     Parameters
     ----------
     n_rounds : int
-        Of the search over the structure of an oblique tree.
+        Rounds of the search over the structure of an oblique tree.
     n_rounds_on_path : int
-        Of each tree of a path.
+        Rounds for each tree of a path.
     most_values : float
-        Of X that all rounds of a tree together may look at in a pass: large data get fewer rounds.
+        Maximum number of values of X that all rounds of a tree together read per pass, so that
+        large data get fewer rounds.
     n_times : int
-        Multiple of the passes that a search for an axis-aligned tree may take.
+        Multiple of the default number of passes in the search for an axis-aligned tree.
     n_copies : int
-        Noisy copies of each of few rows, for which the true cost of an oblique tree counts, too.
+        Noisy copies per row, if there are few rows; oblique trees are optimised for them, too.
     """
 
     n_rounds: int
@@ -41,11 +44,11 @@ class Effort:
     n_copies: int
 
     def on_path(self):
-        """The effort for each tree of a path."""
+        """Return the effort for each tree of a path."""
         return replace(self, n_rounds=self.n_rounds_on_path)
 
     def n_rounds_over(self, n_values):
-        """Rounds of a search over so many values of X."""
+        """Return the number of rounds of a search over `n_values` values of X."""
         return int(min(self.n_rounds, self.most_values / max(1, n_values)))
 
 
@@ -65,9 +68,13 @@ EFFORTS = {
     "thorough": Effort(30, 30, np.inf, 3, 8),
 }
 EFFORTS["auto"] = EFFORTS["fast"]
-# Above so many rows, and so many a cluster, a sample finds the tree if max_rows="auto".
+# max_rows="auto": a sample finds the tree if there are more rows than the larger one of these, the
+# second of which is per cluster.
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
-_LEAST_DEPTH = 5  # of depth="auto"
+_ANY_SIZE = ("auto", "exkmc")  # initial trees of as many leaves as are asked for
+# A limit of cost or size may be met by so many times the leaves of depth="auto".
+_TIMES_TO_LIMIT = 8
+_LEAST_DEPTH = 5  # smallest depth="auto"
 _PAPER = PenaltyMethod(n_init=1, node_solver="liblinear", refine=False)
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod(), "published": _PAPER}
 _WITHOUT = DirectForm(relax=False, search="none", trim=0.0, max_rows=None)
@@ -75,12 +82,14 @@ _WITHOUT = DirectForm(relax=False, search="none", trim=0.0, max_rows=None)
 
 @dataclass(frozen=True)
 class Settings:
-    """How a tree is searched for. `start` builds the initial trees; see TAOClustering for the rest.
+    """How a tree is fitted. `start` builds the initial trees; see TAOClustering for the rest.
 
     `solver` is the node solver of the algorithm, and `direct_solver` that of direct passes, which
     can end the penalty method. `has_direct_passes` is whether there are such passes. `lambda_` is
     None if it follows from the data; `goal` is then the knee of a path, if there can be one.
-    `most_leaves` and `most_depth` are None if the parameters set no limit.
+    `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
+    the most leaves on a path of axis-aligned trees, None if the initial trees set it;
+    `start_of_size` returns the builder of initial trees for a number of leaves.
     """
 
     objective: Objective
@@ -98,6 +107,8 @@ class Settings:
     goal: Knee | MaxParameters | MaxCostIncrease | None
     validation: Any
     most_leaves: int | None
+    size_limit: int | None
+    start_of_size: Callable[[int], InitialTree]
     most_depth: int | None
     relax: bool
     trim: float
@@ -107,21 +118,22 @@ class Settings:
 
     @classmethod
     def of(cls, parameters, n_jobs):
-        """The settings that parameters of TAOClustering stand for.
+        """Return the settings for parameters of TAOClustering.
 
         Parameters
         ----------
-        parameters : dict, of the constructor
-        n_jobs : int, threads
+        parameters : dict of the parameters of the constructor
+        n_jobs : int, number of threads
 
         Raises
         ------
         ValueError
-            If a part is a class instead of an object, parts do not go together, or a parameter
-            would be ignored.
+            If a class was given instead of an object, if parts cannot be combined, or if a
+            parameter would not be used.
         """
         kind = resolve(parameters["split"], SPLIT_KINDS)
         objective = resolve(parameters["objective"], OBJECTIVES, Objective)
+        depth_is_given = parameters["depth"] != "auto"
         parameters = {**parameters, "depth": _resolved_depth(parameters, objective)}
         algorithm = resolve(parameters["algorithm"], ALGORITHMS)
         if parameters["algorithm"] == "published":
@@ -130,11 +142,11 @@ class Settings:
         solver = _node_solver(algorithm, kind)
         has_direct_passes = algorithm.direct_form is not None
         goal = goal_of(parameters["max_parameters"], parameters["max_cost_increase"])
-        lambda_ = _lambda(parameters["lambda_"], goal, kind)
+        lambda_ = _lambda(parameters, goal, kind, algorithm)
         if goal is None and lambda_ is None and algorithm.is_direct:
             goal = Knee()
         max_rows = direct.max_rows
-        if max_rows == "auto":  # axis-aligned trees are found in all rows
+        if max_rows == "auto":  # axis-aligned trees use all rows
             most = max(_MANY_ROWS, _MANY_A_CLUSTER * parameters["n_clusters"])
             max_rows = most if kind.samples_rows else None
         settings = cls(
@@ -143,7 +155,7 @@ class Settings:
             split_kind=kind,
             solver=solver,
             algorithm=algorithm,
-            start=_start(parameters, kind, objective),
+            start=_start(parameters, kind, objective, parameters["max_leaves"]),
             max_rows=max_rows,
             lambda_=lambda_,
             direct_solver=_node_solver(direct, kind) if has_direct_passes else solver,
@@ -157,6 +169,8 @@ class Settings:
             n_init=algorithm.n_init,
             n_jobs=n_jobs,
             max_leaves=parameters["max_leaves"],
+            size_limit=_size_limit(parameters, goal, depth_is_given),
+            start_of_size=partial(_start, parameters, kind, objective),
             validation=parameters["validation"],
         )
         _check_parts(settings)
@@ -166,11 +180,18 @@ class Settings:
 
     @property
     def searches(self):
-        """Whether descents end on the true cost, and a search over structure follows."""
+        """Whether a search over structures follows the refits."""
         return self.relax and self.effort is not EFFORTS["none"]
 
+    def limited(self, n_leaves):
+        """Return the settings of a fit of an axis-aligned tree of at most `n_leaves` leaves."""
+        start = self.start_of_size(n_leaves)
+        return replace(
+            self, start=start, max_leaves=n_leaves, most_leaves=n_leaves, goal=None, lambda_=0.0
+        )
+
     def check_data(self, X, weight):
-        """Fail at once if the parts do not go with the data.
+        """Raise an error early if the parts do not support the data.
 
         Parameters
         ----------
@@ -180,7 +201,7 @@ class Settings:
         Raises
         ------
         ValueError
-            With a sentence that names what to use.
+            The message names what to use instead.
         """
         check_supported(self.solver, X, weight, self.penalty)
 
@@ -203,42 +224,60 @@ def _published(kind, init):
 
 
 def default_depth(n_clusters):
-    """What depth="auto" is: 5, or one level more than n_clusters leaves need."""
+    """Return the value of depth="auto": 5, or one level more than n_clusters leaves need."""
     return max(_LEAST_DEPTH, int(n_clusters - 1).bit_length() + 1)
 
 
 def _resolved_depth(parameters, objective):
-    """The depth as a number; how many labels there are to explain is not known yet."""
+    """Return the depth as a number. The number of labels to explain is not known yet."""
     if parameters["depth"] != "auto":
         return parameters["depth"]
     return _LEAST_DEPTH if objective.explains_labels else default_depth(parameters["n_clusters"])
 
 
-def _lambda(lambda_, goal, kind):
-    """Lambda as a number, or None where it follows from the data."""
+def _lambda(parameters, goal, kind, algorithm):
+    """Return lambda as a number, or None if a path is followed to choose a tree."""
+    lambda_ = parameters["lambda_"]
     if lambda_ != "auto":
         if goal is not None:
             raise ValueError(
-                "max_parameters and max_cost_increase search for lambda, so that lambda_="
-                f"{lambda_!r} would not be used: leave out one of the two."
+                f"lambda_={lambda_!r} would not be used: max_parameters and max_cost_increase "
+                "choose it. Leave out lambda_, or the limit."
             )
         return lambda_
-    return kind.lambda_without_goal if goal is None else None
+    if goal is not None or kind.prices_weights:
+        return None
+    # An axis-aligned tree has the knee along leaves, unless something else sets its size.
+    has_knee = algorithm.is_direct and parameters["max_leaves"] is None
+    has_knee &= isinstance(parameters["init"], str) and parameters["init"] in _ANY_SIZE
+    return None if has_knee else 0.0
 
 
-def _start(parameters, kind, objective):
-    init, depth, max_leaves = parameters["init"], parameters["depth"], parameters["max_leaves"]
+def _size_limit(parameters, goal, depth_is_given):
+    """Return the most leaves on a path of axis-aligned trees; None if initial trees set it."""
+    if parameters["max_leaves"] is not None:
+        return parameters["max_leaves"]
+    if not isinstance(parameters["init"], str) or parameters["init"] not in _ANY_SIZE:
+        return None
+    times = _TIMES_TO_LIMIT if goal is not None and goal.is_limit and not depth_is_given else 1
+    return max(parameters["n_clusters"], times * max_leaves_at(parameters["depth"]))
+
+
+def _start(parameters, kind, objective, max_leaves):
+    init, depth, n_clusters = (parameters[name] for name in ("init", "depth", "n_clusters"))
+    if max_leaves is not None and kind.name == "axis" and not objective.explains_labels:
+        max_leaves = max(max_leaves, n_clusters)  # further leaves are pruned
     if isinstance(init, str) and init == "auto":
-        builder = kind.default_start(depth, parameters["n_clusters"], max_leaves, objective)
+        builder = kind.default_start(depth, n_clusters, max_leaves, objective)
     else:
         builder = resolve_builder(init, depth, max_leaves)
     return resolve(builder, {}, InitialTree)
 
 
 def _most_leaves(parameters, kind, objective):
-    """Most leaves that a tree of such parameters can have; None where that is open."""
+    """Return the maximum number of leaves that parameters allow, or None if they set none."""
     max_leaves = parameters["max_leaves"]
-    # Without max_leaves, CART for given labels has the leaves of the depth; ExKMC one a cluster.
+    # CART for given labels has at most 2 ** depth leaves; ExKMC has at least one per cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
     limits = [] if depth is None else [max_leaves_at(depth)]
@@ -246,7 +285,7 @@ def _most_leaves(parameters, kind, objective):
 
 
 def _depth(parameters, is_limited):
-    """Most depth of initial trees, if those of "auto" are so limited; None where that is open."""
+    """Return the maximum depth of initial trees, or None if parameters set none."""
     init = parameters["init"]
     if isinstance(init, str):
         has_depth = init in WITH_DEPTH or (init == "auto" and is_limited)
@@ -255,11 +294,11 @@ def _depth(parameters, is_limited):
 
 
 def _check_parts(settings):
-    """ValueError, with a sentence that names what to use, if the parts do not go together."""
+    """Raise a ValueError that names what to use if parts cannot be combined."""
     if not settings.objective.is_sum:
         raise ValueError(
-            f"{name_of(settings.objective)} is no sum over rows, which TAOClustering needs; use "
-            "what is made for it, greedy.ExKCenter or greedy.ExSingleLink."
+            f"TAOClustering needs a cost that is a sum over rows, which "
+            f"{name_of(settings.objective)} is not: use greedy.ExKCenter or greedy.ExSingleLink."
         )
     for solver in (settings.solver, settings.direct_solver):
         if solver.split != settings.split_kind.name:
@@ -280,30 +319,37 @@ def _check_nothing_is_ignored(settings):
     """Raise a ValueError if a parameter that was given would not be used."""
     if settings.validation is not None and settings.goal is None:
         raise ValueError(
-            "validation is for a choice along lambda: with lambda_='auto' of oblique trees in the "
-            "direct form, max_parameters or max_cost_increase."
+            "validation chooses the size of a tree, which lambda_, max_leaves, init or the penalty "
+            "method has set here: leave lambda_ at 'auto' and the others out, or give "
+            "max_parameters or max_cost_increase."
         )
     if settings.goal is not None and not settings.algorithm.is_direct:
         raise ValueError(
-            "max_parameters and max_cost_increase are searched for along a path of the direct "
-            "form, so the penalty method would not be used: leave out algorithm, or the goal."
+            "max_parameters and max_cost_increase choose a tree of the direct form, so the penalty "
+            "method would not be used: leave out algorithm, or the limit."
         )
 
 
 def _check_sample(max_rows, n_clusters):
-    """ValueError if a sample would be too small for the clusters."""
+    """Raise a ValueError if a sample would have fewer rows than there are clusters."""
     if max_rows is not None and max_rows < n_clusters:
         raise ValueError(
-            f"max_rows={max_rows} should be >= n_clusters={n_clusters}: a sample of so few rows "
-            "has none of some clusters. Some thousand rows a leaf lose little."
+            f"max_rows={max_rows} should be >= n_clusters={n_clusters}, because each cluster needs "
+            "rows in the sample. About a thousand rows per leaf lose little quality."
         )
 
 
 def check_path(settings):
-    """ValueError if settings ask for what a path along lambda does not do."""
+    """Raise a ValueError if the settings are not those of a path."""
     if not settings.algorithm.is_direct:
         raise ValueError("A path needs the direct form: algorithm='direct' or DirectForm(...).")
     if settings.goal is not None and settings.goal.is_limit:
-        raise ValueError("A path has no goal; choose from it by tao_cluster.knee.")
+        raise ValueError(
+            "A path has no goal: leave out max_parameters and max_cost_increase, and choose a tree "
+            "with tao_cluster.knee(models, max_parameters=...)."
+        )
     if settings.validation is not None:
-        raise ValueError("A path chooses nothing; give tao_cluster.knee the rows for validation.")
+        raise ValueError(
+            "A path chooses no tree, so validation would not be used: give the rows to "
+            "tao_cluster.knee(models, validation=X_new)."
+        )

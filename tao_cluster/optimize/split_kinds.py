@@ -1,4 +1,4 @@
-"""What differs between trees of oblique and of axis-aligned tests."""
+"""The two kinds of splits, oblique and axis-aligned, and what a fit does differently for them."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -20,14 +20,26 @@ __all__ = [
 
 
 class SplitKind(Protocol):
-    """A kind of tests.
+    """A kind of splits.
 
-    `name`: the parameter `split` that stands for it. `solver`: what node_solver="auto" is.
-    `samples_rows`: whether initial trees may be compared on a sample, and trees of very many rows
-    found on one. `midpoints`: whether thresholds lie halfway between rows, not at the lower one.
-    `n_passes`: the most at a lambda. `lambda_without_goal`: what lambda_="auto" is,
-    None for the knee of a path. `prices_weights`: whether lambda is a price of weights, not of
-    tests. `depth_limits_leaves`: whether default initial trees have at most 2 ** depth leaves.
+    Attributes
+    ----------
+    name : str
+        The value of the parameter `split` that stands for it.
+    solver : NodeSolver
+        The default node solver.
+    samples_rows : bool
+        Whether initial trees may be compared on a sample of the rows, and whether a sample finds
+        the tree by default if there are very many rows.
+    midpoints : bool
+        Whether thresholds are halfway between values of rows. Otherwise they are the lower value.
+    n_passes : int
+        Maximum number of passes at a lambda.
+    prices_weights : bool
+        True if lambda is a penalty on weights and paths follow lambda. False if lambda is a penalty
+        per test and paths follow the number of leaves.
+    depth_limits_leaves : bool
+        Whether default initial trees have at most 2 ** depth leaves.
     """
 
     name: str
@@ -35,72 +47,70 @@ class SplitKind(Protocol):
     samples_rows: bool
     midpoints: bool
     n_passes: int
-    lambda_without_goal: float | None
     prices_weights: bool
     depth_limits_leaves: bool
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """Builder that init="auto" stands for."""
+        """Return the builder for init="auto"."""
 
     def check_start(self, tree):
-        """ValueError if a tree cannot be the initial one."""
+        """Raise a ValueError if a tree cannot be an initial tree."""
 
     def better_start(self, search, state, trees, lambda_, random_state):
-        """State to descend from where relax=True, given the best of the initial trees."""
+        """Return the state to descend from, given the best of the initial trees."""
 
     def refit(self, search, state, lambda_):
-        """State that a descent ends with where relax=True, but for passes on the true cost."""
+        """Return the state after refits of its nodes."""
 
     def optimize_exact(self, search, state):
-        """State after passes on the true cost, where the kind has them."""
+        """Return the state after passes that minimise the clustering cost itself."""
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """Yield better states, in as many rounds as the settings say."""
+        """Yield better states from a search over structures."""
 
     def postprocess(self, tree, leaf_of_row, step, share):
-        """The tree as users get it; no row of the fit moves to another leaf."""
+        """Return the finished tree. No fitted row changes its leaf."""
 
 
 @dataclass(frozen=True)
 class Oblique:
-    """Tests of weighted sums."""
+    """Splits by weighted sums of features."""
 
     name: ClassVar[str] = "oblique"
     solver: ClassVar[NodeSolver] = Newton()
     samples_rows: ClassVar[bool] = True
     midpoints: ClassVar[bool] = True
     n_passes: ClassVar[int] = 3
-    lambda_without_goal: ClassVar[None] = None
     prices_weights: ClassVar[bool] = True
     depth_limits_leaves: ClassVar[bool] = True
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """Trees of the centres and of the rows in turn, and of given labels."""
+        """Return trees from the centres and from the rows in turn, and CART for given labels."""
         cart = (
             [Cart(max_leaves or max_leaves_at(depth), depth)] if objective.explains_labels else []
         )
         return in_turn(depth, cart)
 
     def check_start(self, tree):
-        """Any tree will do."""
+        """Accept any tree."""
 
     def better_start(self, search, state, trees, lambda_, random_state):
-        """The best of the initial trees."""
+        """Return the best of the initial trees."""
         return state
 
     def refit(self, search, state, lambda_):
-        """Nodes are refitted on the features that they have."""
+        """Refit nodes on the features that they have."""
         return refit(search, state, lambda_)
 
     def optimize_exact(self, search, state):
-        """Tests are changed, and get fewer features, for the true cost."""
+        """Change tests, and remove features, to minimise the clustering cost itself."""
         there = search.smoothed
         found = there.take(state, search)
         found = tuned(there, found, price_of_parameters(there.problem, found))
         return search.take(found, there)
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """A search over structure goes on from the state."""
+        """Search over structures from the state; see ``oblique_search.improvements``."""
         there = search.smoothed
         start = there.take(state, search)
         price = price_of_parameters(there.problem, start)
@@ -112,7 +122,7 @@ class Oblique:
             if criterion.value(other) < np.inf:
                 state = other
                 yield state
-        # What holds for copies, too, is still not to lose to an axis-aligned tree on the rows.
+        # The result must also be as good as axis-aligned trees on the rows without copies.
         for other in [] if there is search else search.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]
@@ -121,20 +131,20 @@ class Oblique:
                 yield state
 
     def postprocess(self, tree, leaf_of_row, step, share):
-        """Small weights that decide no row are removed; one feature has weight 1 or -1."""
+        """Remove small weights that move no row; tests of one feature get weight 1 or -1."""
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
         return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
 
 
 @dataclass(frozen=True)
 class AxisAligned:
-    """Tests of single features: "auto" starts from ExKMC with as many leaves as `depth` allows.
+    """Splits by single features, ``x_j <= threshold``.
 
     Parameters
     ----------
     midpoints : bool, default=True
-        Whether the thresholds of the result lie halfway between the values of the rows on their
-        two sides. Else they are values of rows, as in the paper.
+        Place thresholds halfway between the values of rows on both sides. With False they are
+        values of rows, as in the KDD'22 paper.
 
     Examples
     --------
@@ -154,23 +164,22 @@ class AxisAligned:
 
     name: ClassVar[str] = "axis"
     solver: ClassVar[NodeSolver] = Axis()
-    samples_rows: ClassVar[bool] = False  # its result is never worse than its start on all rows
+    samples_rows: ClassVar[bool] = False  # the result is never worse than the start on all rows
     n_passes: ClassVar[int] = 100  # until nothing changes
-    lambda_without_goal: ClassVar[float] = 0.0  # a price would only take back what leaves save
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """ExKMC, ExShallow and CART in turn; CART for given labels.
+        """Return ExKMC, ExShallow and CART in turn, or CART for given labels.
 
-        They have `max_leaves`, by default 2 ** depth leaves.
+        They have `max_leaves` leaves, by default 2 ** depth.
         """
         if objective.explains_labels:
             return Cart(max_leaves or max_leaves_at(depth))
         return axis_aligned(max_leaves or max(n_clusters, max_leaves_at(depth)), n_clusters)
 
     def check_start(self, tree):
-        """Only an axis-aligned tree will do."""
+        """Raise a ValueError if a tree is not axis-aligned."""
         if not is_axis_aligned(tree):
             raise ValueError(
                 "split='axis' starts from a tree that tests single features, with weight 1: use "
@@ -178,23 +187,23 @@ class AxisAligned:
             )
 
     def better_start(self, search, state, trees, lambda_, random_state):
-        """The best of the initial trees, or what a search from all of them finds."""
+        """Return the result of a search from all initial trees, or the best one if it is better."""
         return better_start(search, state, trees, lambda_, random_state)
 
     def refit(self, search, state, lambda_):
-        """Leaves are regrown, if the solver can."""
+        """Regrow leaves, if the solver can."""
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
     def optimize_exact(self, search, state):
-        """Every pass was on the true cost."""
+        """Return the state: every pass has minimised the clustering cost itself."""
         return state
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """The search over structure has been, from the initial trees."""
+        """Yield nothing: the search over structures has started from the initial trees."""
         return iter(())
 
     def postprocess(self, tree, leaf_of_row, step, share):
-        """Every test is x_j <= a midpoint, or a value, of rows."""
+        """Place the threshold of each test at a midpoint or a value of rows."""
         place = at_midpoints if self.midpoints else at_values
         return place(upright(tree), leaf_of_row, step.view, step.n_jobs)
 

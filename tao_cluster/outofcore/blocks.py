@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from tqdm.auto import tqdm
 
 from .._utils.matrices import row_size
+from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted, one_thread
 from .files import ParquetTable, read_npy
 
@@ -443,4 +443,4 @@ class ProgressBlocks:
     def results(self, function, state):
         """Yield the result for each block."""
         name, results = function.__name__.strip("_"), self.blocks.results(function, state)
-        yield from tqdm(results, f"pass: {name}", leave=False, unit=" blocks")
+        yield from progress_bar(results, desc=f"pass: {name}", leave=False, unit=" blocks")

@@ -17,10 +17,10 @@ from ..base import TreeClustering
 from ..problem.scaling import ClusteringSpace
 from ..reference import cost_increase, free_clustering, given_centers
 from ..tree import Tree
-from ..tree.split_statistics import first_values
+from ..tree.split_statistics import feature_importances, first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
 from .coreset import all_rows, coreset
-from .refinement import TreeStatistics, tree_statistics, free_inertia, lloyd, refine, relabel_leaves
+from .refinement import TreeStatistics, free_inertia, lloyd, refine, relabel_leaves, tree_statistics
 from .statistics import AllRows, ColumnStatistics, WeightedRows
 
 # Default size of the sample: rows, and rows per cluster if these are more.
@@ -238,7 +238,10 @@ def _store(model, state, source, free_centers, free_cost):
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
     model.tree_ = tree
     model.node_counts_ = statistics.counts(tree)
+    model.node_rows_ = tree.subtree_sums(statistics.n_rows).astype(np.int64)
     model.split_stds_, model.split_gaps_ = statistics.stds(tree), statistics.gaps(tree)
+    importances = feature_importances(tree, statistics.costs, model.split_stds_)
+    model.feature_importances_ = importances
     model.cluster_centers_ = _in_user_units(space, state.centers)
     model.free_centers_ = _in_user_units(space, free_centers)
     model.inertia_, model.free_inertia_ = statistics.cost, free_cost

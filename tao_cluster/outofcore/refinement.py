@@ -288,6 +288,8 @@ class TreeStatistics(Sums):
     ----------
     cost : float, cost of the rows at the centres of their leaves
     mass : float64 array of shape (n_nodes,), total weight of the rows of each leaf
+    n_rows : float64 array of shape (n_nodes,), number of rows of each leaf
+    costs : float64 array of shape (n_nodes, k), total cost of the rows of each leaf by cluster
     sums, squares, most, above
         See :func:`tao_cluster.tree.split_statistics.value_moments`.
     agreement : float64 array of shape (n_nodes, k), or None for trees without histograms
@@ -296,6 +298,8 @@ class TreeStatistics(Sums):
 
     cost: float
     mass: np.ndarray
+    n_rows: np.ndarray
+    costs: np.ndarray
     sums: np.ndarray
     squares: np.ndarray
     most: np.ndarray
@@ -348,4 +352,7 @@ def tree_statistics(rows, tree, centers, origin, free_centers, total):
         labels, k = nearest_center(objective, rows.data, free_centers), len(centers)
         agreement = np.bincount(leaves * k + labels, weight, tree.n_nodes * k).reshape(-1, k)
     moments = value_moments(tree, rows.view, leaves, weight / total, origin)
-    return TreeStatistics(cost, mass, *moments, agreement)
+    n_rows = np.bincount(leaves, minlength=tree.n_nodes).astype(np.float64)
+    distances = objective.distances(rows.data, centers)
+    costs = cluster_sums(distances, leaves, weight, tree.n_nodes)
+    return TreeStatistics(cost, mass, n_rows, costs, *moments, agreement)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _num_samples
 from ..columns.names import printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
-from ..inspection.rows import Rows, ways
+from ..inspection.rows import Rows, decision_paths
 from ..report import check_weight, report
 from ..tree import Tree, tree_of
 from .boxes import Box, text_width, wrap
@@ -195,7 +195,7 @@ def _path_sums(estimator, X, highlight, feature_names, upper):
             )
         position = int(highlight) % n_rows
         highlight = X.iloc[[position]] if hasattr(X, "iloc") else X[position : position + 1]
-    (path,) = ways(estimator, one_row(estimator, highlight, feature_names))
+    (path,) = decision_paths(estimator, one_row(estimator, highlight, feature_names))
     drawn = {node: i for i, node in enumerate(upper.origin.tolist()) if i not in upper.hidden}
     sums = {drawn[node]: total for node, total in path.totals.items() if node in drawn}
     return sums | {int(upper.stands_for[path.leaf]): None}
@@ -234,7 +234,8 @@ _PARAMETERS = [
     inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD),
     *inspect.signature(plot_tree).parameters.values(),
 ]
-save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # for help() and tab completion
+# For help() and tab completion.
+save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,7 +123,9 @@ class Inputs:
     n_clusters : int
     has_embedding : bool, whether one was given
     classes : array of shape (n_clusters,), optional
-        The labels that are to be explained; then the space is the column of their numbers.
+        The labels to explain. The space is then the column of their numbers.
+    embedder : fitted transformer, optional
+        It computes the embedding from X, if the reference is a pipeline.
     """
 
     X: Any
@@ -133,6 +135,7 @@ class Inputs:
     n_clusters: int
     has_embedding: bool = False
     classes: np.ndarray | None = None
+    embedder: Any = None
 
     @classmethod
     def of(cls, X, sample_weight, embedding, n_clusters, estimator):

@@ -137,8 +137,64 @@ class Readable:
 
         save(self, path)
 
-    def _frame(self):
-        """The page in a frame of its own, as notebooks show it."""
-        from ..page import to_frame
+    def to_sql(self, columns=None, *, table=None):
+        """Return the cluster as an SQL expression; see :func:`tao_cluster.export.to_sql`."""
+        from ..export import to_sql
 
-        return to_frame(self)
+        return to_sql(self, columns, table=table)
+
+    def to_dot(
+        self,
+        feature_names=None,
+        precision=3,
+        *,
+        max_terms=6,
+        X=None,
+        sample_weight=None,
+        scaled=False,
+    ):
+        """Return the tree in Graphviz's language; see :func:`tao_cluster.export.to_dot`."""
+        from ..export import to_dot
+
+        return to_dot(
+            self,
+            feature_names,
+            precision,
+            max_terms=max_terms,
+            X=X,
+            sample_weight=sample_weight,
+            scaled=scaled,
+        )
+
+    def to_onnx(self, *, dtype="float32"):
+        """Return the tree as an ONNX model; see :func:`tao_cluster.export.to_onnx`."""
+        from ..export import to_onnx
+
+        return to_onnx(self, dtype=dtype)
+
+    def to_dataframe(
+        self,
+        feature_names=None,
+        precision=3,
+        *,
+        max_terms=None,
+        X=None,
+        sample_weight=None,
+        scaled=False,
+    ):
+        """Return a table with one line per node; see :func:`tao_cluster.export.to_dataframe`."""
+        from ..export import to_dataframe
+
+        return to_dataframe(
+            self,
+            feature_names,
+            precision,
+            max_terms=max_terms,
+            X=X,
+            sample_weight=sample_weight,
+            scaled=scaled,
+        )
+
+    def _frame(self):
+        """Return the page in an iframe, as notebooks show it."""
+        return self.to_html()._repr_html_()

@@ -1,6 +1,7 @@
 """The interactive page: what is in it, packed exactly and small."""
 
 import base64
+import html
 import json
 import re
 import shutil
@@ -45,6 +46,20 @@ def path(digits, digits_reference):
         algorithm=DirectForm(n_init=1),
         random_state=0,
     )
+
+
+def test_a_page_is_a_string_that_notebooks_show(tmp_path):
+    tree = Tree.single_leaf(0, 2)
+    page = to_html(tree)
+    assert isinstance(page, str)
+    assert len(page) > 50_000
+    assert len(repr(page)) < 100
+    frame = page._repr_html_()
+    assert frame == to_frame(tree)
+    assert frame.startswith("<iframe ")
+    assert html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1]) == page
+    assert to_html(tree, tmp_path / "tree.html") is None
+    assert (tmp_path / "tree.html").read_text(encoding="utf-8") == page
 
 
 @pytest.mark.slow
@@ -221,7 +236,7 @@ def test_edges_say_what_the_box_asks():
 
 def test_bad_input():
     tree = Tree.single_leaf(0, 6)
-    with pytest.raises(ValueError, match="no model"):
+    with pytest.raises(ValueError, match="models is empty"):
         to_html([])
     with pytest.raises(ValueError, match=r"\(2, 2\) does not hold 6"):
         to_html(tree, image_shape=(2, 2))

@@ -54,6 +54,16 @@ def test_every_row_meets_one_rule(case):
         assert [cluster for code, cluster in rules if run(code, row)["holds"]] == [label]
 
 
+def test_a_tree_prints_as_its_text(rng):
+    tree = random_tree(rng, n_features=5, n_nodes=41)
+    assert str(tree) == f"{tree}" == to_text(tree)
+    assert repr(tree).startswith("Tree(n_leaves=21")
+    large = str(random_tree(rng, n_features=40, n_nodes=1001, density=1.0))
+    assert len(large.split("\n")) == 201
+    assert re.search(r"\.\.\. \d+ more lines; to_text\(\) returns all of them$", large)
+    assert " + 20 more" in large
+
+
 def test_long_tests_are_cut_short():
     tree = stump(0.0, [1.0, 2.0, 3.0, 4.0], 4)
     short = "4*x3 + 3*x2 + 2 more <= 0"

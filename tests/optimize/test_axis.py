@@ -182,11 +182,11 @@ def test_lambda_is_the_price_of_a_test(digits, digits_reference):
 
 
 @pytest.mark.slow
-def test_path_and_goals(digits, digits_reference):
+def test_a_given_start_limits_the_leaves_of_paths_and_goals(digits, digits_reference):
     options = {"split": "axis", "init": ExKMC(max_leaves=30), "reference": digits_reference}
-    models = tao_path(digits, 10, [1, 100, 1000], **options)
-    leaves = [model.tree_.n_leaves for model in models]
-    assert leaves == sorted(leaves, reverse=True)
+    models = tao_path(digits, 10, **options)
+    assert [model.max_leaves for model in models][:: len(models) - 1] == [10, 30]
+    assert max(model.tree_.n_leaves for model in models) <= 30
     small = TAOClustering(10, max_parameters=40, **options).fit(digits)
     assert small.tree_.n_parameters <= 40
 
@@ -195,7 +195,12 @@ def test_default_starts_are_exkmc_exshallow_and_cart(digits, digits_reference):
     def default(n_init=4, **parameters):
         algorithm = DirectForm(n_init=n_init, relax=False)
         return TAOClustering(
-            10, split="axis", reference=digits_reference, algorithm=algorithm, **parameters
+            10,
+            split="axis",
+            lambda_=0,
+            reference=digits_reference,
+            algorithm=algorithm,
+            **parameters,
         )
 
     few = digits[:500]

@@ -54,7 +54,7 @@ function showDetails() {
   const title = node.isLeaf ? `leaf ${node.id}: ${clusterOf(node.cluster).name}` : `test ${node.id}`;
   panel.replaceChildren(html("h2", {}, title));
   if (node.count !== null) {
-    const text = `${plural(node.count, model().counted)}, ${percent(node.share)} of all`;
+    const text = `${node.size}, ${percent(node.share)} of ${model().is_weighted ? "the weight" : "all"}`;
     panel.append(html("p", { class: "count" }, text));
   }
   panel.append(...(node.isLeaf ? leafDetails : testDetails)(node));

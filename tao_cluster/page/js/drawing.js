@@ -5,7 +5,7 @@ let place = null; // the layout that is drawn
 const nodeHeight = (node) => (node.isLeaf ? leafHeight() : testHeight());
 
 function describe(node) {
-  const rows = node.count === null ? "" : `, ${plural(node.count, model().counted)}`;
+  const rows = node.count === null ? "" : `, ${node.size}`;
   if (node.isLeaf) return `leaf ${node.id}: ${clusterOf(node.cluster).name}${rows}`;
   const asks = node.test ? node.test.left : `sum of ${node.features.length} features ≤ ${minus(node.limit)}`;
   const side = ["", ", on the left", ", on the right"][node.parent === null ? 0 : node.side + 1];
@@ -126,7 +126,7 @@ function summarise() {
   ];
   if (summary.cost_increase !== null) {
     const share = `${summary.cost_increase.toFixed(2)} %`;
-    parts.push(summary.explains_labels ? `${share} of the rows have another label`
+    parts.push(summary.explains_labels ? `${share} of the ${model().is_weighted ? "weight has" : "rows have"} another label`
       : `cost ${share} over the free clustering`);
   }
   byId("summary").textContent = parts.join(" · ");

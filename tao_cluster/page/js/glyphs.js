@@ -185,7 +185,7 @@ function drawLeaf(group, node) {
   group.append(label);
   y += CHIP;
   if (node.count !== null) {
-    const text = fitted(`${plural(node.count, model().counted)} · ${percent(node.share)}`, WIDTH - 6, 11);
+    const text = fitted(`${node.size} · ${percent(node.share)}`, WIDTH - 6, 11);
     group.append(textAt(0, y + 14, text, "small"));
     y += 18;
   }

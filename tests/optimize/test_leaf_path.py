@@ -1,0 +1,148 @@
+"""Axis-aligned trees along the number of leaves: goals, the knee, paths, and useless leaves."""
+
+import numpy as np
+import pytest
+from conftest import rest_in_sweeps
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+
+from tao_cluster import DirectForm, TAOClustering, tao_path
+from tao_cluster.optimize.leaf_path import leaf_grid
+from tao_cluster.tree.routing import kernel_arrays
+
+# data: rows, clusters, standardise, numbers of leaves, limits of parameters, limits of cost
+SETS = {
+    "iris": (load_iris().data, 3, False, range(3, 9), (8, 10, 13, 20), (0.5, 2.0, 5.0)),
+    "wine": (load_wine().data, 3, True, range(3, 10), (7, 10, 14), (0.2, 2.0)),
+    "cancer": (load_breast_cancer().data, 4, True, range(4, 10), (10, 16, 20), (1.0, 3.0)),
+    "digits": (load_digits().data, 10, False, range(10, 18), (28, 40), (12.0, 15.0)),
+}
+
+
+def fitted(name, **options):
+    X, k, standardize, *_ = SETS[name]
+    return TAOClustering(k, split="axis", standardize=standardize, random_state=0, **options).fit(X)
+
+
+@pytest.fixture(scope="module")
+def singles():
+    """Single fits by data set, made once: numbers of parameters and costs."""
+    made = {}
+
+    def of(name):
+        if name not in made:
+            models = [fitted(name, max_leaves=n) for n in SETS[name][3]]
+            made[name] = [(model.tree_.n_parameters, model.cost_increase_) for model in models]
+        return made[name]
+
+    return of
+
+
+SLOW = [
+    name if name in ("iris", "wine") else pytest.param(name, marks=pytest.mark.slow)
+    for name in SETS
+]
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_limit_of_size_is_met_as_well_as_by_any_single_fit(name, singles):
+    for limit in SETS[name][4]:
+        model = fitted(name, max_parameters=limit)
+        assert model.tree_.n_parameters <= limit
+        best = min(cost for size, cost in singles(name) if size <= limit)
+        assert model.cost_increase_ <= best + 1e-9
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_limit_of_cost_is_met_as_well_as_by_any_single_fit(name, singles):
+    for limit in SETS[name][5]:
+        model = fitted(name, max_cost_increase=limit)
+        assert model.cost_increase_ <= limit + 1e-9
+        best = min((size for size, cost in singles(name) if cost <= limit), default=np.inf)
+        assert model.tree_.n_parameters <= best
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_each_tree_of_a_path_is_as_good_as_a_single_fit(name, singles):
+    X, k, standardize, leaves, *_ = SETS[name]
+    models = tao_path(X, k, split="axis", leaves=leaves, standardize=standardize, random_state=0)
+    costs = [model.cost_increase_ for model in models]
+    assert [model.max_leaves for model in models] == list(leaves)
+    assert np.all(np.diff(costs) <= 1e-9)
+    for model, (_, cost) in zip(models, singles(name), strict=True):
+        assert model.tree_.n_leaves <= model.max_leaves
+        assert model.cost_increase_ <= cost + 1e-9
+
+
+def test_the_default_is_the_knee():
+    model = fitted("wine")
+    assert model.tree_.n_leaves <= 5
+    assert model.cost_increase_ <= 1
+    assert fitted("wine", max_parameters=10).cost_increase_ <= 0.43
+    assert fitted("wine", max_cost_increase=2).tree_.n_parameters <= 10
+
+
+@pytest.mark.parametrize(
+    "goal", [{}, {"max_parameters": 13}, {"max_cost_increase": 30.0}], ids=["knee", "size", "cost"]
+)
+def test_rows_held_out_choose_the_size(goal):
+    model = fitted("wine", validation=0.2, **goal)
+    assert model.validation_cost_increase_ > model.cost_increase_
+    assert model.tree_.n_parameters <= goal.get("max_parameters", np.inf)
+    assert model.validation_cost_increase_ <= goal.get("max_cost_increase", np.inf)
+    assert len(model.labels_) == len(SETS["wine"][0])
+
+
+def test_fewer_leaves_than_clusters():
+    with pytest.warns(UserWarning, match="at most 2 leaves cannot have all 3 clusters"):
+        model = fitted("wine", max_leaves=2)
+    assert model.tree_.n_leaves == 2
+    with pytest.warns(UserWarning, match="lost 1 of 3 clusters"):
+        assert fitted("wine", max_parameters=4).tree_ == model.tree_
+
+
+@pytest.mark.parametrize(("fewest", "most"), [(3, 32), (3, 3), (10, 4), (1, 2), (100, 1000)])
+def test_the_grid_ends_at_its_limits(fewest, most):
+    sizes = leaf_grid(fewest, most)
+    assert sizes == sorted(set(sizes))
+    assert sizes[0] == min(fewest, most)
+    assert sizes[-1] == most
+    assert len(sizes) <= 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split": "axis", "lambdas": [1.0]}, "give leaves="),
+        ({"leaves": [3, 4]}, "follow lambdas"),
+        ({"lambda_": 1.0}, "lambda_=1.0 would not be used"),
+        ({"split": "axis", "leaves": [2.5]}, "positive integers"),
+        ({"split": "axis", "leaves": [0]}, "positive integers"),
+        ({"split": "axis", "max_parameters": 9}, "knee"),
+        ({"split": "axis", "validation": 0.2}, "knee"),
+    ],
+)
+def test_arguments_of_a_path_that_would_not_be_used_raise(options, message):
+    with pytest.raises(ValueError, match=message):
+        tao_path(load_iris().data, 3, **options)
+
+
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+@pytest.mark.parametrize("name", rest_in_sweeps(["iris", "wine", "doubled"], "wine", "doubled"))
+def test_no_leaf_is_useless(name, split):
+    """Without a split the rows of its node cost more, at centres that follow."""
+    rng = np.random.default_rng(0)
+    doubled = np.repeat(rng.integers(0, 3, (12, 3)).astype(float), 3, axis=0)
+    X, k = (doubled, 4) if name == "doubled" else SETS[name][:2]
+    large = {"max_leaves": 30} if split == "axis" else {"max_cost_increase": 0.01}
+    for options in (large, {"algorithm": DirectForm(search="none")}):
+        model = TAOClustering(k, split=split, random_state=0, **options).fit(X)
+        tree, leaves = model.tree_, model.apply(X)
+        for node in tree.decision_nodes:
+            rows = np.flatnonzero(tree.paths(leaves).toarray()[:, node])
+            others = []
+            for child in (tree.children_left[node], tree.children_right[node]):
+                labels = model.labels_.copy()
+                labels[rows] = tree.leaf_label[tree.route(kernel_arrays(X), rows, int(child))]
+                parts = (X[labels == label] for label in np.unique(labels))
+                others.append(sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts))
+            assert min(others) > model.inertia_ * (1 + 1e-13)
