@@ -250,9 +250,10 @@ def plot_history(model, *, ax=None, title=None):
     """
     tree_of(model)  # raises an error if the model is not fitted
     records = getattr(model, "history_", None)
-    if records is None:
+    if records is None or any("mu" not in record for record in records):
         raise ValueError(
-            f"{type(model).__name__} records no history; plot_history takes a fitted TAOClustering."
+            f"{type(model).__name__} does not record the stages of its fit; plot_history takes a "
+            "fitted TAOClustering."
         )
     if not records:
         raise ValueError("history_ is empty: the fit ended with its initial tree, as it was.")

@@ -109,7 +109,7 @@ def count_lines(rows, leaf):
         The number of rows, and for weighted rows a second line with their weight.
     """
     n_rows = int(np.count_nonzero(rows.leaf_of_row == leaf))
-    weight = None if rows.weight is None else float(f"{rows.counts[leaf]:.5g}")
+    weight = None if rows.weight is None else float(rows.counts[leaf])
     return count_text({"rows": n_rows, "weight": weight, "counted": "rows"}).split(", ")
 
 

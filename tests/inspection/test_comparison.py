@@ -176,7 +176,7 @@ def test_sparse_embedding_objectives_and_units(wine):
     assert set(labels.table["method"]) == any_
     assert "rows with another label, %" in repr(labels)
     assert labels.plot().get_ylabel() == "rows with another label, %"
-    assert labels.plot(new=True).get_ylabel() == "new rows with another label, %"
+    assert labels.plot(new=True).get_ylabel() == "held-out rows with another label, %"
     cart = labels.models["CART, 6 leaves"]
     assert labels.table.loc["CART, 6 leaves", "cost_increase"] == cart.cost_increase_
     assert labels.table["cost_increase_new"].dropna().between(0, 100).all()

@@ -93,7 +93,7 @@ def test_history_by_stage_and_along_mu(path):
     still.history_.clear()
     with pytest.raises(ValueError, match="history_ is empty"):
         plot_history(still)
-    with pytest.raises(ValueError, match="IMM records no history"):
+    with pytest.raises(ValueError, match="IMM does not record the stages"):
         plot_history(IMM(4, random_state=0).fit(X))
 
 
