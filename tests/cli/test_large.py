@@ -148,7 +148,10 @@ BAD = {
     "no column": (["birds", "--drop", "tail"], "birds: no column 'tail'; there are 'number'"),
     "no column left": (["birds", "--columns", "tag", "--categories", "drop"], "no column is left"),
     "columns of an array": (["birds.npy", "--drop", "x0"], "can be chosen of a table only"),
-    "medians": (["birds.npy", "--objective", "kmedians"], "needs an objective whose centres are sums over rows"),
+    "medians": (
+        ["birds.npy", "--objective", "kmedians"],
+        "needs an objective whose centres are sums over rows",
+    ),
     "no file": (["bees"], "bees: no such file or folder"),
     "another file": (["birds.csv"], "birds.csv: --out-of-core reads .parquet"),
     "no image": (["birds.npy", "--image-shape", "2x2"], "does not hold 2 features"),
