@@ -91,10 +91,10 @@ class Stability:
     def summary(self):
         """Mean, minimum and maximum of each measure, by kind of refit: pandas.DataFrame."""
         measures = [name for name in self.table if name != "kind"]
-        spread = self.table.groupby("kind", sort=False)[measures].agg(list(_AGGREGATES))
-        spread = spread.stack(level=0, future_stack=True).unstack(level=0)
-        spread = spread.swaplevel(axis=1).loc[measures, list(self.pairs)]
-        return spread.rename_axis(None).rename_axis([None, None], axis=1)
+        table = self.table.groupby("kind", sort=False)[measures].agg(list(_AGGREGATES))
+        table = table.stack(level=0, future_stack=True).unstack(level=0)
+        table = table.swaplevel(axis=1).loc[measures, list(self.pairs)]
+        return table.rename_axis(None).rename_axis([None, None], axis=1)
 
     def plot(self, *, title=None):
         """Draw the agreement with the model, cost against size, and the most used features.

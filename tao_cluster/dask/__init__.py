@@ -1,4 +1,4 @@
-"""Fits on Dask: rows in dask arrays and frames, read by a cluster or by threads of this process."""
+"""Fits to Dask arrays and DataFrames, computed by a cluster or by threads of this process."""
 
 from .._utils.optional import need
 

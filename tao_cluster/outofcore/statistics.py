@@ -78,7 +78,8 @@ class Reader:
 
     Parameters
     ----------
-    space : ClusteringSpace, whose scaling, where there is one, is that of the rows
+    space : ClusteringSpace
+        Its scaling, if it has one, is applied to X.
     n_features : int
     first : int64 array of shape (n_blocks + 1,)
         Number of the first row of each block, and the number of all rows.

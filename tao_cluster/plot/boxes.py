@@ -81,7 +81,7 @@ class Box:
         place = (left, self.y - height / 2)
         ax.add_artist(Rectangle(place, width, height, color=color, linewidth=0, zorder=zorder))
 
-    def write(self, ax, text, size, *, x=None, ha="center", room=None, may_cut=True, **style):
+    def write(self, ax, text, size, *, x=None, ha="center", max_width=None, may_cut=True, **style):
         """Write one line at half height; text that does not fit is shrunk, and then cut.
 
         Parameters
@@ -90,31 +90,31 @@ class Box:
         size : float, points
         x : float, default the horizontal centre
         ha : {"left", "center", "right"}, horizontal alignment at `x`
-        room : float, available width in inches, default the width of the box
+        max_width : float, available width in inches, default the width of the box
         may_cut : bool, default=True
             Whether the end of a long text may be cut off. False for numbers, since a part of a
             number is another number.
         **style : properties of :class:`matplotlib.text.Text`
         """
-        text, size = fit(text, size, self.width if room is None else room, may_cut)
+        text, size = fit(text, size, self.width if max_width is None else max_width, may_cut)
         style = {"va": "center_baseline", "zorder": 5, "color": "0.15", **style}
         x = self.x if x is None else x
         size *= self.scale
         return ax.text(x, self.y, text, ha=ha, fontsize=size, parse_math=False, **style)
 
 
-def fit(text, size, room, may_cut=True):
-    """Return text and size in points that fit into `room` inches; shrink first, then cut."""
+def fit(text, size, max_width, may_cut=True):
+    """Return text and size in points that fit into `max_width` inches; shrink first, then cut."""
     natural = _natural_width(text)
-    if natural == 0 or size * natural <= room:
+    if natural == 0 or size * natural <= max_width:
         return text, size
-    if _SMALLEST * natural <= room or not may_cut:
-        return text, room / natural
+    if _SMALLEST * natural <= max_width or not may_cut:
+        return text, max_width / natural
     # Numbers of characters, found by bisection since long texts are slow to measure.
     fits, too_long = 1, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        if _SMALLEST * _natural_width(text[:middle] + "…") <= room:
+        if _SMALLEST * _natural_width(text[:middle] + "…") <= max_width:
             fits = middle
         else:
             too_long = middle
@@ -126,14 +126,14 @@ def text_width(text, size):
     return size * _natural_width(text)
 
 
-def wrap(text, size, room):
-    """Wrap a text into lines of at most `room` inches, at spaces; line breaks are kept."""
+def wrap(text, size, max_width):
+    """Wrap a text into lines of at most `max_width` inches, at spaces; line breaks are kept."""
     lines = []
     for paragraph in text.split("\n"):
         line = ""
         for word in paragraph.split(" "):
             longer = f"{line} {word}" if line else word
-            if line and text_width(longer, size) > room:
+            if line and text_width(longer, size) > max_width:
                 lines.append(line)
                 longer = word
             line = longer

@@ -65,7 +65,7 @@ def plot_path(models, *, ax=None, title=None):
         x = [tree_of(model).n_parameters for model in models]
         y = [model.cost_increase_ for model in models]
         ax.plot(x, y, "-o", color="C0", markersize=4, linewidth=1)
-        for i in _spread(x):
+        for i in _evenly_spaced(x):
             is_last = x[i] == max(x) > min(x)
             ax.annotate(
                 f"$\\lambda$ = {number_text(models[i].lambda_, 3)}",
@@ -250,9 +250,10 @@ def plot_history(model, *, ax=None, title=None):
     """
     tree_of(model)  # raises an error if the model is not fitted
     records = getattr(model, "history_", None)
-    if records is None:
+    if records is None or any("mu" not in record for record in records):
         raise ValueError(
-            f"{type(model).__name__} records no history; plot_history takes a fitted TAOClustering."
+            f"{type(model).__name__} does not record the stages of its fit; plot_history takes a "
+            "fitted TAOClustering."
         )
     if not records:
         raise ValueError("history_ is empty: the fit ended with its initial tree, as it was.")
@@ -271,12 +272,12 @@ def plot_history(model, *, ax=None, title=None):
             ax.set_xscale("log")
         ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may cover points
         ax.set_ylabel(COST)
-        ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
+        ax.set_xlabel(r"penalty $\mu$" if along_mu else "number of the tree")
         ax.set_title(title or "", loc="left")
     return ax
 
 
-def _spread(sizes):
+def _evenly_spaced(sizes):
     """Return the positions of a few sizes that are about evenly spaced on a logarithmic axis."""
     sizes = np.log(sizes)
     wanted = np.linspace(sizes.min(), sizes.max(), _MOST_NOTES)

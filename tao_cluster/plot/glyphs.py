@@ -190,10 +190,10 @@ class Image:
         ax.pcolormesh(edges, heights, values, cmap=SIGNED, vmin=-limit, vmax=limit, zorder=2)
         line = Box(box.left, box.bottom - 0.02, box.width, _LINE - 0.02, box.scale)
         text, style = number(limit, ".2g"), {"color": "0.4", "may_cut": False}
-        ends = {"room": 0.42 * box.width, **style}
+        ends = {"max_width": 0.42 * box.width, **style}
         line.write(ax, f"\N{MINUS SIGN}{text}", 5.6, x=box.left, ha="left", **ends)
         line.write(ax, text, 5.6, x=box.right, ha="right", **ends)
-        line.write(ax, "0", 5.6, room=0.1 * box.width, **style)
+        line.write(ax, "0", 5.6, max_width=0.1 * box.width, **style)
 
 
 @dataclass(frozen=True)
@@ -327,13 +327,13 @@ class Bars:
         largest = np.abs(values).max(initial=0) or 1.0
         lines = box.lines(len(indices), _LINE)
         for j, value, color, text, line in zip(indices, values, colors, texts, lines, strict=True):
-            room = zero - half - 0.05 - box.left
+            max_width = zero - half - 0.05 - box.left
             name = self.feature_names[j]
-            line.write(ax, name, 6.5, x=box.left + 0.06, ha="left", room=room - 0.06)
+            line.write(ax, name, 6.5, x=box.left + 0.06, ha="left", max_width=max_width - 0.06)
             line.bar(ax, zero, half * value / largest, 0.085, color, zorder=4)
             side = -1 if value > 0 else 1
             align = "right" if value > 0 else "left"
-            place = {"x": zero + side * 0.03, "ha": align, "room": half - 0.03}
+            place = {"x": zero + side * 0.03, "ha": align, "max_width": half - 0.03}
             line.write(ax, text, 5.6, color="0.4", may_cut=False, **place)
         if lines:
             ends = [lines[0].top, lines[-1].bottom]

@@ -66,8 +66,10 @@ def _draw_classes(n_shown, ax, box, leaf):
         line.bar(ax, box.left, shares[c] * box.width, 0.86 * _LINE, "0.86")
         percent = f"{100 * shares[c]:.0f} %"
         line.write(ax, percent, 5.8, x=box.right - 0.02, ha="right", color="0.3")
-        room = box.width - 0.35
-        line.write(ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", room=room)
+        max_width = box.width - 0.35
+        line.write(
+            ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", max_width=max_width
+        )
 
 
 def _draw_histogram(ax, box, leaf):
@@ -148,11 +150,11 @@ class Subtree(NamedTuple):
             percent = f"{100 * self.shares[label]:.0f} %"
             line.bar(ax, line.left, 0.07, 0.07, cluster_color(label), zorder=4)
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
-            room = line.width - 0.37
+            max_width = line.width - 0.37
             name = self.names[label]
-            if text_width(name, 5.4) > room:  # the colour shows that it is a cluster
+            if text_width(name, 5.4) > max_width:  # the colour shows that it is a cluster
                 name = name.removeprefix("cluster ")
-            line.write(ax, name, 6, x=line.left + 0.11, ha="left", room=room)
+            line.write(ax, name, 6, x=line.left + 0.11, ha="left", max_width=max_width)
             line = line.part(_LINE, _LINE)
         if len(present) > _MOST_CLUSTERS:
             more = f"{len(present) - _MOST_CLUSTERS} more"
@@ -306,4 +308,4 @@ def draw_panel(ax, panel, box):
     """Draw a panel and its caption."""
     panel.draw(ax, box)
     caption = Box(box.left, box.top + _CAPTION, box.width, _CAPTION, box.scale)
-    caption.write(ax, panel.caption, 7.5, color="0.25", room=10.0, x=box.left, ha="left")
+    caption.write(ax, panel.caption, 7.5, color="0.25", max_width=10.0, x=box.left, ha="left")

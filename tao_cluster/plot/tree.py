@@ -336,14 +336,14 @@ class Picture:
         phrases += [phrase for part in self._parts for phrase in part.convention]
         if self.path:
             phrases.append("black: the path of one row, with its sums")
-        room = width - 2 * _MARGIN
-        lines = wrap(self.title, _TITLE_SIZE, room) if self.title else []
+        max_width = width - 2 * _MARGIN
+        lines = wrap(self.title, _TITLE_SIZE, max_width) if self.title else []
         for i, phrase in enumerate(phrases):
             longer = f"{lines[-1]}; {phrase}" if i else phrase
-            if i and text_width(longer, _TITLE_SIZE) < room:
+            if i and text_width(longer, _TITLE_SIZE) < max_width:
                 lines[-1] = longer
             else:
-                lines += wrap(phrase, _TITLE_SIZE, room)
+                lines += wrap(phrase, _TITLE_SIZE, max_width)
         return lines
 
     # ------------------------------------------------------------------ drawing

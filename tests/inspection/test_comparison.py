@@ -52,7 +52,7 @@ def test_every_method_explains_the_same_clustering(found, wine):
     assert n_rows == {89}  # the reference, too, has seen half the rows only
 
 
-def test_a_row_says_what_the_model_says(found, wine):
+def test_rows_of_the_table_match_the_models(found, wine):
     X, y = wine
     kept, held = map(np.sort, train_test_split(np.arange(len(X)), test_size=0.5, random_state=0))
     assert list(found.table.index) == [FREE, *found.models]
@@ -108,7 +108,7 @@ def test_a_small_budget_is_searched_for_beyond_the_path(wine):
 
 
 @pytest.mark.slow
-def test_estimators_and_series_of_ones_own(wine):
+def test_estimators_and_lists_of_estimators(wine):
     X, _ = wine
     reference = KMeans(3, n_init=1, random_state=5).fit(X)
     methods = {
@@ -176,7 +176,7 @@ def test_sparse_embedding_objectives_and_units(wine):
     assert set(labels.table["method"]) == any_
     assert "rows with another label, %" in repr(labels)
     assert labels.plot().get_ylabel() == "rows with another label, %"
-    assert labels.plot(new=True).get_ylabel() == "new rows with another label, %"
+    assert labels.plot(new=True).get_ylabel() == "held-out rows with another label, %"
     cart = labels.models["CART, 6 leaves"]
     assert labels.table.loc["CART, 6 leaves", "cost_increase"] == cart.cost_increase_
     assert labels.table["cost_increase_new"].dropna().between(0, 100).all()
@@ -217,13 +217,13 @@ def test_sparse_embedding_objectives_and_units(wine):
         ({"y": [1, 2]}, "inconsistent numbers of samples"),
     ],
 )
-def test_what_cannot_be_is_refused(wine, arguments, sentence):
+def test_wrong_arguments_raise(wine, arguments, sentence):
     X, _ = wine
     with pytest.raises(ValueError, match=sentence):
         compare(X, 3, **arguments)
 
 
-def test_what_fits_warn_of_is_told_below_the_table(wine):
+def test_warnings_of_fits_are_listed_below_the_table(wine):
     X, _ = wine
     methods = {"shallow <1>": TAOClustering(lambda_=1.0, depth=1), "built in": "imm"}
     found = compare(X, 3, methods)
@@ -235,7 +235,7 @@ def test_what_fits_warn_of_is_told_below_the_table(wine):
     assert compare(X, 3, ["imm"]).notes == ()
 
 
-def test_picture_has_a_series_a_method_and_whole_curves(found):
+def test_picture_has_one_series_per_method(found):
     for size in ("parameters", "leaves", "WAD", "WAES"):
         ax = found.plot(size)
         names = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -265,7 +265,7 @@ def test_a_trace_lies_on_the_parameters_of_its_trees(found):
         assert at[model.tree_.n_parameters] == pytest.approx(model.cost_increase_)
 
 
-def test_costs_that_range_far_are_logarithmic(wine):
+def test_costs_of_different_magnitude_are_logarithmic(wine):
     X, _ = wine
     models = {f"m{i}": IMM(3, random_state=0).fit(X) for i in range(2)}
     measured = Comparison.from_models(models, X)
@@ -276,7 +276,7 @@ def test_costs_that_range_far_are_logarithmic(wine):
     assert measured.plot().get_yscale() == "linear"
 
 
-def test_picture_says_what_it_needs(wine, found):
+def test_wrong_arguments_of_the_picture_raise(wine, found):
     X, _ = wine
     with pytest.raises(ValueError, match="size must be one of parameters, leaves"):
         found.plot("nodes")
@@ -284,7 +284,7 @@ def test_picture_says_what_it_needs(wine, found):
         compare(X, 3, ["imm"]).plot(new=True)
 
 
-def test_it_shows_itself_as_a_table(wine):
+def test_printed_form_is_the_table_with_headings(wine):
     X, _ = wine
     measured = Comparison.from_models(
         {"IMM": IMM(3, random_state=0).fit(X)}, X, seconds={"IMM": 1.25}
@@ -340,7 +340,7 @@ def test_rows_without_a_class_are_left_out(wine):
     )
 
 
-def test_what_concerns_no_method_is_told(wine):
+def test_unused_arguments_are_listed(wine):
     X, y = wine
     sized = [name for name, method in METHODS.items() if method.is_sized]
     assert {"tao-axis", "exkmc", "cart"} <= set(sized)

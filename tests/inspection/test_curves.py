@@ -69,7 +69,7 @@ def test_tradeoff_has_one_series_a_method(path):
     assert len(plot_tradeoff([models[0], chosen]).get_legend().get_texts()) == 1
 
 
-def test_tradeoff_says_what_it_needs(path):
+def test_tradeoff_names_wrong_arguments(path):
     _, models = path
     with pytest.raises(ValueError, match="pass them as X"):
         plot_tradeoff(models, size="explanation_size")
@@ -93,7 +93,7 @@ def test_history_by_stage_and_along_mu(path):
     still.history_.clear()
     with pytest.raises(ValueError, match="history_ is empty"):
         plot_history(still)
-    with pytest.raises(ValueError, match="IMM records no history"):
+    with pytest.raises(ValueError, match="IMM does not record the stages"):
         plot_history(IMM(4, random_state=0).fit(X))
 
 
@@ -124,7 +124,7 @@ def test_regions_of_standardised_tables_are_those_of_the_fit(blobs):
     assert np.mean(free[line, column] == model.free_labels_) > 0.97
 
 
-def test_curves_of_one_model_or_none_say_what_they_take(path):
+def test_curves_of_one_model_or_none_raise(path):
     for draw in (plot_path, plot_tradeoff):
         with pytest.raises(TypeError, match="list of fitted estimators, such as tao_path returns"):
             draw(path[1][0])
@@ -132,7 +132,7 @@ def test_curves_of_one_model_or_none_say_what_they_take(path):
             draw([])
 
 
-def test_style_is_left_alone(path):
+def test_global_style_is_not_changed(path):
     before = dict(plt.rcParams)
     plot_path(path[1])
     plot_history(path[1][0])

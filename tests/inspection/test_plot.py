@@ -246,7 +246,7 @@ def test_a_cluster_has_one_colour(rows):
     assert colors == {"cluster 0": {cluster_color(0)}, "cluster 1": {cluster_color(1)}}
 
 
-def test_colours_of_26_clusters_are_told_apart():
+def test_colours_of_26_clusters_are_distinct():
     places = np.array([oklab(np.array(cluster_color(label))) for label in range(26)])
     distances = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(26)
     assert distances.min() > 0.05

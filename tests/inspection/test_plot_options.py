@@ -42,7 +42,7 @@ def texts_of(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def test_edges_say_their_sides(stairs):
+def test_edges_show_the_sign_of_their_side(stairs):
     shown = texts_of(plot_tree(stairs, feature_names=["a", "b"]))
     assert sorted(t for t in shown if t in "≤>≥<") == ["<", ">", ">", "≤", "≤", "≥"]
     assert {"a ≤ 1", "a ≥ 2", "sum ≤ 3"} <= set(shown)
@@ -155,7 +155,7 @@ def strong_edges(ax):
     ]
 
 
-def test_the_way_of_a_row_is_drawn_strongly(stairs):
+def test_the_path_of_a_row_is_highlighted(stairs):
     X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0]])
     ax = plot_tree(stairs, X, highlight=1)
     assert {"value 3", "sum 5.5", "the row"} <= set(texts_of(ax))
@@ -171,7 +171,7 @@ def test_the_way_of_a_row_is_drawn_strongly(stairs):
     assert not strong_edges(plot_tree(stairs, X))
 
 
-def test_rows_close_to_a_threshold_are_told_from_it(stairs):
+def test_values_close_to_a_threshold_have_enough_digits(stairs):
     shown = texts_of(plot_tree(stairs, highlight=[1.0001, 0.0]))
     assert "value 1.0001" in shown
 

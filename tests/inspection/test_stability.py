@@ -27,7 +27,7 @@ def found(wine):
     return stability(ExKMC(3, max_leaves=5, random_state=0), wine, n=6)
 
 
-def test_one_row_a_refit(found, wine):
+def test_table_has_one_row_per_refit(found, wine):
     table = found.table
     assert table["kind"].tolist() == ["resample"] * 6 + ["seed"] * 6
     assert table["leaves"].between(3, 5).all()
@@ -95,7 +95,7 @@ def test_a_reference_that_is_given_stays(wine):
     assert reference.random_state == 0
 
 
-def test_seeds_reach_what_has_one(wine):
+def test_seeds_are_passed_to_all_parts(wine):
     restless = KMeans(3, init="random", n_init=1, max_iter=1)
     model = IMM(3, reference=restless, random_state=0)
     found = stability(model, wine, n=5)
@@ -139,7 +139,7 @@ def test_refits_warn_once(wine):
     assert caught[0].filename == __file__
 
 
-def test_it_needs_two_refits(wine):
+def test_wrong_arguments_raise(wine):
     with pytest.raises(ValueError, match="n=1 must be at least 2"):
         stability(IMM(3), wine, n=1)
     with pytest.raises(ValueError, match=r"n=2\.5 must be an integer"):
@@ -169,7 +169,7 @@ def test_it_is_reproducible_without_a_seed_of_the_model(wine):
     assert a.pairs == b.pairs
 
 
-def test_resamples_have_a_row_a_cluster():
+def test_resamples_have_one_row_per_cluster():
     X = np.arange(6.0)[:, None] ** 2
     found = stability(IMM(5, random_state=0), X, n=4)
     assert (found.table["leaves"] == 5).all()
@@ -188,7 +188,7 @@ def test_features_of_pipelines_are_raw_columns():
     assert list(unseen.features.index) == ["pca0"]
 
 
-def test_it_shows_itself(found):
+def test_printed_form_has_readable_headings(found):
     text = repr(found)
     assert "ExKMC, 12 refits" in text
     assert f"{found.pairs['resample']:.2f} between resamples" in text

@@ -286,13 +286,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_gives_no_blocks_is_refused(name):
+def test_unsupported_inputs_raise(name):
     X, sentence = WRONG[name]
     with pytest.raises((TypeError, ValueError), match=sentence):
         blocks_of(X)
 
 
-def test_what_is_beside_the_rows_must_go_with_them(table):
+def test_weights_and_embedding_must_match_the_rows(table):
     X, w, E = table
     with pytest.raises(ValueError, match="sample_weight has the shape"):
         blocks_of(X, w[:-1])
@@ -305,7 +305,7 @@ def test_what_is_beside_the_rows_must_go_with_them(table):
             read(blocks_of(cut(X), beside))
 
 
-def test_an_own_class_is_an_engine(table):
+def test_another_class_can_provide_blocks(table):
     class Backwards:
         """Works on the last block first, and yields in order all the same."""
 

@@ -136,7 +136,7 @@ def test_without_a_cluster_threads_of_this_process_work(scheduler):
 
 
 @pytest.mark.slow
-def test_dask_is_asked_when_results_are_computed():
+def test_lazy_results_are_those_of_the_local_estimator():
     fitted = model().fit(array())
     local = fitted.to_local()
     assert type(local) is TAOClustering
@@ -205,7 +205,7 @@ def test_sparse_chunks_stay_sparse():
 
 
 @pytest.mark.slow
-def test_what_is_shown_is_that_of_the_plain_estimator(tmp_path):
+def test_facade_is_that_of_the_local_estimator(tmp_path):
     fitted = model().fit(array())
     local = fitted.to_local()
     assert fitted.to_text() == local.to_text()
@@ -263,7 +263,7 @@ def unfitted_small():
     )
 
 
-def test_bad_input_gets_a_sentence():
+def test_wrong_arguments_name_a_remedy():
     X = array()
     for args, sentence in (
         ((ROWS,), "tao_cluster.outofcore.fit"),
@@ -292,7 +292,7 @@ def test_bad_input_gets_a_sentence():
 
 
 @pytest.mark.slow
-def test_a_client_that_is_asynchronous_is_refused():
+def test_asynchronous_clients_raise():
     code = (
         "import asyncio, dask.array as da\n"
         "from distributed import Client\n"

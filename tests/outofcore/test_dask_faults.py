@@ -127,7 +127,7 @@ def test_deaths_change_nothing_but_time(client, tmp_path):
 
 
 @pytest.mark.sweep
-def test_deaths_without_nannies_change_nothing_and_then_nobody_is_left(processes, tmp_path):
+def test_deaths_of_workers_without_nannies(processes, tmp_path):
     with processes(3).client() as client:
         blocks = dask_blocks(array(), client=client, patience=1.0)
         found = sum_over_blocks(dying_once, blocks, (str(tmp_path), {3, 12}))
@@ -209,7 +209,7 @@ def test_a_block_that_fails_is_named(request, has_client):
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_is_one_sentence(processes):
+def test_a_lost_scheduler_raises_a_short_error(processes):
     cluster = processes(1)
     with cluster.client() as client:
         blocks = dask_blocks(array(), client=client)
@@ -237,7 +237,7 @@ def test_workers_may_come_late():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("python_hears_ctrl_c")
-def test_an_interruption_lets_go_of_all_tasks(client, tmp_path):
+def test_an_interruption_releases_all_tasks(client, tmp_path):
     def press():
         while not any(tmp_path.iterdir()):  # a task has begun
             time.sleep(0.01)

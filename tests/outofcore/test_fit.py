@@ -69,7 +69,7 @@ def check_exact(model, X, space=None, weight=None, objective=None):
 
 
 @pytest.mark.slow
-def test_what_is_told_is_exact():
+def test_fitted_attributes_are_exact():
     model = usual()
     check_exact(model, DIGITS)
     assert not hasattr(model, "labels_")
@@ -202,7 +202,7 @@ def test_a_test_that_is_left_with_one_feature_has_weight_one():
 
 
 @pytest.mark.slow
-def test_rounds_lower_the_cost_of_all_rows():
+def test_refinement_passes_lower_the_cost():
     costs = [fit(TAOClustering(10, **FAST), DIGITS, n_passes=n).inertia_ for n in (0, 1)]
     assert costs[0] > costs[1] >= usual().inertia_
 
@@ -280,7 +280,7 @@ def test_the_estimator_stays_as_it_was():
     ids=["k=1", "one row", "n=k", "constant", "tiny", "huge", "far", "wide", "k=100"],
 )
 @pytest.mark.parametrize("kind", [TAOClustering, ExKMC])
-def test_strange_rows(X, k, kind):
+def test_degenerate_rows(X, k, kind):
     estimator = kind(k, random_state=0)
     if k == 100 and kind is TAOClustering:
         estimator.set_params(depth=7, lambda_=1.0, algorithm=DirectForm(n_init=1))
@@ -321,12 +321,12 @@ def test_empty_blocks_are_no_rows():
         (TAOClustering(200), "n_samples=150 should be >= n_clusters=200"),
     ],
 )
-def test_what_cannot_be_is_refused(estimator, match):
+def test_unsupported_estimators_raise(estimator, match):
     with pytest.raises(ValueError, match=match):
         outofcore.fit(estimator, in_parts(IRIS, 50))
 
 
-def test_what_is_no_estimator_of_ours_is_refused():
+def test_other_objects_raise():
     with pytest.raises(TypeError, match="must be an estimator of tao_cluster or greedy"):
         outofcore.fit("TAOClustering", in_parts(IRIS, 50))
     for options in ({"coreset_size": 0}, {"n_passes": -1}, {"n_passes": 1.5}):
@@ -334,7 +334,7 @@ def test_what_is_no_estimator_of_ours_is_refused():
             outofcore.fit(TAOClustering(3), in_parts(IRIS, 50), **options)
 
 
-def test_a_block_with_holes_is_named():
+def test_a_block_with_missing_values_is_named():
     parts = in_parts(IRIS.copy(), 50)
     parts[2][3, 1] = np.nan
     with pytest.raises(outofcore.BlockError, match=r"Block 2: .*NaN") as error:
@@ -390,7 +390,7 @@ def test_a_sample_must_have_rows_for_all_clusters():
             outofcore.fit(TAOClustering(20), in_parts(IRIS, 50), coreset_size=size, random_state=0)
 
 
-def test_passes_are_told(capsys):
+def test_progress_bars_name_the_passes(capsys):
     outofcore.fit(TAOClustering(3, verbose=1, random_state=0), in_parts(IRIS, 50), random_state=0)
     told = capsys.readouterr().err
     assert "pass: column_statistics" in told

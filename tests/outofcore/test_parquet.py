@@ -162,7 +162,7 @@ def test_a_column_without_numbers_is_named(tmp_path, values, kind):
     assert read(parquet_blocks(path, columns=["x"]))[0].tolist() == [[1.0], [2.0]]
 
 
-def test_files_of_other_columns_are_refused(folder, frame):
+def test_files_with_different_columns_raise(folder, frame):
     frame[:5].drop(columns="x1").to_parquet(folder / "c.parquet")
     with pytest.raises(
         ValueError, match=r"c.parquet .*have different columns: only one of them has 'x1'"
@@ -186,7 +186,7 @@ def test_files_of_other_columns_are_refused(folder, frame):
         ({"embedding": np.ones((N, 2))}, "embedding must be a list of names"),
     ],
 )
-def test_bad_choices_of_columns(folder, arguments, sentence):
+def test_wrong_columns_raise(folder, arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         parquet_blocks(folder, **arguments)
 

@@ -56,7 +56,7 @@ def test_the_threshold_is_the_least_of_all(seed, kind):
         assert at_midpoints == (bracket.best.threshold > low)
 
 
-def test_what_is_not_yet_known_is_told():
+def test_gap_bounds_the_possible_decrease():
     rng = np.random.default_rng(0)
     values, steps = rng.normal(size=20_000), rng.normal(size=20_000)
     cost = least(values, steps)[0]

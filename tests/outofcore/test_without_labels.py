@@ -39,7 +39,7 @@ def test_it_is_saved_and_loaded(model, tmp_path):
     assert str(loaded.explain(rows[:1])) == str(model.explain(rows[:1]))
 
 
-def test_it_is_shown(model, tmp_path):
+def test_facade_works_without_labels(model, tmp_path):
     model.plot()
     model.plot(X=rows_for(model))
     model.to_html(tmp_path / "a.html")
@@ -63,7 +63,7 @@ def test_it_is_compared_without_rows(model):
         lambda model: model.plot(panels=["centers"], image_shape=(2, 2)),
     ],
 )
-def test_what_needs_labels_of_rows_says_so(model, use):
+def test_methods_that_need_labels_raise(model, use):
     with pytest.raises(
         ValueError, match=r"has no (free_)?labels_: it was fitted to rows in blocks"
     ):
