@@ -116,7 +116,7 @@ class GreedyTree(TreeClustering):
         plain = with_plain_numbers(self)
         terms = (plain.n_jobs, distances, plain.objective)
         points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
-        return plain._finished(plain._grow(points, rng), points)[0]
+        return plain._finish(plain._grow(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
         """Return minus the surrogate cost: the cost with the reference centres.
@@ -150,14 +150,14 @@ class GreedyTree(TreeClustering):
 
     def _result(self, growth, points):
         """Return the tree of a growth with the attributes that describe its cuts."""
-        tree, leaves = self._finished(growth, points)
+        tree, leaves = self._finish(growth, points)
         cuts = history(growth)
         return Result(tree, {"history_": cuts, "n_iter_": len(cuts)}, leaves)
 
-    def _finished(self, growth, points):
+    def _finish(self, growth, points):
         """Return the tree of a growth and the leaf of each row.
 
-        The leaves are None without midpoints, which need them anyway and therefore give them.
+        The leaves are None if `midpoints` is False.
         """
         tree = growth.to_tree(points.n_features)
         if not self.midpoints:

@@ -21,8 +21,8 @@ class CART(TreeClustering):
     """CART: scikit-learn's decision tree, fitted to the labels of the free clustering.
 
     Use it as a baseline: this is what one gets by training a classifier on cluster labels. CART
-    minimises the Gini impurity of the labels. It does not know the distances, so that it treats
-    all wrong labels alike, and it is sensitive to outliers (Breiman, Friedman, Olshen & Stone
+    minimises the Gini impurity of the labels and does not know the distances. It treats all wrong
+    labels alike, even those of far outliers, which are costly (Breiman, Friedman, Olshen & Stone
     1984; scikit-learn's ``DecisionTreeClassifier``).
 
     CART may split a leaf into two leaves with the same label. Such splits change no cluster, and

@@ -13,6 +13,7 @@ from .growth import Cut, grow
 from .nodes import fixed_labels_node, is_too_coarse, nearest_labels_node, refined_cap
 
 
+@dataclass(eq=False, repr=False)
 class IMM(CostTree):
     """Iterative Mistake Minimization: explain k clusters by an axis-aligned tree with k leaves.
 
@@ -137,6 +138,7 @@ class IMM(CostTree):
         return separate_centers(points, keep_labels=True)
 
 
+@dataclass(eq=False, repr=False)
 class EMN(CostTree):
     """EMN: like IMM with one leaf per cluster, but with a preference for balanced cuts.
 
@@ -163,6 +165,7 @@ class EMN(CostTree):
         return separate_centers(points, keep_labels=True, is_ratio=True)
 
 
+@dataclass(eq=False, repr=False)
 class ExGreedy(CostTree):
     """ExGreedy: one leaf per cluster, with the cut of smallest cost at every node.
 

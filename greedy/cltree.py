@@ -99,9 +99,9 @@ class CLTree(CostTree):
 
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
-        rule = CutDensity.of(points, self.min_split)
+        rule = CutDensity.from_share(points, self.min_split)
         growth, boxes = Growth(), {}
-        leaves = _Kept({growth.add(): rule.root()}, boxes)
+        leaves = _LeavesWithHistory({growth.add(): rule.root()}, boxes)
         grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
         least = self.min_y * rule.mass[points.rows].sum()
         ends = _pruned(growth, boxes, least, self.min_rd)
@@ -137,7 +137,7 @@ class BoxCut(Cut):
     place: float = 0.0
 
 
-class _Kept(dict):
+class _LeavesWithHistory(dict):
     """Leaves by node. `boxes` also keeps the ones that were split since."""
 
     def __init__(self, leaves, boxes):
@@ -168,7 +168,7 @@ class CutDensity:
     least: float
 
     @classmethod
-    def of(cls, points, min_split):
+    def from_share(cls, points, min_split):
         """Return the rule for some rows."""
         weight = points.weight
         scale, _ = quantization_scale(weight.sum(), len(weight), np.inf)

@@ -94,8 +94,8 @@ class CUBT(CostTree):
 
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
-        rule = CutDeviance.of(points, self.min_size, self.min_dev)
-        root = DevianceLeaf.of(points, points.rows)
+        rule = CutDeviance.from_shares(points, self.min_size, self.min_dev)
+        root = DevianceLeaf.from_rows(points, points.rows)
         growth = Growth()
         leaves = {growth.add(): root}
         grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
@@ -119,7 +119,7 @@ class DevianceLeaf:
     label: int = 0
 
     @classmethod
-    def of(cls, points, rows):
+    def from_rows(cls, points, rows):
         """Return the leaf of some rows."""
         return cls(rows, *deviance(points, rows))
 
@@ -145,7 +145,7 @@ class CutDeviance:
     least: float
 
     @classmethod
-    def of(cls, points, min_size, min_dev):
+    def from_shares(cls, points, min_size, min_dev):
         """Return the rule for some rows; `min_dev` is a share of their deviance."""
         _, _, total = deviance(points, points.rows)
         return cls(points, kernel_arrays(points.X), min_size, min_dev * total)
@@ -168,7 +168,7 @@ class CutDeviance:
         """See :class:`greedy.growth.Rule`."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         return tuple(
-            DevianceLeaf.of(self.points, leaf.rows[side]) for side in (goes_left, ~goes_left)
+            DevianceLeaf.from_rows(self.points, leaf.rows[side]) for side in (goes_left, ~goes_left)
         )
 
 

@@ -19,6 +19,7 @@ from .nodes import fixed_labels_node
 POWERS = {"kmeans": 2, "kmedians": 1}
 
 
+@dataclass(eq=False, repr=False)
 class DPTree(CostTree):
     """DPTree: one leaf per cluster, with cuts from the optimal search trees of single features.
 

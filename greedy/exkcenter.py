@@ -86,7 +86,7 @@ class ExKCenter(GreedyTree):
         return super()._points(problem, problem.free.labels)
 
     def _grow(self, points, random_state):
-        rule, growth = CleanCuts.of(points), Growth()
+        rule, growth = CleanCuts.from_input(points), Growth()
         root = Cell(points.rows, np.unique(points.labels[points.rows]))
         leaves = {growth.add(root.label): root}
         grow(growth, leaves, rule)
@@ -109,7 +109,7 @@ def split_cell(growth, node, cell, points, rest):
     points : BuilderInput
     rest : {"grid", "halves"}
     """
-    rule = Halves(points) if rest == "halves" else Grid.of(points, cell)
+    rule = Halves(points) if rest == "halves" else Grid.from_cell(points, cell)
     leaves = {node: rule.leaf(cell.rows)}
     grow(growth, leaves, rule, growth.n_leaves + len(cell.clusters) - 1)
     nodes = sorted(leaves)
@@ -151,7 +151,7 @@ class CleanCuts:
     high: np.ndarray
 
     @classmethod
-    def of(cls, points):
+    def from_input(cls, points):
         """Return the rule for some rows and centres."""
         low, high = points.centers.copy(), points.centers.copy()
         labels = points.labels[points.rows]
@@ -217,7 +217,7 @@ class Grid:
     n_parts: int
 
     @classmethod
-    def of(cls, points, cell):
+    def from_cell(cls, points, cell):
         """Return the grid of the bounding box of a cell's rows and centres."""
         low, high = ranges(points.X[cell.rows])
         places = points.centers[cell.clusters]
@@ -288,7 +288,7 @@ class Halves:
     def leaf(self, rows):
         """Return the leaf of some rows, with the bounding box of the rows alone."""
         low, high = ranges(self.points.X[rows])
-        return Half(rows, low, high)
+        return BoundedLeaf(rows, low, high)
 
     def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: the longest side, 0 if all rows are equal."""
@@ -308,7 +308,7 @@ class Halves:
 
 
 @dataclass(frozen=True, eq=False)
-class Half:
+class BoundedLeaf:
     """Rows of a leaf (int64 array) and their bounding box (float64 arrays of shape (d,))."""
 
     rows: np.ndarray

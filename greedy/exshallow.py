@@ -143,7 +143,7 @@ class ExShallowSearch(GreedyTree):
 
         def attempt(factor):
             growth = separate_centers(points, depth_factor=factor)
-            tree, _ = self._finished(growth, points)
+            tree, _ = self._finish(growth, points)
             leaves = tree.apply(problem.X)
             terms = (problem.data, tree.leaf_label[leaves], problem.weight, free)
             _, inertia = optimal_centers(problem.objective, *terms)

@@ -113,7 +113,7 @@ def separate_spanned(points, data):
         The same rows in the space of the distances.
     """
     rule, growth = WidestCuts(points, data), Growth()
-    leaves = {growth.add(): Linked(points.rows, data, data.edges)}
+    leaves = {growth.add(): SpannedLeaf(points.rows, data, data.edges)}
     n_clusters = len(np.unique(points.labels))
     grow(growth, leaves, rule, n_clusters)
     nodes, shared = sorted(leaves), np.zeros((len(leaves), points.labels.max() + 1))
@@ -126,7 +126,7 @@ def separate_spanned(points, data):
 
 
 @dataclass(frozen=True, eq=False)
-class Linked:
+class SpannedLeaf:
     """Rows of a leaf (increasing int64 array), which compute their minimum spanning tree.
 
     `forest` has the edges of the parent's spanning tree between these rows.
@@ -178,6 +178,10 @@ class WidestCuts:
         is_left[leaf.rows] = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         sides = is_left[leaf.edges.ends]
         return (
-            Linked(leaf.rows[is_left[leaf.rows]], self.data, leaf.edges.some(sides.all(axis=1))),
-            Linked(leaf.rows[~is_left[leaf.rows]], self.data, leaf.edges.some(~sides.any(axis=1))),
+            SpannedLeaf(
+                leaf.rows[is_left[leaf.rows]], self.data, leaf.edges.some(sides.all(axis=1))
+            ),
+            SpannedLeaf(
+                leaf.rows[~is_left[leaf.rows]], self.data, leaf.edges.some(~sides.any(axis=1))
+            ),
         )

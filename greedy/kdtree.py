@@ -72,7 +72,7 @@ class KDTree(CostTree):
 
 @dataclass(frozen=True, eq=False)
 class CutMedian:
-    """Rule of growth: cut the leaf with the most rows at the median of its widest feature."""
+    """Rule of growth: cut the leaf with most rows at the median of its most variable feature."""
 
     points: BuilderInput
 

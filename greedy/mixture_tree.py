@@ -85,8 +85,9 @@ class MixtureTree(TreeClustering):
     Raises
     ------
     ValueError
-        If X is sparse and there is no embedding, or if the mixture is not Gaussian, is not of the
-        columns of X, or does not have `n_clusters` components.
+        If X is sparse and there is no embedding. If the mixture is not Gaussian, is not of the
+        columns of X, or does not have `n_clusters` components. If `mixture` and `covariance_type`
+        are both set.
 
     Notes
     -----
@@ -149,6 +150,11 @@ class MixtureTree(TreeClustering):
                 "fit(X, embedding=TruncatedSVD(2).fit_transform(X))."
             )
         check_sizes(space, weight)
+        if self.mixture is not None and self.covariance_type != MixtureTree.covariance_type:
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r} applies only if mixture is None; set "
+                "the covariance_type of the mixture instead."
+            )
         mixture, name = self.mixture, type(self.mixture).__name__
         if mixture is None:
             mixture = GaussianMixture(self.n_clusters, covariance_type=self.covariance_type)

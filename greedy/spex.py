@@ -79,15 +79,20 @@ class SpEx(GreedyTree):
         Whether tests use one feature or a weighted sum of several.
     price : float >= 0, default=0.005
         Decrease in conductance that each further weight of an oblique test must achieve. As
-        conductances lie in 0..1, 0.005 is half a percent of the edges of a leaf. It has no effect
-        with ``split="axis"``.
+        conductances lie in 0..1, 0.005 is half a percent of the edges of a leaf. Only with
+        ``split="oblique"``.
     max_leaves : int, default=None
         Maximum number of leaves. None means the number of clusters.
     n_neighbors : int, default=20
-        Number of neighbours (20 in the paper). It has an effect with ``graph="knn"`` only.
+        Number of neighbours (20 in the paper). Only with ``graph="knn"``.
     reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`. A record of
-        `history_` has a list "features" instead of "feature" if its test has several features.
+        As in :class:`IMM`. The attributes are also those of :class:`IMM`. A record of `history_`
+        has a list "features" instead of "feature" if its test has several features.
+
+    Raises
+    ------
+    ValueError
+        If `price` or `n_neighbors` is set but not used. Others as in :class:`IMM`.
 
     Warns
     -----
@@ -136,10 +141,14 @@ class SpEx(GreedyTree):
 
     def _grow(self, points, random_state):
         is_clique = self.graph != "knn"
+        if self.split == "axis" and self.price != SpEx.price:
+            raise ValueError(f'price={self.price} applies to split="oblique" only.')
+        if is_clique and self.n_neighbors != SpEx.n_neighbors:
+            raise ValueError(f'n_neighbors={self.n_neighbors} applies to graph="knn" only.')
         if is_clique:
-            graph = CliqueGraph.of(points, is_even=self.graph == "clique")
+            graph = CliqueGraph.from_input(points, is_even=self.graph == "clique")
         else:
-            graph = NeighborGraph.of(points, self.n_neighbors)
+            graph = NeighborGraph.from_input(points, self.n_neighbors)
         tests = hyperplanes(points.X) if self.split == "oblique" else None
         rule, growth = CutConductance(points, graph, tests, self.price), Growth()
         leaves = {growth.add(): rule.root()}
@@ -393,7 +402,7 @@ class CliqueGraph:
     degree: np.ndarray
 
     @classmethod
-    def of(cls, points, is_even=True):
+    def from_input(cls, points, is_even=True):
         """Build the graph of the free clustering, with equal degrees (`is_even`) or equal edges."""
         rows, labels, weight = points.rows, points.labels, points.weight
         mass = np.bincount(labels[rows], weight[rows], len(points.centers))
@@ -466,7 +475,7 @@ class NeighborGraph:
     degree: np.ndarray
 
     @classmethod
-    def of(cls, points, n_neighbors):
+    def from_input(cls, points, n_neighbors):
         """Build the graph of the distinct rows, by Euclidean distances in the clustered space."""
         rows, weight = points.rows, points.weight[points.rows]
         X, space = rows_of(points.X, points.space, rows)

@@ -142,6 +142,6 @@ def test_integer_roots_are_exact():
     assert integer_root(7, 0) == 1
 
 
-def test_an_unknown_rest_is_refused():
+def test_an_unknown_rest_raises():
     with pytest.raises(ValueError, match="'rest' parameter of ExKCenter"):
         built(ExKCenter, [[0.0]], [[0.0]], rest="none")

@@ -210,6 +210,8 @@ def test_small_data():
         MixtureTree(1, mixture=KernelDensity()).fit([[1.0], [2.0]])
     X = load_iris().data
     mixture = GaussianMixture(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="'diag' applies only if mixture is None"):
+        MixtureTree(2, covariance_type="diag", mixture=mixture).fit(X)
     with pytest.raises(ValueError, match="n_clusters=3 components with 4 features"):
         MixtureTree(3, mixture=mixture).fit(X)
     with pytest.raises(ValueError, match="components with 3 features"):

@@ -214,7 +214,7 @@ def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (
             {"rule": "esfandiari"},
@@ -230,8 +230,8 @@ def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
         ({"rule": "bicriteria", "delta": 1.0}, "'delta' parameter"),
     ],
 )
-def test_bad_parameters_get_one_sentence(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_bad_parameters_get_one_message(options, message):
+    with pytest.raises(ValueError, match=message):
         RandomCuts(2, **options).fit(CENTERS)
 
 
