@@ -80,7 +80,7 @@ class IMM(CostTree):
     split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of the feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Exports and plots rank features by |weight| times this value.
-    feature_importances_ : float64 array of shape (n_features_in_,)
+    feature_importances_ : float64 array of shape (n_features,)
         Share of the cost that the tests of each feature save. The shares sum to 1; all are 0 if
         the tree is a single leaf. The saving of a test is the cost of its rows in the best single
         cluster, minus that cost on its left and on its right. The features of an oblique test
@@ -100,7 +100,7 @@ class IMM(CostTree):
         Number of cuts.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Names of the columns, if X is a DataFrame with string names.
 
     Raises

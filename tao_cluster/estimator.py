@@ -179,7 +179,7 @@ class TAOClustering(TreeClustering):
     split_gaps_ : float64 array of shape (n_nodes,)
         Distance from the threshold of a test of one feature to the next larger value of a row; NaN
         for other nodes.
-    feature_importances_ : float64 array of shape (n_features_in_,)
+    feature_importances_ : float64 array of shape (n_features,)
         Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
         for a single leaf. A test saves the cost of its rows in the best single cluster, minus
         that cost on its left and on its right. The features of an oblique test share its saving

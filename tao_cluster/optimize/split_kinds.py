@@ -110,7 +110,7 @@ class Oblique:
         return search.take(found, there)
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """Search over structures from the state; see :func:`.oblique_search.improvements`."""
+        """Search over structures from the state; see ``oblique_search.improvements``."""
         there = search.smoothed
         start = there.take(state, search)
         price = price_of_parameters(there.problem, start)

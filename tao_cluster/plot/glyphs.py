@@ -53,10 +53,10 @@ class Glyph(Protocol):
     leaf_convention: tuple[str, ...]
 
     def draw_test(self, ax, box, split):
-        """Draw a decision node, a :class:`SplitView`, into a :class:`Box`."""
+        """Draw a decision node, a `SplitView`, into a `Box`."""
 
     def draw_leaf(self, ax, box, leaf):
-        """Draw the rows of a leaf, a :class:`LeafView`, and return the Box to be framed."""
+        """Draw the rows of a leaf, a `LeafView`, and return the Box to be framed."""
 
 
 def choose_glyph(nodes, tree, rows, image_shape, feature_names):
