@@ -1,4 +1,4 @@
-"""What the methods share: the parameters of an estimator, its fit, and its tree as a start."""
+"""Base classes of the greedy estimators: shared parameters, `fit` and use as an initial tree."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -16,12 +16,12 @@ from tao_cluster.problem.problem import Result
 from .builder_input import BuilderInput
 from .growth import history, with_midpoints
 
-# The objectives by name: those of points.DISTANCES.
+# Names match those of builder_input.DISTANCES.
 OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
 
 POSITIVE = Interval(Integral, 1, None, closed="left")
 
-# What scikit-learn checks of the parameters that all estimators have.
+# Constraints of the parameters that all estimators have, in the form that scikit-learn checks.
 CONSTRAINTS = {
     "n_clusters": [POSITIVE],
     "reference": [None, "array-like", HasMethods("fit")],
@@ -32,29 +32,32 @@ CONSTRAINTS = {
 
 @dataclass(frozen=True)
 class Method:
-    """How a fit makes its tree: what ``_method()`` of a TreeClustering returns.
+    """How an estimator builds its tree; ``TreeClustering._method()`` returns such an object.
 
     Parameters
     ----------
-    objective : Objective, of the free clustering and of all costs
-    fit_tree : callable(Problem) -> Result
+    objective : Objective
+        Cost function of the free clustering and of the tree.
+    fit_tree : callable
+        Function that takes a Problem and returns a Result.
     """
 
     objective: Objective
     fit_tree: Callable
     validation: ClassVar[None] = None
-    improves: ClassVar[bool] = False  # a method's cuts are its own
+    improves: ClassVar[bool] = False  # published methods keep their cuts as they are
 
     def check_data(self, X, weight):
-        """Any data will do."""
+        """Accept all data: no method has requirements beyond the general checks."""
 
 
-# A data class stores its parameters under their own names, as scikit-learn wants it.
+# A dataclass stores each parameter under its own name, as scikit-learn requires.
 @dataclass(eq=False, repr=False)
 class GreedyTree(TreeClustering):
-    """Base of the methods. A subclass has ``_grow(points, random_state) -> Growth``.
+    """Base class of the estimators that minimise the k-means cost.
 
-    Parameters of its own are fields of a data class. See :class:`IMM` for those that all have.
+    A subclass implements ``_grow(points, random_state)``, which returns a Growth, and declares
+    its own parameters as dataclass fields. :class:`IMM` documents the shared parameters.
     """
 
     n_clusters: int = 8
@@ -65,10 +68,10 @@ class GreedyTree(TreeClustering):
     n_jobs: int | None = None
     random_state: Any = None
 
-    objective = "kmeans"  # a parameter of CostTree
-    sees_centers = True  # cuts part the reference centres too
+    objective = "kmeans"  # CostTree makes this a parameter
+    sees_centers = True  # whether cuts separate the reference centres, besides the rows
 
-    # As an initial tree; see tao_cluster.initial_trees.InitialTree.
+    # Properties as an initial tree; see tao_cluster.initial_trees.InitialTree.
     deterministic = True
     uses_distances = True
     n_distinct_trees = 1
@@ -81,33 +84,46 @@ class GreedyTree(TreeClustering):
     }
 
     def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
-        """Tree for a free clustering, for as many clusters as there are centres.
+        """Build a tree for given centres without fitting the estimator.
+
+        `TAOClustering` calls this method if the estimator is its `init`. The number of clusters
+        is the number of centres; `n_clusters` and `reference` are not used. Unlike `fit`, this
+        method keeps sibling leaves with the same label, since TAO can relabel them.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
-        labels : int array of shape (n,)
-            Cluster of each row; None stands for the nearest centres.
+        labels : int array of shape (n,) or None
+            Cluster of each row; None assigns each row to its nearest centre.
         centers : float array of shape (k, d)
         sample_weight : float array of shape (n,)
-        rng : int, RandomState or Generator, of a method that draws random numbers
-        distances : float64 array of shape (n, k), default those of the objective
-            What a row costs in each cluster, where that is not measured between the rows of X.
+        rng : int, RandomState or Generator, optional
+            Seed of methods that draw random numbers.
+        distances : float64 array of shape (n, k), optional
+            Cost of each row in each cluster. By default the costs are those of `objective`,
+            computed from the rows of X and the centres.
 
         Returns
         -------
         Tree
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, shapes do not match, or X has NaN or infinite values.
         """
         self._validate_params()
         plain = with_plain_numbers(self)
         terms = (plain.n_jobs, distances, plain.objective)
         points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
-        return plain._finished(plain._grow(points, rng), points)[0]
+        return plain._finish(plain._grow(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
-        """Minus the surrogate cost: that of the reference centres instead of the optimal ones.
+        """Return minus the surrogate cost: the cost with the reference centres.
 
-        Parameters and return value as in `score`.
+        `score` uses `cluster_centers_`, the optimal centres for the tree's clusters. This method
+        uses `free_centers_` instead, the centres that the published methods work with.
+        The parameters and the return value are those of `score`.
         """
         check_is_fitted(self)
         return -self._cost(X, None, sample_weight, embedding, self.free_centers_)
@@ -117,10 +133,11 @@ class GreedyTree(TreeClustering):
 
     def _fit_tree(self, problem):
         points = self._points(problem)
-        return self._result(self._grow(points, self.random_state), points)
+        growth = without_redundant_splits(self._grow(points, self.random_state))
+        return self._result(growth, points)
 
     def _points(self, problem, labels=None):
-        """The rows and centres of a problem in the form that the kernels read."""
+        """Return the rows and centres of a problem in the form that the kernels read."""
         return BuilderInput.from_centers(
             problem.X,
             problem.free.centers,
@@ -132,13 +149,16 @@ class GreedyTree(TreeClustering):
         )
 
     def _result(self, growth, points):
-        """The tree of a growth and what is told of its cuts."""
-        tree, leaves = self._finished(growth, points)
+        """Return the tree of a growth with the attributes that describe its cuts."""
+        tree, leaves = self._finish(growth, points)
         cuts = history(growth)
         return Result(tree, {"history_": cuts, "n_iter_": len(cuts)}, leaves)
 
-    def _finished(self, growth, points):
-        """The tree of a growth, and the leaf of each row where midpoints had to find it."""
+    def _finish(self, growth, points):
+        """Return the tree of a growth and the leaf of each row.
+
+        The leaves are None if `midpoints` is False.
+        """
         tree = growth.to_tree(points.n_features)
         if not self.midpoints:
             return tree, None
@@ -148,7 +168,8 @@ class GreedyTree(TreeClustering):
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        for record in fitted["history_"]:  # found on standardised columns, perhaps
+        # Cuts of standardised columns have thresholds in other units than the fitted tree.
+        for record in fitted["history_"]:
             if "threshold" in record:
                 record["threshold"] = float(fitted["tree_"].threshold[record["node"]])
         return fitted
@@ -156,7 +177,7 @@ class GreedyTree(TreeClustering):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CostTree(GreedyTree):
-    """Base of the methods for the costs of k-means and of k-medians alike."""
+    """Base class of the estimators that minimise the k-means or the k-medians cost."""
 
     objective: str = "kmeans"
 
@@ -164,3 +185,28 @@ class CostTree(GreedyTree):
         **GreedyTree._parameter_constraints,
         "objective": [StrOptions(set(OBJECTIVES))],
     }
+
+
+def without_redundant_splits(growth):
+    """Remove the splits below which all leaves have the same label.
+
+    Such splits save nothing: without them, every row keeps its cluster.
+
+    Parameters
+    ----------
+    growth : Growth
+        The labels of its decision nodes are overwritten.
+
+    Returns
+    -------
+    Growth; the same object if there is nothing to remove
+    """
+    label = growth.label.copy()  # -1 marks nodes above leaves with different labels
+    for node in reversed(range(growth.n_nodes)):
+        if growth.left[node] >= 0:
+            left, right = label[growth.left[node]], label[growth.right[node]]
+            label[node] = left if left == right else -1
+    redundant = {n for n, left in enumerate(growth.left) if left >= 0 and label[n] >= 0}
+    for node in redundant:
+        growth.label[node] = label[node]
+    return growth.without(redundant) if redundant else growth

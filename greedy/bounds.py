@@ -1,4 +1,4 @@
-"""What is proven of the methods: by how much a tree costs more than the clustering it explains."""
+"""Proven bounds: how much more a tree can cost than the clustering that it explains."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,17 +19,18 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Bound:
-    """A proven upper bound of the price of explainability.
+    """A proven upper bound of the price of explainability, that is, of a ratio of costs.
 
     Parameters
     ----------
     value : float or None
-        The factor; None where only the order is proven, without its constant.
+        The factor. None if only the order is proven, without a constant.
     formula : str
-        With k clusters, d features, n rows, H levels of tests.
+        The factor as a formula, for k clusters, d features, n rows and H levels of tests.
     source : str
+        Paper and theorem.
     is_mean : bool
-        Whether it bounds the mean over the random trees instead of every tree.
+        Whether the bound holds for the mean over random trees instead of every tree.
     """
 
     value: float | None
@@ -39,7 +40,7 @@ class Bound:
 
     @property
     def is_exact(self):
-        """Whether it is a number: not an order alone."""
+        """Whether the bound is a number and not only an order."""
         return self.value is not None
 
     def __str__(self):
@@ -51,7 +52,7 @@ class Bound:
 class _Size:
     k: int
     d: int
-    n: int  # 0 if unknown
+    n: int  # 0 if not given
     depth: int
 
 
@@ -105,27 +106,32 @@ _KNOWN["exkmc", "kmeans"] = _KNOWN["imm", "kmeans"]
 
 
 def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
-    """Proven upper bound of a method's price of explainability.
+    """Return the proven upper bound of a method's price of explainability.
 
-    That is the cost of a tree, with the reference's centres or better ones, over the cost of the
-    reference; for "spacing" the spacing of the optimal clustering over that of the tree's, for
-    "kcenter" the largest distance over the optimal one.
+    The price of explainability is a ratio:
+
+    - for k-means and k-medians, the cost of the tree (with the reference centres or better ones)
+      divided by the cost of the reference;
+    - for "spacing", the spacing of the optimal clustering divided by that of the tree;
+    - for "kcenter", the largest distance in the tree's clusters divided by the optimal one.
 
     Parameters
     ----------
     method : str
-        Name of an estimator, as "IMM", in any case, or of a rule of :class:`greedy.RandomCuts`.
-        "RandomCuts" is its default rule.
-    k, d : int, clusters and features
+        Name of an estimator, such as "IMM" (in upper or lower case), or of a rule of
+        :class:`greedy.RandomCuts`. "RandomCuts" stands for its default rule.
+    k, d : int
+        Numbers of clusters and of features.
     n : int, optional
-        Rows; "ExSingleLink" needs it.
+        Number of rows. Only "ExSingleLink" needs it.
     objective : {"kmeans", "kmedians", "kcenter", "spacing"}, default="kmeans"
-    depth : int, default k - 1
-        H, levels of tests of the tree; IMM's never has more than k - 1.
+    depth : int, optional
+        Number of levels of tests, H. The default is k - 1, the maximum of IMM's trees.
 
     Returns
     -------
-    Bound, or None if nothing is proven of the method for the objective
+    Bound or None
+        None if no bound is proven for this method and objective.
 
     Raises
     ------
@@ -153,39 +159,38 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
     if known is None:
         return None
     if n is None and known is _KNOWN["exsinglelink", "spacing"]:
-        raise ValueError("The bound of ExSingleLink needs n, the number of rows.")
+        raise ValueError("The bound of ExSingleLink needs n, the number of rows; pass n=len(X).")
     if known.value is None:
         return Bound(None, known.formula, known.source, known.is_mean)
     size = _Size(k, d, n or 0, max(k - 1, 0) if depth is None else depth)
     return Bound(known.value(size), known.formula, known.source, known.is_mean)
 
 
-# What the methods without a parameter `objective` minimise, where it is not k-means.
+# Objectives of the methods without a parameter `objective` that do not minimise k-means.
 _OWN = {"ExKCenter": "kcenter", "ExSingleLink": "spacing"}
 
 
 def own_objective(model: Any):
-    """Name of the objective of an estimator, or the object that was given for it."""
+    """Return the name of an estimator's objective, or the object that was given as objective."""
     parameters = model.get_params(deep=False)
     return parameters.get("objective", _OWN.get(type(model).__name__, "kmeans"))
 
 
 def bound_of(model: Any, objective=None):
-    """The bound of a fitted estimator's method, for its own numbers; None if there is none.
-
-    There is none where the tree does not cut the space in which costs are measured: with an
-    embedding, or with ``standardize=True``, whose costs are those of other units.
+    """Return the bound of a fitted estimator, for its numbers of clusters, features and levels.
 
     Parameters
     ----------
     model : fitted estimator
-    objective : str, as for :func:`bound`
-        None is the model's own: of IMM its parameter, "kcenter" of ExKCenter, "spacing" of
-        ExSingleLink.
+    objective : str, optional
+        As in :func:`bound`. The default is the objective of the model: its parameter `objective`,
+        or "kcenter" for ExKCenter and "spacing" for ExSingleLink.
 
     Returns
     -------
     Bound or None
+        None if no bound is proven, or if the tree cuts another space than that of the costs: with
+        an embedding or with ``standardize=True``.
 
     Examples
     --------

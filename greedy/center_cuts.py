@@ -1,4 +1,4 @@
-"""IMM, EMN and ExGreedy: a leaf a centre, and every cut parts the centres of its node."""
+"""IMM, EMN and ExGreedy: one leaf per centre, so that every cut separates centres of its node."""
 
 from dataclasses import dataclass
 
@@ -13,79 +13,117 @@ from .growth import Cut, grow
 from .nodes import fixed_labels_node, is_too_coarse, nearest_labels_node, refined_cap
 
 
+@dataclass(eq=False, repr=False)
 class IMM(CostTree):
-    """Iterative Mistake Minimization: one leaf a cluster, few mistakes.
+    """Iterative Mistake Minimization: explain k clusters by an axis-aligned tree with k leaves.
 
-    Every node is cut where the fewest rows (by weight) are parted from their centre; these are
-    dropped before its children are cut (Dasgupta, Frost, Moshkovitz & Rashtchian 2020,
-    algorithm 1). Thresholds lie in [min, max) of the centres that are left. Centres that coincide
-    share a leaf, with the lowest label.
+    Use it as the standard baseline of explainable clustering: it is fast and has a proven bound.
+    :class:`ExGreedy` usually costs less with the same number of leaves, and :class:`ExKMC` costs
+    less with more leaves.
 
-    One rule is not in the paper, but in its published program: where rows have been dropped, a
-    cut that leaves none of the others on its right, though some belong there, is made only if
-    there is no other, since it would give a leaf that no row reaches. Without it the tree of
-    the UCI letter data (26 clusters, standardised) costs 33.1 % more than k-means, with it 32.2 %.
+    A row is a mistake if a cut separates it from its centre. Every node is cut where the weight
+    of the mistakes is smallest, and the mistakes are dropped before the children are cut
+    (Dasgupta, Frost, Moshkovitz & Rashtchian 2020, algorithm 1). Thresholds lie in [min, max) of
+    the remaining centres. The tree always has one leaf per centre, as the algorithm prescribes,
+    even if a leaf has few rows or none. Centres that coincide share a leaf, with the lowest label.
+
+    One rule comes from the published program, not from the paper. If mistakes have been dropped,
+    a cut may leave no remaining row on its right although centres lie there; the leaf on the
+    right would get no row. Such a cut is made only if there is no other. The rule lowers the
+    cost increase on the UCI letter data (26 clusters, standardised) from 33.1 % to 32.2 %.
 
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters, which is also the number of leaves.
     objective : {"kmeans", "kmedians"}, default="kmeans"
-        Costs: squared Euclidean distances to means, or L1 distances to medians.
-    reference : None, estimator or array of shape (n_clusters, m), default=None
-        The free clustering that the tree explains: None is scikit-learn's KMeans with
-        ``n_init=10`` and this `random_state` (for k-medians, alternation of medians and nearest
-        centres), a fitted or unfitted estimator with ``cluster_centers_`` or ``means_``, or the
-        centres. Of an estimator with ``labels_`` alone (-1 for noise) the means (medians) of
-        their rows are the centres.
+        The cost: "kmeans" sums squared Euclidean distances to means, "kmedians" sums L1 distances
+        to medians.
+    reference : None, estimator, pipeline or array of shape (n_clusters, m), default=None
+        The free clustering, that is, the clustering without a tree that the tree explains:
+
+        - None: scikit-learn's KMeans with ``n_init=10`` and this `random_state` (for
+          ``objective="kmedians"``, alternation of medians and nearest centres);
+        - a fitted or unfitted estimator with ``cluster_centers_`` or ``means_``. If it has only
+          ``labels_`` (-1 for noise), the means (medians) of the rows of each label are the centres;
+        - a pipeline that ends in such an estimator: its transformed columns are the embedding;
+        - the array of centres.
     standardize : bool, default=False
-        Whether distances are measured between columns that are centred and of unit spread (sparse
-        ones of unit spread alone). Cuts are in the units of X anyway, like all that is shown.
-        With an embedding it changes nothing.
+        Whether to compute distances from columns with mean 0 and standard deviation 1 (sparse
+        columns are not centred). Thresholds and centres are in the units of X in either case. If
+        `fit` gets an embedding, distances are those of the embedding and this has no effect.
     midpoints : bool, default=True
-        Put thresholds halfway between the values on their two sides. Else they are values of
-        the data or of the centres, as in the published programs.
+        Whether to put thresholds halfway between the neighbouring values on their two sides.
+        Otherwise a threshold is a value of the data or of a centre, as in the published programs.
     n_jobs : int, default=None
-        Threads that share the features; the tree is the same for any number.
+        Number of threads that search the features; the tree is the same for any number.
     random_state : int, RandomState instance or None, default=None
-        Seed of the free clustering; nothing else is random.
+        Seed of the free clustering. Nothing else in this method is random.
 
     Attributes
     ----------
     tree_ : Tree
+        The fitted tree.
     labels_ : int32 array of shape (n,)
-        The tree's clusters, numbered as the free clustering's.
+        Cluster of each row according to the tree, numbered as in the free clustering.
     cluster_centers_ : array of shape (n_clusters, m)
-        Optimal for `labels_`; a cluster without rows keeps its free centre.
+        Optimal centres for `labels_`. A cluster without rows keeps its free centre.
     inertia_ : float
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
-        Percent by which `inertia_` exceeds `free_inertia_`; below 0 where the tree has found
-        better clusters than the free clustering.
+        Percentage by which `inertia_` exceeds `free_inertia_`. It is negative if the tree has
+        found better clusters than the free clustering.
     node_counts_ : float64 array of shape (n_nodes,)
         Weight of the rows that reach each node; without sample weights the number of rows.
     node_rows_ : int64 array of shape (n_nodes,)
-        Number of rows that reach each node, whatever their weights.
+        Number of rows of positive weight that reach each node.
     split_stds_ : float64 array of shape (n_nonzero,)
-        Standard deviation of each feature of each test over the rows of its node, beside
-        ``tree_.split_weights``: |weight| times spread ranks features wherever trees are shown.
+        Standard deviation of the feature of each test over the rows of its node, in the order of
+        ``tree_.split_weights``. Exports and plots rank features by |weight| times this value.
     feature_importances_ : float64 array of shape (n_features,)
-        Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
-        for a single leaf. A test saves the cost of its rows in the best single cluster, minus
-        that cost on its left and on its right. The features of an oblique test share its saving
-        in proportion to |weight| times standard deviation over the rows of the node. It is the
-        mean decrease in impurity of scikit-learn's trees, with the clustering cost as impurity.
-    free_labels_, free_centers_, free_inertia_
-        The free clustering.
+        Share of the cost that the tests of each feature save. The shares sum to 1; all are 0 if
+        the tree is a single leaf. The saving of a test is the cost of its rows in the best single
+        cluster, minus that cost on its left and on its right. The features of an oblique test
+        share its saving in proportion to |weight| times standard deviation over the rows of the
+        node. This is the mean decrease in impurity of scikit-learn's trees, with the clustering
+        cost as impurity.
+    free_labels_ : int32 array of shape (n,)
+        Cluster of each row in the free clustering.
+    free_centers_ : array of shape (n_clusters, m)
+        Centres of the free clustering.
+    free_inertia_ : float
+        Cost of the free clustering.
     history_ : list of dict
-        One record a cut, in their order: node, feature, threshold, leaves after it.
+        One record per cut, in the order of the cuts: node, feature, threshold, and the number of
+        leaves after the cut.
     n_iter_ : int
         Number of cuts.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of shape (n_features,)
+        Names of the columns, if X is a DataFrame with string names.
+
+    Raises
+    ------
+    ValueError
+        If X has NaN, infinite or non-numeric values or fewer rows than clusters, or if the
+        reference does not have `n_clusters` centres in the columns of X.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If clusters of the free clustering have no rows, for example because X has fewer distinct
+        rows than `n_clusters`.
 
     Notes
     -----
-    Memory beside X: the (n, n_clusters) distances and O(n); a sparse X is copied once.
+    Memory beside X:
+
+    =============================== ======================
+    distances to the centres        8 n k bytes
+    labels, weights, prices of rows O(n)
+    a sparse X                      one copy by columns
+    =============================== ======================
 
     Examples
     --------
@@ -97,19 +135,23 @@ class IMM(CostTree):
     """
 
     def _grow(self, points, random_state):
-        return part_centers(points, keep_labels=True)
+        return separate_centers(points, keep_labels=True)
 
 
+@dataclass(eq=False, repr=False)
 class EMN(CostTree):
-    """EMN: one leaf a cluster, few mistakes for each centre that a cut parts.
+    """EMN: like IMM with one leaf per cluster, but with a preference for balanced cuts.
 
-    Every node is cut where the weight of the rows that are parted from their centre is least, over
-    the number of centres on the side that has fewer: the deterministic algorithm of Esfandiari,
-    Mirrokni & Narayanan (SODA 2022) for k-means, whose cost is O(k log k) times the reference's,
-    in the form in which SpEx (Argov & Wagner, NeurIPS 2025) compares with it. With
-    ``objective="kmedians"`` it is the same ratio for nearest centres in L1, without a proven bound.
+    Use it instead of :class:`IMM` if a shallow tree or the stronger bound matters: its k-means
+    cost is O(k log k) times that of the reference.
 
-    In all else it is :class:`IMM`, with its parameters and attributes.
+    Every node is cut where a ratio is smallest: the weight of the rows that the cut separates
+    from their centre, divided by the number of centres on the side with fewer centres. This is
+    the deterministic algorithm of Esfandiari, Mirrokni & Narayanan (SODA 2022) for k-means, in
+    the form in which Argov & Wagner (NeurIPS 2025) compare with it. With
+    ``objective="kmedians"`` rows belong to their nearest centres in L1, and no bound is proven.
+
+    The parameters, attributes, errors and memory are those of :class:`IMM`.
 
     Examples
     --------
@@ -120,15 +162,20 @@ class EMN(CostTree):
     """
 
     def _grow(self, points, random_state):
-        return part_centers(points, keep_labels=True, is_ratio=True)
+        return separate_centers(points, keep_labels=True, is_ratio=True)
 
 
+@dataclass(eq=False, repr=False)
 class ExGreedy(CostTree):
-    """ExGreedy: one leaf a cluster, each cut with the least induced cost.
+    """ExGreedy: one leaf per cluster, with the cut of smallest cost at every node.
 
-    Every cut has the least cost when rows go to the nearest centre of their side (Laber &
-    Murtinho 2021, section 4.2). Centres that coincide share a leaf. Parameters and attributes as
-    in :class:`IMM`.
+    Use it if every cluster should have exactly one leaf and the cost matters most.
+
+    The cost of a cut is the cost of assigning each row to the nearest centre on its side of the
+    cut (Laber & Murtinho 2021, section 4.2). Centres that coincide share a leaf. No bound is
+    proven.
+
+    The parameters, attributes, errors and memory are those of :class:`IMM`.
 
     Examples
     --------
@@ -139,12 +186,12 @@ class ExGreedy(CostTree):
     """
 
     def _grow(self, points, random_state):
-        return part_centers(points)
+        return separate_centers(points)
 
 
-def part_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False):
-    """Growth of a tree with one centre a leaf; see :class:`PartCenters`."""
-    rule = PartCenters(points, keep_labels, depth_factor, is_ratio)
+def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False):
+    """Grow a tree with one centre per leaf; see :class:`SeparateCenters`."""
+    rule = SeparateCenters(points, keep_labels, depth_factor, is_ratio)
     root = CenterLeaf(points.rows, np.arange(len(points.centers)))
     growth = Growth()
     grow(growth, {growth.add(root.label): root}, rule)
@@ -153,9 +200,10 @@ def part_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False):
 
 @dataclass(frozen=True, eq=False)
 class CenterLeaf:
-    """Rows, reference centres (int64, increasing) and edges (feature, is_left) of a cell.
+    """Rows and reference centres (increasing int64 arrays) in the cell of a leaf.
 
-    `is_complete` tells that no row of the cell has been dropped.
+    `path` has the edges (feature, is_left) from the root. `is_complete` says whether no row of
+    the cell has been dropped.
     """
 
     rows: np.ndarray
@@ -165,24 +213,25 @@ class CenterLeaf:
 
     @property
     def label(self):
-        """Its centre; the lowest of several that coincide."""
+        """Label of the leaf: its centre, or the lowest of several that coincide."""
         return self.centers[0]
 
 
 @dataclass(frozen=True, eq=False)
-class PartCenters:
+class SeparateCenters:
     """Split until every leaf has one reference centre (IMM, EMN, ExGreedy, ExShallow).
 
     Parameters
     ----------
     points : BuilderInput
     keep_labels : bool
-        IMM: a parted row pays its weight and is dropped. Else it goes to the nearest centre
-        of its side and pays what that costs more.
+        True (IMM): a row that is separated from its centre costs its weight and is dropped.
+        False: such a row moves to the nearest centre on its side and costs the difference.
     depth_factor : float >= 0
-        Price of the expected depth (ExShallow).
+        Penalty per unit of expected depth (ExShallow).
     is_ratio : bool
-        Divide the price of a cut by the fewer centres of its sides (EMN, with `keep_labels`).
+        Whether to divide the cost of a cut by the number of centres on the side with fewer
+        centres (EMN, with `keep_labels`).
     """
 
     points: BuilderInput
@@ -195,7 +244,7 @@ class PartCenters:
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if the centres coincide."""
+        """See :class:`greedy.growth.Rule`. Return None if the centres coincide."""
         best = self._best(leaf, leaf.is_complete)
         if best is None and not leaf.is_complete:
             best = self._best(leaf, True)

@@ -1,4 +1,4 @@
-"""CLTree: dense regions by decision trees that part the rows from uniform points."""
+"""CLTree: dense regions found by a decision tree between rows and uniform points (a baseline)."""
 
 import heapq
 from dataclasses import dataclass
@@ -24,48 +24,56 @@ from .nodes import quantization_scale, quantized
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CLTree(CostTree):
-    """The baseline: clusters as the dense regions of a tree that parts rows from uniform points.
+    """CLTree: clusters as dense regions, found by a tree between rows and uniform points.
 
-    Liu, Xia & Yu (2000, 2005). Every region is filled with uniform points, as many as it has from
-    its parent, at least as many as rows; they are never made, only counted. A cut of a feature
-    has the most information gain on rows against uniform points; then up to two further cuts
-    in the sparser side of the one before (evaluateCuts) move it to the edge of a dense region.
-    The feature whose cut has the sparsest region beside it is taken. The tree is pruned from
-    below (evaluatePrune): regions of few rows are not looked into, and two ends are one if the
-    sparser one has a relative density (rows over uniform points) above `min_rd`, or if the denser
-    one has fewer rows than uniform points.
+    Use it as a baseline: a tree that looks for dense regions in sparse surroundings, without the
+    free clustering. The reference only gives the cluster numbers and the cost to compare with.
 
-    The paper leaves its user with the regions that have more rows than uniform points. Here they
-    become `n_clusters` clusters: the two of them that lose least by it are joined (as
-    :class:`CUBT` joins leaves) until there are few enough, a sparse region belongs to the cluster
-    with the nearest mean (to its rows' mean, without rows to its middle), and the clusters get the
-    numbers of the reference's with which they agree best. With fewer dense regions fewer clusters
-    have rows. With an embedding it is still X that is clustered. Where the paper cuts, boundaries
-    are closed: a row at the boundary belongs to the side with which more information is gained.
+    Growth (Liu, Xia & Yu 2000, 2005). The method imagines uniform points in every region: those
+    of its share of the parent region, but at least as many as the region has rows. The points are
+    counted, never created. For each feature, the first cut maximises the information gain
+    between rows and uniform points. Up to two further cuts in the sparser side of the cut before
+    (the paper's evaluateCuts) then move it to the edge of a dense region. The chosen feature is
+    the one with the sparsest region beside its cut. Boundaries are closed: a row on a boundary
+    belongs to the side that gives the larger information gain.
 
-    For the paper a tree is a search for regions, and most of its leaves are none. Here it has to
-    be read: a cut is left out if a side of it ends with less than the share `min_y` of the rows,
-    which then go with the other side, or if both sides are of one cluster; then further cuts are
-    taken back, those first that save least of the squared distances to the clusters' means,
-    until there are `max_leaves` leaves.
+    Pruning (evaluatePrune), from the leaves up. Regions of few rows are not examined. Two
+    siblings are merged if the sparser one has a relative density (rows divided by uniform points)
+    above `min_rd`, or if the denser one has fewer rows than uniform points.
+
+    Three further steps are not in the paper, which returns all regions with more rows than
+    uniform points:
+
+    1. These dense regions are joined to `n_clusters` clusters, as :class:`CUBT` joins leaves. A
+       sparse region belongs to the cluster whose mean is nearest to the mean of its rows (or to
+       its centre, if it has no rows). Each cluster gets the number of the reference cluster with
+       which it agrees best. With fewer dense regions, some clusters have no rows.
+    2. A cut is removed if one of its sides has less than the share `min_y` of the rows, or if all
+       leaves below it belong to one cluster.
+    3. Further cuts are removed until there are at most `max_leaves` leaves. The first ones to go
+       are those that save least of the squared distances to the cluster means.
+
+    If `fit` gets an embedding, the tree still clusters X.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters.
     max_leaves : int, default=None
-        Leaves at most, which is not in the paper; None is four times the number of clusters.
+        Maximum number of leaves. None means four times the number of clusters.
     min_split : float in (0, 1], default=0.02
-        Share of the rows (weight) that a region needs to be cut.
+        Minimum weight of a region that is cut, as a share of the weight of all rows.
     min_y : float in [0, 1], default=0.01
-        Share of the rows below which a region is not looked into when the tree is pruned, and
-        is no leaf.
+        Minimum weight, as a share of all rows, of a region that is examined in pruning and of a
+        leaf.
     min_rd : float, default=0.1
-        Relative density above which a region is joined with its neighbour.
-    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        Relative density above which a region is merged with its sibling.
+    objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`.
 
     Notes
     -----
-    The defaults are ours; the papers look for the best on a grid.
+    The papers search the best parameters on a grid; the default values are our choice.
 
     Examples
     --------
@@ -91,9 +99,9 @@ class CLTree(CostTree):
 
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
-        rule = CutDensity.of(points, self.min_split)
+        rule = CutDensity.from_share(points, self.min_split)
         growth, boxes = Growth(), {}
-        leaves = _Kept({growth.add(): rule.root()}, boxes)
+        leaves = _LeavesWithHistory({growth.add(): rule.root()}, boxes)
         grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
         least = self.min_y * rule.mass[points.rows].sum()
         ends = _pruned(growth, boxes, least, self.min_rd)
@@ -102,12 +110,12 @@ class CLTree(CostTree):
         labels = _labels(points, boxes, rows_of)
         growth = pruned_growth(growth, ends, labels, points.n_features, idle)
         max_leaves = 4 * n_clusters if self.max_leaves is None else self.max_leaves
-        return prune_stepwise(points, growth, max_leaves)
+        return prune_to_size(points, growth, max_leaves)
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Rows of a region, the region, and how much it has of rows and of uniform points."""
+    """A region with its rows and its amounts of rows and of uniform points."""
 
     rows: np.ndarray
     low: np.ndarray
@@ -118,19 +126,19 @@ class Box:
 
     @property
     def density(self):
-        """Rows over uniform points."""
+        """Rows divided by uniform points."""
         return self.n_rows / self.n_uniform if self.n_uniform > 0 else np.inf
 
 
 @dataclass(frozen=True)
 class BoxCut(Cut):
-    """A cut, and where it parts the box."""
+    """A cut, and the coordinate at which it divides the box."""
 
     place: float = 0.0
 
 
-class _Kept(dict):
-    """Leaves by node that are all remembered, in `boxes`, when they are no leaves any more."""
+class _LeavesWithHistory(dict):
+    """Leaves by node. `boxes` also keeps the ones that were split since."""
 
     def __init__(self, leaves, boxes):
         super().__init__(leaves)
@@ -144,13 +152,15 @@ class _Kept(dict):
 
 @dataclass(frozen=True, eq=False)
 class CutDensity:
-    """Cut regions beside their sparsest part.
+    """Rule of growth: cut regions beside their sparsest part.
 
     Parameters
     ----------
     points : BuilderInput
-    mass : int64 array of shape (n,), weights as whole numbers
-    least : float, mass that a region needs to be cut
+    mass : int64 array of shape (n,)
+        Weights as integers.
+    least : float
+        Minimum mass of a region that is cut.
     """
 
     points: BuilderInput
@@ -158,15 +168,15 @@ class CutDensity:
     least: float
 
     @classmethod
-    def of(cls, points, min_split):
-        """The rule for some rows."""
+    def from_share(cls, points, min_split):
+        """Return the rule for some rows."""
         weight = points.weight
         scale, _ = quantization_scale(weight.sum(), len(weight), np.inf)
         mass = quantized(np.ones(len(weight)), scale, weight, np.inf)
         return cls(points, mass, min_split * mass[points.rows].sum())
 
     def root(self):
-        """The region of all rows."""
+        """Return the region of all rows."""
         rows = self.points.rows
         n_rows = int(self.mass[rows].sum())
         return Box(rows, *ranges(self.points.X[rows]), n_rows, float(n_rows))
@@ -176,7 +186,7 @@ class CutDensity:
         return float(leaf.n_rows) if leaf.n_rows >= self.least else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if nothing is gained."""
+        """See :class:`greedy.growth.Rule`. Return None if no cut gains information."""
         n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
         region = Region(leaf.rows, self.mass, leaf.low, leaf.high, n_uniform)
         best = self.points.best_cut(density_cut, self.points.inverse_index(leaf.rows), region)
@@ -198,7 +208,7 @@ class CutDensity:
 
 
 def _pruned(growth, boxes, least, min_rd):
-    """Nodes that are the leaves of the pruned tree (evaluatePrune)."""
+    """Return the nodes that are leaves of the pruned tree (the paper's evaluatePrune)."""
     is_end = {}
     for node in reversed(range(growth.n_nodes)):
         children = [growth.left[node], growth.right[node]]
@@ -222,7 +232,7 @@ def _pruned(growth, boxes, least, min_rd):
 
 
 def _labels(points, boxes, rows_of):
-    """Labels of the leaves: dense ones joined, sparse ones to the nearest cluster."""
+    """Return the labels of the leaves: join dense ones, then add sparse ones to the nearest."""
     full = sorted(node for node in rows_of if len(rows_of[node]))
     dense = [node for node in full if boxes[node].density >= 1.0] or full
     statistics = {node: deviance(points, rows_of[node]) for node in full}
@@ -239,17 +249,18 @@ def _labels(points, boxes, rows_of):
     return matched_leaf_labels(points, rows_of, group)
 
 
-def prune_stepwise(points, growth, max_leaves):
-    """The growth without the cuts that matter least, until it has few enough leaves.
+def prune_to_size(points, growth, max_leaves):
+    """Merge pairs of sibling leaves, the weakest splits first, until there are few enough leaves.
 
-    Of two leaves of one node those come first that raise the cost least as one leaf of the best
-    cluster: squared distances to the means that the clusters have before, ties to the lowest
-    node. Clusters may lose all their rows. A cut between leaves of one cluster is left out.
+    The next pair is the one whose union in its best cluster increases the cost least; ties go to
+    the lowest node. The cost is the sum of squared distances to the cluster means before pruning.
+    Clusters may lose all their rows. Splits whose leaves all have one label are removed as well.
 
     Parameters
     ----------
     points : BuilderInput
-    growth : Growth, all of whose leaves have rows and labels; altered
+    growth : Growth
+        All its leaves have rows and labels. It is modified.
     max_leaves : int >= 1
 
     Returns
@@ -257,7 +268,7 @@ def prune_stepwise(points, growth, max_leaves):
     Growth
     """
     costs, clusters = _costs(points, growth)
-    paid = costs.min(axis=1)  # as one leaf
+    paid = costs.min(axis=1)  # cost as one leaf
     for node, left in enumerate(growth.left):
         if left < 0:
             paid[node] = costs[node, np.searchsorted(clusters, growth.label[node])]
@@ -265,8 +276,8 @@ def prune_stepwise(points, growth, max_leaves):
             growth.label[node] = int(clusters[costs[node].argmin()])
     is_leaf, undone = np.array(growth.left) < 0, set()
     parent = {child: node for node in np.flatnonzero(~is_leaf) for child in _children(growth, node)}
-    twins = [node for node in set(parent.values()) if is_leaf[_children(growth, node)].all()]
-    queue = [(paid[node] - paid[_children(growth, node)].sum(), node) for node in twins]
+    pairs = [node for node in set(parent.values()) if is_leaf[_children(growth, node)].all()]
+    queue = [(paid[node] - paid[_children(growth, node)].sum(), node) for node in pairs]
     heapq.heapify(queue)
     for _ in range(growth.n_leaves - max_leaves):
         _, node = heapq.heappop(queue)
@@ -284,7 +295,13 @@ def _children(growth, node):
 
 
 def _costs(points, growth):
-    """What each node pays in each cluster that has rows: (n_nodes, n_clusters); and these."""
+    """Return the cost of the rows of each node in each cluster that has rows.
+
+    Returns
+    -------
+    costs : float64 array of shape (n_nodes, number of clusters with rows)
+    clusters : int64 array, the numbers of these clusters
+    """
     X, weight = points.X[points.rows], points.weight[points.rows]
     leaves = growth.to_tree(X.shape[1]).route(kernel_arrays(X))
     clusters, of_row = np.unique(np.array(growth.label)[leaves], return_inverse=True)

@@ -1,4 +1,4 @@
-"""CUBT: a tree of least deviance, pruned and joined by dissimilarity, without the reference."""
+"""CUBT: a tree of least deviance that is pruned and whose leaves are joined (a baseline)."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -20,45 +20,54 @@ from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CUBT(CostTree):
-    """The baseline: clusters of an unsupervised binary tree, pruned and joined.
+    """CUBT: clustering by an unsupervised binary tree that is pruned and joined.
 
-    Fraiman, Ghattas & Svarc (2013), in three stages, none of which parts rows by the reference:
+    Use it as a baseline: a tree that forms its own clusters, without the free clustering. The
+    reference only gives the cluster numbers and the cost to compare with.
 
-    1. leaves are cut where the deviance (squared distances to the mean of a leaf) is least
-       after the cut;
-    2. two leaves of one node are taken back, the least dissimilar first. Of the distances from
-       the rows of one to the nearest row of the other the smallest ones are averaged, the share
-       `quantile` of them; the dissimilarity is the larger of the averages of the two sides;
-    3. leaves are joined, wherever they are, until there are as many groups as clusters, always
-       the two that lose least deviance by it.
+    The method has three stages (Fraiman, Ghattas & Svarc 2013):
 
-    Then the groups get the numbers of the reference's clusters with which they agree best. If the
-    first stages end with fewer leaves than clusters, fewer clusters have rows. With an embedding
-    it is still X that is clustered.
+    1. Growth. A leaf is cut where the deviance (sum of squared distances to the leaf means) falls
+       most.
+    2. Pruning. Pairs of sibling leaves are merged, the least dissimilar pair first. To compute
+       the dissimilarity of two leaves, take the distance of each row of one leaf to the nearest
+       row of the other, and average the smallest ones (the share `quantile` of them). The
+       dissimilarity is the larger one of the averages of both directions.
+    3. Joining. Any two leaves or groups of leaves are joined whose union has the smallest increase
+       in deviance, until there are `n_clusters` groups.
+
+    Then each group gets the number of the reference cluster with which it agrees best. Splits
+    whose leaves all belong to one group are removed. If stage 2 leaves fewer leaves than
+    clusters, some clusters have no rows. If `fit` gets an embedding, the tree still clusters X.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters (`nclass` of the authors' program).
     max_leaves : int, default=None
-        Leaves after the pruning (`nleaves` of the authors' program); None is twice the number of
+        Maximum number of leaves after stage 2 (`nleaves`). None means twice the number of
         clusters.
     min_size : float, default=2
-        Rows (weight) below which a leaf is not cut (`minsize`).
+        Minimum weight of the rows of a leaf that is cut (`minsize`).
     min_dev : float in [0, 1], default=0.001
-        Least share of the deviance of all rows that a cut saves (`mindev`).
+        Minimum decrease in deviance of a cut, as a share of the deviance of all rows (`mindev`).
     min_dist : float, default=0
-        Leaves of one node that are less dissimilar are taken back, whatever their number
-        (`mindist`).
+        Sibling leaves with a smaller dissimilarity are merged, even if the tree has at most
+        `max_leaves` leaves (`mindist`). The unit is that of the columns of X, or standard
+        deviations with ``standardize=True``.
     quantile : float in (0, 1], default=0.2
-        Share of the smallest distances that make the dissimilarity (the paper's delta).
-    n_clusters : int, default=8
-        The authors' `nclass`.
+        Share of the smallest distances that define the dissimilarity (the paper's delta).
     objective, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`.
 
     Notes
     -----
-    The defaults are ours; the papers look for the best on a grid. Finding a cut takes O(m d) a
-    feature and node of m rows, the pruning O(m^2 d) a pair of leaves.
+    The papers search the best parameters on a grid; the default values are our choice.
+
+    ============================================== ==================
+    time of the best cut of a leaf of m rows       O(m d) per feature
+    time of the dissimilarity of leaves of m rows  O(m^2 d)
+    ============================================== ==================
 
     Examples
     --------
@@ -85,8 +94,8 @@ class CUBT(CostTree):
 
     def _grow(self, points, random_state):
         n_clusters = len(points.centers)
-        rule = CutDeviance.of(points, self.min_size, self.min_dev)
-        root = DevianceLeaf.of(points, points.rows)
+        rule = CutDeviance.from_shares(points, self.min_size, self.min_dev)
+        root = DevianceLeaf.from_rows(points, points.rows)
         growth = Growth()
         leaves = {growth.add(): root}
         grow(growth, leaves, rule, 1 if n_clusters == 1 else None)
@@ -101,7 +110,7 @@ class CUBT(CostTree):
 
 @dataclass(frozen=True, eq=False)
 class DevianceLeaf:
-    """Rows, their weight, mean and deviance."""
+    """Rows with their weight, mean and deviance."""
 
     rows: np.ndarray
     weight: float
@@ -110,21 +119,24 @@ class DevianceLeaf:
     label: int = 0
 
     @classmethod
-    def of(cls, points, rows):
-        """Leaf of some rows."""
+    def from_rows(cls, points, rows):
+        """Return the leaf of some rows."""
         return cls(rows, *deviance(points, rows))
 
 
 @dataclass(frozen=True, eq=False)
 class CutDeviance:
-    """Cut the leaf whose cut saves most of the deviance.
+    """Rule of growth: cut the leaf whose best cut reduces the deviance most.
 
     Parameters
     ----------
     points : BuilderInput
-    view : X as kernels read its rows
-    min_size : float, weight below which a leaf is not cut
-    least : float, what a cut must save
+    view : tuple
+        The rows of X in the form that kernels read.
+    min_size : float
+        Minimum weight of a leaf that is cut.
+    least : float
+        Minimum decrease in deviance of a cut.
     """
 
     points: BuilderInput
@@ -133,8 +145,8 @@ class CutDeviance:
     least: float
 
     @classmethod
-    def of(cls, points, min_size, min_dev):
-        """The rule, with the user's unit of the weights."""
+    def from_shares(cls, points, min_size, min_dev):
+        """Return the rule for some rows; `min_dev` is a share of their deviance."""
         _, _, total = deviance(points, points.rows)
         return cls(points, kernel_arrays(points.X), min_size, min_dev * total)
 
@@ -143,7 +155,7 @@ class CutDeviance:
         return leaf.deviance if leaf.weight >= self.min_size else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if a cut saves too little."""
+        """See :class:`greedy.growth.Rule`. Return None if no cut saves enough."""
         points = self.points
         node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
         best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)
@@ -156,12 +168,12 @@ class CutDeviance:
         """See :class:`greedy.growth.Rule`."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         return tuple(
-            DevianceLeaf.of(self.points, leaf.rows[side]) for side in (goes_left, ~goes_left)
+            DevianceLeaf.from_rows(self.points, leaf.rows[side]) for side in (goes_left, ~goes_left)
         )
 
 
 def _pruned(points, growth, rows_of, max_leaves, min_dist, quantile):
-    """Rows of the leaves that remain when pairs of leaves of one node are taken back."""
+    """Merge pairs of sibling leaves; return the rows of the remaining leaves by node."""
     rows_of, found = dict(rows_of), {}
     while True:
         for node in range(growth.n_nodes):
@@ -179,7 +191,19 @@ def _pruned(points, growth, rows_of, max_leaves, min_dist, quantile):
 
 
 def dissimilarity(points, rows, others, quantile):
-    """Mean of the smallest distances to the nearest row of the other side, the larger of two."""
+    """Return the dissimilarity of two leaves: see stage 2 of :class:`CUBT`.
+
+    Parameters
+    ----------
+    points : BuilderInput
+    rows, others : int64 arrays
+        Rows of the two leaves.
+    quantile : float in (0, 1]
+
+    Returns
+    -------
+    float
+    """
     return max(
         _mean_of_smallest(points, *pair, quantile) for pair in ((rows, others), (others, rows))
     )

@@ -1,4 +1,4 @@
-"""Data sets that papers make to show where explainable clusterings are cheap, and where not."""
+"""Synthetic data sets of the papers, on which explainable clusterings cost little or much."""
 
 from numbers import Integral, Real
 
@@ -42,39 +42,47 @@ def synthetic_one(
     random_state=None,
     return_centers=False,
 ):
-    """Three clusters, one of them two far outliers: bad for CART, easy for IMM.
+    """Make three clusters, one of which has two far outliers: hard for CART, easy for IMM.
 
-    Synthetic I of Frost, Moshkovitz & Rashtchian (2020), appendix B.2. The outliers are
-    (v, 0, ..., 0) and (v, 1, ..., 1). Half of the other rows are 1 but for the first feature and
-    `n_flips` random features, where they are 0; the rest are 0 but for `n_flips` random features,
-    where they are 1. Any feature but the first parts the halves almost without fault, so that
-    CART takes one, which parts the outliers too: with three leaves one of them ends up in a half.
-    A cut of the first feature makes no mistake.
+    This is Synthetic I of Frost, Moshkovitz & Rashtchian (2020), appendix B.2:
+
+    - the outliers are (v, 0, ..., 0) and (v, 1, ..., 1);
+    - half of the other rows are 1, except in the first feature and in `n_flips` random features,
+      where they are 0;
+    - the remaining rows are 0, except in `n_flips` random features, where they are 1.
+
+    Any feature except the first separates the two halves almost without error. CART therefore
+    cuts one of them, which also separates the outliers: with three leaves, one outlier ends up
+    in a half. A cut of the first feature makes no mistake.
 
     Parameters
     ----------
     n_samples : int >= 4, default=5000
+        Number of rows.
     n_features : int >= 3, default=1000
-    n_flips : int < n_features, default=2
-        The paper's number is not printed in the copies known to us; more flips make every
-        method's cost larger.
+        Number of columns.
+    n_flips : int, default=2
+        Number of flipped features per row, less than `n_features`. The copies of the paper that
+        we know do not print this number. More flips increase the cost of every method.
     outlier : float > 0, default=1000
-        The v above.
+        The value v.
     random_state : int, RandomState instance or None, default=None
+        Seed of the flipped features.
     return_centers : bool, default=False
+        Whether to return the centres as well.
 
     Returns
     -------
     X : float64 array of shape (n_samples, n_features)
     y : int64 array of shape (n_samples,)
-        0 for the outliers, which come first, 1 and 2 for the halves.
-    centers : float64 array of shape (3, n_features), only if `return_centers`
-        Means of the clusters.
+        Clusters: 0 for the outliers, which come first, 1 and 2 for the halves.
+    centers : float64 array of shape (3, n_features)
+        Means of the clusters, only if `return_centers`.
 
     Raises
     ------
     ValueError
-        If `n_flips` is not below the number of features.
+        If `n_flips` is not less than `n_features`.
 
     Examples
     --------
@@ -110,27 +118,33 @@ def synthetic_one(
     prefer_skip_nested_validation=True,
 )
 def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_centers=False):
-    """Random codewords, each with its neighbours: every tree with k leaves costs Omega(log k).
+    """Make random codewords with neighbours, for which k leaves cost Omega(log k) times as much.
 
-    Synthetic II of Frost, Moshkovitz & Rashtchian (2020), section 3.4, from Moshkovitz, Dasgupta,
-    Rashtchian & Frost (2020). A centre is a random row of -1 and 1; its cluster has, for every
-    feature, the centre with this feature set to 0. Every cut parts a row from each of its
-    node's centres on one of the two sides, which costs as much as a whole cluster. ExKMC with
-    O(k log k) leaves finds the clusters, its cost falling linearly (theorem 4).
+    This is Synthetic II of Frost, Moshkovitz & Rashtchian (2020), section 3.4, taken from
+    Moshkovitz, Dasgupta, Rashtchian & Frost (2020). A centre is a random row of -1 and 1. Its
+    cluster has one row per feature: the centre with this feature set to 0. Every cut separates
+    one row from each centre on one of its sides, which costs as much as a whole cluster. ExKMC
+    with O(k log k) leaves finds the clusters, and its cost falls linearly (theorem 4).
 
     Parameters
     ----------
     n_clusters : int >= 1, default=30
+        Number of clusters.
     n_features : int >= 1, default=1000
+        Number of columns, which is also the number of rows per cluster.
     random_state : int, RandomState instance or None, default=None
+        Seed of the codewords.
     return_centers : bool, default=False
+        Whether to return the centres as well.
 
     Returns
     -------
     X : float64 array of shape (n_clusters * n_features, n_features)
     y : int64 array of shape (n_clusters * n_features,)
-    centers : float64 array of shape (n_clusters, n_features), only if `return_centers`
-        The codewords. The best centres of k-means lie between them and 0, by 1 / n_features.
+        Clusters.
+    centers : float64 array of shape (n_clusters, n_features)
+        The codewords, only if `return_centers`. The means of the clusters are the codewords
+        times 1 - 1 / n_features.
 
     Examples
     --------
@@ -157,20 +171,21 @@ def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_c
     prefer_skip_nested_validation=True,
 )
 def imm_lower_bound(n_clusters=32, n_features=None, *, random_state=None, return_centers=False):
-    """The codewords of :func:`synthetic_two` in as many features as the bound needs.
+    """Make the data of :func:`synthetic_two` with as many features as the lower bound needs.
 
-    Theorem 2 of Dasgupta, Frost, Moshkovitz & Rashtchian (2020): for k-means and k-medians alike
-    every threshold tree with k leaves costs Omega(log k) times the optimum, that of IMM too. Where
-    the cuts of a tree halve the centres, they part k / 2 rows from their centres a level.
+    On these data, every axis-aligned tree with k leaves costs Omega(log k) times the optimum,
+    for k-means and for k-medians (Dasgupta, Frost, Moshkovitz & Rashtchian 2020, theorem 2). A
+    tree whose cuts halve the centres separates k / 2 rows from their centres per level.
 
     Parameters
     ----------
     n_clusters : int >= 2, default=32
+        Number of clusters.
     n_features : int >= 1, default=None
-        None is four times the number of clusters, enough for codewords that are far apart, and
-        few enough for a balanced tree to be a good one.
+        Number of columns. None means four times the number of clusters: enough for codewords
+        that are far apart, and few enough for a balanced tree to be a good one.
     random_state, return_centers
-        As in :func:`synthetic_two`, like the return value.
+        As in :func:`synthetic_two`. The return values are also those of `synthetic_two`.
 
     Examples
     --------
@@ -188,17 +203,20 @@ def imm_lower_bound(n_clusters=32, n_features=None, *, random_state=None, return
     {"n_clusters": _AT_LEAST[2], "n_samples": _AT_LEAST[4]}, prefer_skip_nested_validation=True
 )
 def spacing_lower_bound(n_clusters=4, n_samples=104):
-    """A cross-piece and far rows: spacing (n - k) / 2 - 1, but 1 for every threshold tree.
+    """Make an L-shaped cluster and distant rows: no axis-aligned tree keeps their large spacing.
 
-    Laber & Murtinho (2021), section 5.1. With p = (n - k) / 2 one cluster is (0, i) and (i, 0)
-    for i = 0..p, the others are the single rows ((i - 1)(p - 1), p - 1) for i = 2..k. To part
-    any two rows of the first two clusters, an axis-aligned cut must part neighbours of the first.
+    The best clustering has the spacing (n - k) / 2 - 1, but every axis-aligned tree has the
+    spacing 1 (Laber & Murtinho 2021, section 5.1). Let p = (n - k) / 2. One cluster has the rows
+    (0, i) and (i, 0) for i = 0..p. The others are the single rows ((i - 1)(p - 1), p - 1) for
+    i = 2..k. An axis-aligned cut that separates rows of the first two clusters must also separate
+    neighbours in the first one.
 
     Parameters
     ----------
     n_clusters : int >= 2, default=4
+        Number of clusters, k.
     n_samples : int >= n_clusters + 4, default=104
-        n - k must be even.
+        Number of rows, n; n - k must be even.
 
     Returns
     -------
@@ -220,7 +238,8 @@ def spacing_lower_bound(n_clusters=4, n_samples=104):
     size, odd = divmod(n_samples - n_clusters, 2)
     if odd or size < 2:
         raise ValueError(
-            f"n_samples - n_clusters = {n_samples - n_clusters} must be even and at least 4."
+            f"n_samples - n_clusters = {n_samples} - {n_clusters} = {n_samples - n_clusters} must "
+            "be even and at least 4."
         )
     arm = np.arange(1.0, size + 1)
     others = np.arange(1.0, n_clusters) * (size - 1)
@@ -240,36 +259,41 @@ def spacing_lower_bound(n_clusters=4, n_samples=104):
     prefer_skip_nested_validation=True,
 )
 def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_centers=False):
-    """Centres that every cut parts from rows of theirs: bad for explainable k-center.
+    """Make data on which every axis-aligned tree with k leaves has a large k-center cost.
 
-    Laber & Murtinho (2021), section 2.1. Of b ** p <= k centres the j-th coordinate is the
-    centre's number in base b with its p digits moved round by j - 1 places, so that each coordinate
-    has the values 0..b ** p - 1 once. Around each are two rows a feature, 3 / 4 off on either side.
-    The other k - b ** p centres are single rows far away from everything. The centres cost
-    3 / 4; every threshold tree with k leaves costs at least
-    ``sqrt(d // p) * b ** (p - 1) / 4 - 3 / 8``, whatever its centres.
+    The centres have the cost 3 / 4, but every axis-aligned tree with k leaves costs at least
+    ``sqrt(d // p) * b ** (p - 1) / 4 - 3 / 8``, whatever its centres (Laber & Murtinho 2021,
+    section 2.1). There are b ** p <= k near centres. Coordinate j of a near centre is its number
+    in base b with the p digits rotated by j - 1 places, so that each coordinate has every value
+    0..b ** p - 1 once. Around each near centre are two rows per feature, at -3 / 4 and +3 / 4.
+    The other k - b ** p centres are single rows far away from everything.
 
     Parameters
     ----------
     n_clusters : int >= 3, default=27
+        Number of clusters, k.
     n_features : int >= 1, default=3
+        Number of columns, d.
     period : int, default=None
-        The p above, at most d and log3 k. None is the paper's choice, which makes the bound
-        large: d where d <= ln k / ln ln k, else ln k / ln ln k, rounded down.
+        The number p of digits, at most d and at most log3 k. None is the paper's choice, which
+        makes the bound large: d if d <= ln k / ln ln k, otherwise ln k / ln ln k rounded down.
     return_centers : bool, default=False
+        Whether to return the centres as well.
 
     Returns
     -------
     X : float64 array of shape (k + 2 d b ** p, d)
-        First the centres, then the rows around them. The far centres are (i + 1) k ** 2 in
-        every coordinate, where the paper has k ** i, which soon is no float.
-    y : int64 array, cluster of each row
-    centers : float64 array of shape (k, d), only if `return_centers`
+        First the centres, then the rows around the near ones. The i-th far centre has
+        (i + 1) k ** 2 in every coordinate; the paper's k ** i soon exceeds the range of floats.
+    y : int64 array of shape (k + 2 d b ** p,)
+        Clusters.
+    centers : float64 array of shape (k, d)
+        Only if `return_centers`.
 
     Raises
     ------
     ValueError
-        If the period is above d or log3 k.
+        If the period exceeds d or log3 k.
 
     Examples
     --------
@@ -288,7 +312,7 @@ def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_cent
         base += 1
     n_near = base**period
     numbers, shifts = np.arange(n_near), [np.arange(n_near)]
-    for _ in range(period - 1):  # the last digit goes to the front
+    for _ in range(period - 1):  # move the last digit to the front
         numbers = numbers // base + numbers % base * base ** (period - 1)
         shifts.append(numbers)
     near = np.column_stack([shifts[feature % period] for feature in range(n_features)])
@@ -302,7 +326,7 @@ def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_cent
 
 
 def _period(n_clusters, n_features):
-    """The paper's p, with its bound p <= log3 k in whole numbers."""
+    """Return the paper's choice of p, with 3 ** p <= k in integer arithmetic."""
     most = n_features
     if n_clusters > np.e:
         ratio = np.log(n_clusters) / np.log(np.log(n_clusters)) if n_clusters > 15 else most

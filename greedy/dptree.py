@@ -1,4 +1,4 @@
-"""DPTree: a tree with a leaf a centre, from the optimal search trees of single features."""
+"""DPTree: one leaf per centre, from the optimal search trees of single features."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -15,34 +15,42 @@ from .cuts import mistakes_at_edges, optimal_search_tree
 from .growth import Cut, grow
 from .nodes import fixed_labels_node
 
-# The power of a diameter that a parted row may pay: Lemma 3 and inequality 15 of the paper.
+# A separated row costs at most a diameter to this power: lemma 3 and inequality 15 of the paper.
 POWERS = {"kmeans": 2, "kmedians": 1}
 
 
+@dataclass(eq=False, repr=False)
 class DPTree(CostTree):
-    """DPTree: one leaf a cluster, cut by the optimal search trees of single features.
+    """DPTree: one leaf per cluster, with cuts from the optimal search trees of single features.
 
-    The tree of Laber & Murtinho (2021) with the best known bounds in few dimensions. For every
-    feature i a search tree D_i over the centres in its order makes sum_j T_j diam(j) least
-    (k-means: diam(j) squared), by dynamic programming; T_j is the weight of all rows that a cut
-    halfway between two neighbouring centres parts from theirs. A node of the tree is cut where
-    its centres lie farthest apart, ties to the lowest feature, by the node of D_i that is the
-    first to part them (sections 3 and 4.1, algorithm 2).
+    Use it for data of few columns if a proven bound matters: with the reference centres, the tree
+    costs at most 1 + 4 d log2 k times the reference for k-medians, and at most
+    1 + 4 d k log2 k times for k-means (Laber & Murtinho 2021, theorems 3 and 4).
 
-    With the reference centres the tree costs at most 1 + 4 d log2 k times the reference for
-    k-medians, and at most 1 + 4 d k log2 k times for k-means (theorems 3 and 4).
-
-    Search trees are made of the features that some node is cut by alone, at most k - 1 of them:
-    O(min(d, k) (n k + k^3)) time, whatever the number of features.
+    For a feature i, sort the centres by their coordinate. T_j is the weight of the rows that the
+    cut halfway between neighbouring centres j and j + 1 separates from their centre. Dynamic
+    programming finds the search tree D_i over the sorted centres that minimises
+    sum_j T_j diam(j), or sum_j T_j diam(j)^2 for k-means. A node of the decision tree is cut in
+    the feature in which its centres lie farthest apart (ties: the lowest), by the first node of
+    D_i that separates them (sections 3 and 4.1, algorithm 2). Each centre gets one leaf, as the
+    algorithm prescribes.
 
     Parameters
     ----------
-    n_clusters, objective, reference, standardize, n_jobs, random_state
-        As in :class:`IMM`, like the attributes. There is nothing for several threads to share:
-        few features are looked at.
+    n_clusters : int, default=8
+        Number of clusters, which is also the number of leaves.
     midpoints : bool, default=True
-        Put thresholds halfway between the values of rows and centres on their two sides. Else
-        they lie halfway between two centres, as in the paper.
+        Whether to put thresholds halfway between the values of rows and centres on their two
+        sides. Otherwise they lie halfway between two centres, as in the paper.
+    n_jobs : int, default=None
+        Number of threads that route rows. The search itself uses one thread.
+    objective, reference, standardize, random_state
+        As in :class:`IMM`. The attributes, errors and memory are also those of :class:`IMM`.
+
+    Notes
+    -----
+    The time is O(min(d, k) (n k + k^3)), since search trees are built only for features that cut
+    some node, at most k - 1 of them.
 
     Examples
     --------
@@ -53,7 +61,7 @@ class DPTree(CostTree):
     """
 
     def _grow(self, points, random_state):
-        rule = PartBySearchTrees(points, POWERS[self.objective])
+        rule = CutBySearchTrees(points, POWERS[self.objective])
         root = Centers(np.arange(len(points.centers)))
         growth = Growth()
         grow(growth, {growth.add(root.label): root}, rule)
@@ -62,13 +70,13 @@ class DPTree(CostTree):
 
 @dataclass(frozen=True, eq=False)
 class Centers:
-    """Reference centres of a cell: int64 array, increasing."""
+    """Reference centres in the cell of a leaf: an increasing int64 array."""
 
     centers: np.ndarray
 
     @property
     def label(self):
-        """The lowest of them."""
+        """Label of the leaf: the lowest of its centres."""
         return self.centers[0]
 
 
@@ -78,10 +86,13 @@ class SearchTree:
 
     Parameters
     ----------
-    edges : list of k - 1 floats, the cuts between centres that follow each other
-    rank : int64 array of shape (k,), place of each centre, ties by number
+    edges : list of k - 1 floats
+        Cuts between neighbouring centres.
+    rank : int64 array of shape (k,)
+        Position of each centre in the sorted order; ties by number.
     root : int64 array of shape (k, k)
-        The cut of the centres of places a..b at [a, b]; -1 where they coincide.
+        ``root[a, b]`` is the number of the first cut of the centres at positions a..b, or -1 if
+        they coincide.
     """
 
     edges: list
@@ -89,7 +100,7 @@ class SearchTree:
     root: np.ndarray
 
     def cut_of(self, centers):
-        """The edge of the first node that parts some centres, which are not all in one place."""
+        """Return the edge of the first node that separates centres that do not all coincide."""
         rank = self.rank[centers]
         low, high, first, last = rank.min(), rank.max(), 0, len(self.rank) - 1
         while True:
@@ -103,25 +114,26 @@ class SearchTree:
 
 
 @dataclass(frozen=True, eq=False)
-class PartBySearchTrees:
-    """Cut by the widest feature's search tree until every leaf has one reference centre.
+class CutBySearchTrees:
+    """Rule of growth: cut by the search tree of the feature in which the centres spread most.
 
     Parameters
     ----------
     points : BuilderInput
-    power : int, of the diameters
+    power : int
+        Power of the diameters in the cost of a search tree.
     """
 
     points: BuilderInput
     power: int
-    trees: dict = field(default_factory=dict)  # by feature, made when they are first asked for
+    trees: dict = field(default_factory=dict)  # by feature, built at first use
 
     def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if the centres coincide."""
+        """See :class:`greedy.growth.Rule`. Return None if the centres coincide."""
         places = self.points.centers[leaf.centers]
         extent = places.max(axis=0) - places.min(axis=0)
         feature = int(extent.argmax())
@@ -138,13 +150,13 @@ class PartBySearchTrees:
 
     @cached_property
     def _node(self):
-        """All rows, as the kernel reads them."""
+        """All rows in the form that the kernel reads."""
         every = np.arange(len(self.points.centers))
         terms = (self.points, self.points.rows, every)
         return fixed_labels_node(*terms, all_left=True, is_ratio=False)[0]
 
     def _tree(self, feature):
-        """The search tree of a feature."""
+        """Return the search tree of a feature."""
         points, node = self.points, self._node
         order = np.argsort(points.centers[:, feature], kind="stable")
         places = points.centers[order, feature]
@@ -152,13 +164,13 @@ class PartBySearchTrees:
         edges = np.append(_between(places), places[-1])
         inverse = points.inverse_index(node.rows)
         parted = mistakes_at_edges(points.columns, inverse, node, edges, rank, feature)
-        # Prices are whole numbers of a power of two: the sums lose nothing by the division.
+        # Prices are integers and the scale is a power of two, so that the division is exact.
         _, root = optimal_search_tree(places, parted / node.scale, self.power)
         return SearchTree(edges[:-1].tolist(), rank, root)
 
 
 def _between(places):
-    """Middle between each place and the next: float64 array, one shorter."""
+    """Return the midpoints of neighbouring places: a float64 array with one entry less."""
     return np.array(
         [midpoint(low, high) if low < high else low for low, high in itertools.pairwise(places)]
     )

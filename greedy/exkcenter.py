@@ -1,4 +1,4 @@
-"""Ex-kCenter: cuts that part no row from its centre, then boxes of equal size."""
+"""Ex-kCenter: cuts that separate no row from its centre, then boxes of equal size."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,41 +19,46 @@ from .growth import Cut, grow
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExKCenter(GreedyTree):
-    """Ex-kCenter: clusters no row of which is far from its centre.
+    """Ex-kCenter: a tree whose clusters have a small radius.
 
-    Clean cuts, which part no row from its reference centre, are made as long as there are any;
-    in the end they give the same cells in whatever order they are made, so the one that parts
-    the centres most evenly comes first, ties to the lowest feature and threshold. A cell of s
-    centres that no clean cut parts is divided into floor(s ** (1 / d)) ** d boxes of equal size,
-    d being the number of features in which it has any extent (Laber & Murtinho 2021, algorithm
-    1). Cuts of the grid that leave no rows on a side are left out. Leaves of a cell have different
-    labels out of those of its centres, so that their summed distances to the farthest row are
-    least; a centre without rows gets no leaf.
+    Use it if no row may be far from the centre of its cluster. The cost is the largest Euclidean
+    distance of a row to the centre of its cluster, and the best centre is that of the smallest
+    enclosing ball. Weights have no effect, except that rows of weight 0 are ignored.
 
-    With centres anywhere the largest distance is O(sqrt(d) k ** (1 - 1 / d)) times the optimal
-    one, if the reference is optimal (theorem 2). In many dimensions, s < 2 ** d, the grid is the
-    cell itself: then ``rest="halves"`` has the same number of leaves as centres and less cost.
+    A cut is clean if it separates no row from its reference centre. Clean cuts are made as long
+    as there are any. Their order does not change the final cells; the cut that divides the
+    centres most evenly comes first (ties: lowest feature, then lowest threshold). A cell of s
+    centres without a clean cut is divided into floor(s ** (1 / d)) ** d boxes of equal size,
+    where d is the number of features in which the cell has any extent (Laber & Murtinho 2021,
+    algorithm 1). Cuts of this grid that leave no rows on a side are omitted. The leaves of a cell
+    get different labels of its centres such that the sum of their distances to the farthest row
+    is smallest. A centre without rows gets no leaf.
 
-    Every cost is the largest Euclidean distance of a row to the centre of its cluster, and the
-    best centre of a cluster is the middle of the smallest ball that holds it. Weights do not
-    matter, but that rows of weight 0 are absent.
+    With optimal centres, the cost is O(sqrt(d) k ** (1 - 1 / d)) times the optimal cost if the
+    reference is optimal (theorem 2). In many dimensions (s < 2 ** d) the grid is a single box;
+    then ``rest="halves"`` gives one leaf per centre and costs less.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters, and the maximum number of leaves.
     rest : {"grid", "halves"}, default="grid"
-        What is done with a cell of s centres where no clean cut is left: the paper's grid, or
-        s - 1 further cuts, each through the middle of the longest side of the box of the leaf
-        that has the longest one.
+        How to divide a cell of s centres that no clean cut divides: "grid" is the paper's grid;
+        "halves" makes s - 1 cuts, each through the middle of the longest side among the bounding
+        boxes of the leaves.
     reference : None, estimator or array of shape (n_clusters, m), default=None
-        The free clustering: None is :class:`tao_cluster.objectives.FarthestFirst`, others as
-        in :class:`IMM`.
-    n_clusters, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        The free clustering. None is :class:`tao_cluster.objectives.FarthestFirst`; other values
+        are as in :class:`IMM`.
+    standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The errors are also those of :class:`IMM`.
 
     Attributes
     ----------
     inertia_, free_inertia_ : float
-        Largest distance of a row to the centre of its cluster.
+        Largest distance of a row to the centre of its cluster, for the tree and for the free
+        clustering; distances of standardised columns with ``standardize=True``.
+    tree_, labels_, cluster_centers_, cost_increase_, ...
+        As in :class:`IMM`.
 
     Examples
     --------
@@ -81,32 +86,34 @@ class ExKCenter(GreedyTree):
         return super()._points(problem, problem.free.labels)
 
     def _grow(self, points, random_state):
-        rule, growth = CleanCuts.of(points), Growth()
+        rule, growth = CleanCuts.from_input(points), Growth()
         root = Cell(points.rows, np.unique(points.labels[points.rows]))
         leaves = {growth.add(root.label): root}
         grow(growth, leaves, rule)
         for node, cell in sorted(leaves.items()):
             if len(cell.clusters) > 1:
-                divide_cell(growth, node, cell, points, self.rest)
+                split_cell(growth, node, cell, points, self.rest)
         return growth
 
 
-def divide_cell(growth, node, cell, points, rest):
-    """Divide a cell of several centres that no clean cut parts into as many leaves at most.
+def split_cell(growth, node, cell, points, rest):
+    """Divide a cell of several centres without a clean cut into at most as many leaves.
 
     Parameters
     ----------
-    growth : Growth, altered
-    node : int, the leaf of the cell
+    growth : Growth
+        It is modified.
+    node : int
+        The leaf of the cell.
     cell : Cell
     points : BuilderInput
     rest : {"grid", "halves"}
     """
-    rule = Halves(points) if rest == "halves" else Grid.of(points, cell)
+    rule = Halves(points) if rest == "halves" else Grid.from_cell(points, cell)
     leaves = {node: rule.leaf(cell.rows)}
     grow(growth, leaves, rule, growth.n_leaves + len(cell.clusters) - 1)
     nodes = sorted(leaves)
-    # Squared distances order rows as distances do, but sums are those of distances.
+    # The farthest row is found by squared distances; the sum is one of plain distances.
     farthest = [points.distances[leaves[leaf].rows][:, cell.clusters].max(axis=0) for leaf in nodes]
     for leaf, cluster in zip(*linear_sum_assignment(np.sqrt(farthest)), strict=True):
         growth.label[nodes[leaf]] = int(cell.clusters[cluster])
@@ -114,29 +121,29 @@ def divide_cell(growth, node, cell, points, rest):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """Rows and the clusters that they belong to: int64 arrays, increasing."""
+    """Rows of a leaf and the clusters that they belong to: increasing int64 arrays."""
 
     rows: np.ndarray
     clusters: np.ndarray
 
     @property
     def label(self):
-        """The lowest of the clusters."""
+        """Label of the leaf: the lowest of its clusters."""
         return self.clusters[0]
 
 
 @dataclass(frozen=True, eq=False)
 class CleanCuts:
-    """Cut where no row is parted from its centre.
+    """Rule of growth: make cuts that separate no row from its centre.
 
-    A cut is clean where it goes through no box of a cluster. Boxes are never divided, so that
-    they are made once.
+    A cut is clean if it crosses no bounding box of a cluster. Clean cuts never divide a box, so
+    that the boxes are computed once.
 
     Parameters
     ----------
     points : BuilderInput
     low, high : float64 arrays of shape (k, d)
-        Box of each cluster with its centre; anything for clusters without rows.
+        Bounding box of each cluster and its centre; not used for clusters without rows.
     """
 
     points: BuilderInput
@@ -144,8 +151,8 @@ class CleanCuts:
     high: np.ndarray
 
     @classmethod
-    def of(cls, points):
-        """The rule of some points."""
+    def from_input(cls, points):
+        """Return the rule for some rows and centres."""
         low, high = points.centers.copy(), points.centers.copy()
         labels = points.labels[points.rows]
         for k in np.unique(labels):
@@ -154,14 +161,14 @@ class CleanCuts:
         return cls(points, low, high)
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: every leaf with several centres is to be split."""
+        """See :class:`greedy.growth.Rule`: every leaf with several centres should be split."""
         return np.inf if len(leaf.clusters) > 1 else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if there is no clean cut."""
+        """See :class:`greedy.growth.Rule`. Return None if there is no clean cut."""
         low = np.sort(self.low[leaf.clusters], axis=0)
         high = np.sort(self.high[leaf.clusters], axis=0)
-        # With j boxes to the left of a cut, these end before any other begins.
+        # If j boxes lie left of a cut, these end before any other begins.
         is_clean = (high[:-1] < low[1:]).T
         if not is_clean.any():
             return None
@@ -182,25 +189,26 @@ class CleanCuts:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Rows, and for each feature the numbers lo..hi-1 of the cuts of the grid that are left."""
+    """Rows of a leaf. Cuts number lo..hi-1 of the grid in each feature are still possible."""
 
     rows: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
 
-    label = 0  # found when all boxes are there
+    label = 0  # set when all boxes are known
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cut a box into m ** d boxes of equal size, middle cuts first.
+    """Rule of growth: cut a box into m ** d boxes of equal size, with the middle cuts first.
 
     Parameters
     ----------
     points : BuilderInput
     low, width : float64 arrays of shape (d,)
-        Where the box begins, and how wide its parts are; 0 where it has no extent.
-    n_parts : int, the m of every feature with an extent
+        Lower corner of the box, and width of its parts (0 in features without extent).
+    n_parts : int
+        The number m of parts in each feature with an extent.
     """
 
     points: BuilderInput
@@ -209,17 +217,17 @@ class Grid:
     n_parts: int
 
     @classmethod
-    def of(cls, points, cell):
-        """The grid of the box of a cell's rows and centres."""
+    def from_cell(cls, points, cell):
+        """Return the grid of the bounding box of a cell's rows and centres."""
         low, high = ranges(points.X[cell.rows])
         places = points.centers[cell.clusters]
         low = np.minimum(low, places.min(axis=0))
         extent = np.maximum(high, places.max(axis=0)) - low
-        n_parts = whole_root(len(cell.clusters), np.count_nonzero(extent))
+        n_parts = integer_root(len(cell.clusters), np.count_nonzero(extent))
         return cls(points, low, extent / n_parts, n_parts)
 
     def leaf(self, rows):
-        """The whole box."""
+        """Return the leaf of the whole box."""
         lo = np.zeros(len(self.low), np.int64)
         return Box(rows, lo, np.where(self.width > 0, self.n_parts - 1, lo))
 
@@ -228,7 +236,7 @@ class Grid:
         return np.inf if (leaf.lo < leaf.hi).any() else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; the first feature with a cut that parts the rows."""
+        """See :class:`greedy.growth.Rule`: use the first feature with a cut between rows."""
         for feature in np.flatnonzero(leaf.lo < leaf.hi):
             values = self.points.column(leaf.rows, feature)
             numbers = np.arange(leaf.lo[feature], leaf.hi[feature])
@@ -252,12 +260,12 @@ class Grid:
         return self.low[feature] + (number + 1) * self.width[feature]
 
 
-def whole_root(n, power):
-    """Largest m >= 1 with m ** power <= n; 1 for power 0.
+def integer_root(n, power):
+    """Return the largest integer m >= 1 with m ** power <= n; 1 if the power is 0.
 
     Examples
     --------
-    >>> whole_root(27, 3), whole_root(26, 3), whole_root(5, 60)
+    >>> integer_root(27, 3), integer_root(26, 3), integer_root(5, 60)
     (3, 2, 1)
     """
     m = 1
@@ -268,7 +276,7 @@ def whole_root(n, power):
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Cut the leaf whose box has the longest side in the middle of this side.
+    """Rule of growth: cut the longest side among the bounding boxes in its middle.
 
     Parameters
     ----------
@@ -278,16 +286,16 @@ class Halves:
     points: BuilderInput
 
     def leaf(self, rows):
-        """Leaf of some rows: their box is that of the rows alone."""
+        """Return the leaf of some rows, with the bounding box of the rows alone."""
         low, high = ranges(self.points.X[rows])
-        return Half(rows, low, high)
+        return BoundedLeaf(rows, low, high)
 
     def upper_bound(self, leaf):
         """See :class:`greedy.growth.Rule`: the longest side, 0 if all rows are equal."""
         return float((leaf.high - leaf.low).max())
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; ties to the lowest feature."""
+        """See :class:`greedy.growth.Rule`. Ties go to the lowest feature."""
         side = leaf.high - leaf.low
         feature = int(side.argmax())
         middle = midpoint(leaf.low[feature], leaf.high[feature])
@@ -300,11 +308,11 @@ class Halves:
 
 
 @dataclass(frozen=True, eq=False)
-class Half:
-    """Rows and their box: int64 array, float64 arrays of shape (d,)."""
+class BoundedLeaf:
+    """Rows of a leaf (int64 array) and their bounding box (float64 arrays of shape (d,))."""
 
     rows: np.ndarray
     low: np.ndarray
     high: np.ndarray
 
-    label = 0  # found when all leaves are there
+    label = 0  # set when all leaves are known

@@ -1,4 +1,4 @@
-"""ExKMC: trees expanded where a cut saves most of the cost with the reference centres."""
+"""ExKMC: trees with several leaves per cluster, expanded where a cut saves most."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -17,7 +17,7 @@ from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
 from .builder_input import BuilderInput
-from .center_cuts import part_centers
+from .center_cuts import separate_centers
 from .cuts import N_EDGES, gini_cut, sparse_savings_bounds, surrogate_cut
 from .growth import Cut, grow, warn_interrupted
 from .nodes import SurrogateNode, impurity_node, surrogate_node
@@ -25,38 +25,61 @@ from .nodes import SurrogateNode, impurity_node, surrogate_node
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExKMC(GreedyTree):
-    """ExKMC: a tree with any number of leaves, several of which may share a cluster.
+    """ExKMC: explain k clusters by an axis-aligned tree with more than k leaves.
 
-    A cut is made where it saves most of the surrogate cost, that of the reference centres when
-    every leaf has the label that serves its rows best (Frost, Moshkovitz & Rashtchian 2020,
-    algorithm 1). Leaves of the base keep their labels until they are cut.
+    Use it to trade size for cost: several leaves may belong to one cluster, and each further leaf
+    lowers the cost. A single fit gives the whole curve of cost against leaves.
 
-    Where no cut saves anything, a leaf that does not serve all its rows best is cut where that
-    makes it purest, by the Gini impurity of the nearest centres, since cuts below may save. Such
-    cuts are taken back in the end if none below them did. The paper leaves this open; its program
-    goes on by the rounding of its sums.
+    The surrogate cost is the cost with the reference centres if every leaf has the label with the
+    smallest cost for its rows. ExKMC starts from IMM's tree and repeatedly makes the cut that
+    lowers the surrogate cost most (Frost, Moshkovitz & Rashtchian 2020, algorithm 1). Leaves of
+    IMM's tree keep their labels until they are cut.
+
+    The paper does not say how to continue when no single cut lowers the cost, although two cuts
+    together might; its program continues by rounding errors. Here, a leaf with rows of several
+    clusters is then cut where the Gini impurity of the nearest centres falls most. After the
+    expansion, such cuts are removed unless a cut below them lowers the cost. The tree therefore
+    has no leaf beyond the base that saves nothing, and may have fewer than `max_leaves` leaves.
 
     Parameters
     ----------
-    max_leaves : int >= n_clusters, default=None
-        None is twice the number of clusters. Leaves that no cut improves stay as they are, so
-        that there may be fewer.
+    n_clusters : int, default=8
+        Number of clusters.
+    max_leaves : int, default=None
+        Maximum number of leaves, at least `n_clusters`. None means twice the number of clusters.
     base : {"imm", "none"}, default="imm"
-        Tree to start from; "none" is a single leaf.
-    n_clusters, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        Tree to start from: "imm" is the tree of :class:`IMM` with one leaf per cluster, "none" is
+        a single leaf.
+    reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The cost is that of k-means.
 
     Attributes
     ----------
     trace_ : list of dict
-        One record a number of leaves, from the base to `tree_`: leaves, surrogate (cost with
-        the reference centres), cost (with optimal centres), cost_increase (percent). One fit
-        with many leaves gives the whole curve; `tree_at` gives its trees.
+        One record per number of leaves, from the base to `tree_`, with the keys "leaves",
+        "surrogate" (cost with the reference centres), "cost" (with optimal centres) and
+        "cost_increase" (percent above the free clustering). `tree_at` returns the trees.
+    tree_, labels_, cluster_centers_, inertia_, cost_increase_, history_, ...
+        As in :class:`IMM`.
+
+    Raises
+    ------
+    ValueError
+        If `max_leaves` is below the number of clusters. Others as in :class:`IMM`.
 
     Warns
     -----
     ConvergenceWarning
-        If a KeyboardInterrupt ended the expansion; the tree has the leaves made until then.
+        If a KeyboardInterrupt stops the expansion. The tree keeps the leaves made until then.
+
+    Notes
+    -----
+    The time and memory beside X are:
+
+    ============ =========================================================
+    time         0.2 to 0.6 of the time of CART with 4 k leaves, measured
+    memory       8 n k bytes of distances, O(n), one copy of a sparse X
+    ============ =========================================================
 
     Examples
     --------
@@ -77,28 +100,34 @@ class ExKMC(GreedyTree):
     }
 
     def tree_at(self, n_leaves):
-        """The tree of `trace_` with a number of leaves, a smaller tree on the way to `tree_`.
+        """Return the tree of `trace_` that has a given number of leaves.
 
         Parameters
         ----------
-        n_leaves : int, at least that of the base
+        n_leaves : int
+            At least the number of leaves of the base, at most `max_leaves`.
 
         Returns
         -------
-        Tree; `tree_` where it has no more leaves than that
+        Tree
+            This is `tree_` if `tree_` has at most `n_leaves` leaves.
 
         Raises
         ------
         ValueError
-            If the base has more leaves, or more were asked for than `max_leaves`.
+            If `n_leaves` is not an integer or lies outside of these limits.
         """
         check_is_fitted(self)
         if not isinstance(n_leaves, Integral):
-            raise ValueError(f"n_leaves={n_leaves!r} must be a whole number.")
+            raise ValueError(f"n_leaves={n_leaves!r} must be an integer.")
         first, last = self.trace_[0]["leaves"], self.trace_[-1]["leaves"]
         most = max(last, self._max_leaves)
         if not first <= n_leaves <= most:
-            raise ValueError(f"n_leaves={n_leaves} must lie in {first}..{most}.")
+            raise ValueError(
+                f"n_leaves={n_leaves} must lie in {first}..{most}: the expansion starts at {first} "
+                f"leaves (base={self.base!r}) and ends at max_leaves={most}. Fit again with "
+                f"another base or max_leaves for other trees."
+            )
         return self._growth.to_tree(self.n_features_in_, 2 * min(n_leaves, last) - 1)
 
     def _attributes(self, inputs, rows, problem, result):
@@ -110,7 +139,7 @@ class ExKMC(GreedyTree):
         return expand(points, self.max_leaves, self.base)[0]
 
     def _fit_tree(self, problem):
-        """The last tree of the growth, with the trace of those before it."""
+        """Return the last tree of the growth, with the trace of the smaller trees."""
         points = self._points(problem)
         growth, n_base = expand(points, self.max_leaves, self.base)
         found = self._result(growth, points)
@@ -124,7 +153,7 @@ class ExKMC(GreedyTree):
 
 
 def leaf_budget(max_leaves, n_clusters):
-    """Most leaves of ExKMC that a `max_leaves` parameter stands for.
+    """Return the maximum number of leaves for the parameter `max_leaves`.
 
     Raises
     ------
@@ -135,13 +164,14 @@ def leaf_budget(max_leaves, n_clusters):
         return 2 * n_clusters
     if max_leaves < n_clusters:
         raise ValueError(
-            f"max_leaves={max_leaves} must be at least the number of clusters, {n_clusters}."
+            f"max_leaves={max_leaves} must be at least n_clusters={n_clusters}, since every "
+            "cluster needs a leaf. Increase max_leaves or decrease n_clusters."
         )
     return max_leaves
 
 
 def expand(points, max_leaves, base):
-    """Growth by the surrogate cost, from IMM's tree or a single leaf.
+    """Expand IMM's tree or a single leaf by the surrogate cost.
 
     Parameters
     ----------
@@ -152,12 +182,12 @@ def expand(points, max_leaves, base):
     Returns
     -------
     growth : Growth
-    n_base : int, leaves of the tree that it starts from
+    n_base : int, number of leaves of the tree that it starts from
     """
     max_leaves = leaf_budget(max_leaves, len(points.centers))
-    rule = CutSurrogate(points, goes_on=True)
+    rule = CutSurrogate(points, cuts_impure=True)
     if base == "imm":
-        growth = part_centers(points, keep_labels=True)
+        growth = separate_centers(points, keep_labels=True)
         tree = growth.to_tree(points.n_features)
         leaf_of_row = tree.route(kernel_arrays(points.X), points.rows, n_jobs=points.n_jobs)
         leaves = {
@@ -172,12 +202,12 @@ def expand(points, max_leaves, base):
         grow(growth, leaves, rule, max_leaves, gains)
     except KeyboardInterrupt:
         warn_interrupted(growth, max_leaves)
-    never = _never_paid(growth, gains)
-    return growth.without(never) if never else growth, n_base
+    useless = _useless_cuts(growth, gains)
+    return growth.without(useless) if useless else growth, n_base
 
 
 def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
-    """The tree with more leaves, cut where that saves most of the surrogate cost.
+    """Expand a tree where a cut saves most of the surrogate cost.
 
     Parameters
     ----------
@@ -185,11 +215,12 @@ def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
     leaf_of_row : int array of shape (n,)
     points : BuilderInput
     max_leaves : int
-    price : float, that a cut must save
+    price : float
+        Cost that a cut must save to be made.
 
     Returns
     -------
-    Tree; the same object if no cut pays
+    Tree; the same object if no cut saves enough
     """
     rule, growth = CutSurrogate(points, price), Growth.from_tree(tree)
     leaves = {
@@ -201,59 +232,60 @@ def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
     return tree if growth.n_leaves == tree.n_leaves else growth.to_tree(tree.n_features)
 
 
-def _never_paid(growth, gains):
-    """Nodes whose cut gained nothing, nor did any below it.
+def _useless_cuts(growth, gains):
+    """Return the nodes whose cut saves nothing, and below which no cut saves anything.
 
     Parameters
     ----------
     growth : Growth
-    gains : dict of node to what its cut gained, parents before children
+    gains : dict
+        Maps nodes to the gain of their cut, parents before children.
 
     Returns
     -------
     set of int
     """
-    never = set()
+    useless = set()
     for node in reversed(gains):
         below = {growth.left[node], growth.right[node]} & gains.keys()
-        if gains[node] <= 0 and below <= never:
-            never.add(node)
-    return never
+        if gains[node] <= 0 and below <= useless:
+            useless.add(node)
+    return useless
 
 
 @dataclass(frozen=True, eq=False)
 class SurrogateLeaf:
-    """A leaf that gets the label that serves its rows best."""
+    """A leaf with the label of smallest cost for its rows."""
 
     node: SurrogateNode
 
     @property
     def label(self):
-        """Best label of its rows, ties to the lowest."""
+        """Label of smallest cost for the rows; ties go to the lowest."""
         return self.node.best_label
 
 
 @dataclass(frozen=True, eq=False)
 class CutSurrogate:
-    """Split the leaf whose best cut saves most of the surrogate cost (ExKMC).
+    """Rule of growth: split the leaf whose best cut saves most of the surrogate cost (ExKMC).
 
     Parameters
     ----------
     points : BuilderInput
     price : float
-        What a cut must save more than.
-    goes_on : bool
-        Whether a leaf that no cut improves, though it does not serve all its rows best, is cut
-        where that makes it purest: below such a cut there may be some that save. These cuts come
-        after all that save, and have a negative gain.
+        A cut must save more than this.
+    cuts_impure : bool
+        Whether to cut a leaf that no cut improves, but that has rows of several clusters, where
+        its Gini impurity falls most, since cuts below may save. These cuts come after all cuts
+        that save, and have a negative gain.
     """
 
     points: BuilderInput
     price: float = 0.0
-    goes_on: bool = False
+    cuts_impure: bool = False
 
     def leaf(self, rows):
-        """Leaf of some rows."""
+        """Return the leaf of some rows."""
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
@@ -261,14 +293,15 @@ class CutSurrogate:
         return leaf.node.most / leaf.node.scale - self.price
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if no cut saves more than its price."""
+        """See :class:`greedy.growth.Rule`. Return None if no cut saves more than `price`."""
         cut = self._saving(leaf)
-        return self._purest(leaf) if cut is None and self.goes_on else cut
+        return self._purest(leaf) if cut is None and self.cuts_impure else cut
 
     def _purest(self, leaf):
-        """Cut that takes most from the impurity of a leaf, the labels being the nearest centres.
+        """Return the cut that reduces the Gini impurity of a leaf most.
 
-        Its gain is the share of the impurity that it takes, minus 2, which is below 0.
+        The classes are the nearest centres. The gain is the relative reduction minus 2, so that
+        it is always negative.
         """
         node, points = leaf.node, self.points
         mixed = impurity_node(points, node.rows)
@@ -276,7 +309,7 @@ class CutSurrogate:
         return best and Cut(best[1], best[2], -best[0] - 2.0)
 
     def _saving(self, leaf):
-        """Cut that saves most, None if none saves more than its price."""
+        """Return the cut that saves most, or None if no cut saves more than `price`."""
         node, points = leaf.node, self.points
         misplaced = node.rows[points.distances[node.rows, node.best_label] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
@@ -295,9 +328,9 @@ class CutSurrogate:
 
 
 def trace(problem, points, growth, tree, leaf_of_row, n_base):
-    """Surrogate and true cost of the trees of a growth, from the base on.
+    """Return the surrogate cost and the true cost of all trees of a growth, from the base on.
 
-    Every tree's clusters are unions of the leaves of the last one, so that one pass over the
+    The clusters of every tree are unions of leaves of the last tree, so that one pass over the
     rows is enough.
 
     Parameters
@@ -305,9 +338,12 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
     problem : Problem
     points : BuilderInput
     growth : Growth
-    tree : Tree, the last one
-    leaf_of_row : int array of shape (n,), its leaves
-    n_base : int, leaves of the first one
+    tree : Tree
+        The last tree.
+    leaf_of_row : int array of shape (n,)
+        Leaf of each row in the last tree.
+    n_base : int
+        Number of leaves of the first tree.
 
     Returns
     -------
@@ -315,7 +351,7 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
         leaves, surrogate (cost with the reference centres), cost (with optimal centres) and
         cost_increase (percent over the free clustering).
     """
-    place = np.cumsum(tree.children_left < 0) - 1  # of a leaf among the leaves
+    place = np.cumsum(tree.children_left < 0) - 1  # position of each leaf among the leaves
     leaf_of_row = place[leaf_of_row]
     n_rows, n_last = len(leaf_of_row), tree.n_leaves
     member = sp.csr_matrix((problem.weight, (leaf_of_row, np.arange(n_rows))), (n_last, n_rows))
@@ -340,13 +376,14 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
         )
     records.reverse()
     falling = np.minimum.accumulate([record["surrogate"] for record in records])
+    # The surrogate cost never rises (theorem 1 of the paper) except by rounding.
     for record, surrogate_cost in zip(records, falling.tolist(), strict=True):
-        record["surrogate"] = surrogate_cost  # theorem 1 of the paper, against rounding
+        record["surrogate"] = surrogate_cost
     return records
 
 
 def _between(means, mass, labels, n_clusters):
-    """Cost of moving every leaf's rows from the leaf's mean to the mean of its cluster."""
+    """Return the cost of moving the rows of all leaves from the leaf means to the cluster means."""
     member = sp.csr_matrix((mass, (labels, np.arange(len(labels)))), (n_clusters, len(labels)))
     total = np.maximum(np.asarray(member.sum(axis=1)), np.finfo(float).tiny)
     centers = (member @ means) / total

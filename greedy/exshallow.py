@@ -1,4 +1,4 @@
-"""ExShallow, with short explanations, and ExShallow*, the search for its depth factor."""
+"""ExShallow, which prefers short explanations, and ExShallow*, the search for its depth factor."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -15,27 +15,32 @@ from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
 from tao_cluster.tree.conditions import explanation_sizes
 
 from .base import OBJECTIVES, POSITIVE, CostTree, GreedyTree
-from .center_cuts import part_centers
+from .center_cuts import separate_centers
 
 _AT_LEAST_0 = Interval(Real, 0, None, closed="left")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExShallow(CostTree):
-    """ExShallow: one leaf a cluster, low cost with short explanations.
+    """ExShallow: one leaf per cluster, with low cost and short explanations.
 
-    A cut has the least sum of ExGreedy's cost over the node's cost and of a price of the expected
-    depth (Laber, Murtinho & Oliveira 2023, algorithms 1 to 3). Where the paper's EvalWAD divides
-    centres, the left side gets ceil(K r_c) of them, at least 1 and at most K - 1; rows stay
-    divisible and count by their weight.
+    Use it instead of :class:`ExGreedy` if decision paths should be short: it trades a little cost
+    for a smaller depth.
+
+    The cut of a node minimises ExGreedy's cost divided by the cost of the node, plus
+    `depth_factor` times the expected depth (Laber, Murtinho & Oliveira 2023, algorithms 1 to 3).
+    When the paper's EvalWAD divides the K centres of a node, the left side gets ceil(K r_c) of
+    them, at least 1 and at most K - 1. Rows may be divided into fractions and count by weight.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters, which is also the number of leaves.
     depth_factor : float >= 0, default=0.03
-        Price of the expected depth, the paper's lambda: larger values give shallower trees; 0 is
-        :class:`ExGreedy`.
-    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        Penalty per level of expected depth (the paper's lambda), relative to the cost of the
+        node. Larger values give shallower trees; 0 gives :class:`ExGreedy`.
+    objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The attributes, errors and memory are also those of :class:`IMM`.
 
     Examples
     --------
@@ -53,37 +58,51 @@ class ExShallow(CostTree):
     }
 
     def _grow(self, points, random_state):
-        return part_centers(points, depth_factor=self.depth_factor)
+        return separate_centers(points, depth_factor=self.depth_factor)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExShallowSearch(GreedyTree):
-    """ExShallow with the depth factor that meets goals for cost and explanations (ExShallow*).
+    """ExShallow*: ExShallow with a depth factor that meets goals for cost and explanations.
 
-    Laber, Murtinho & Oliveira (2023), section 4.4: doubling and bisection from a factor of 0.03.
-    If no tree meets both goals, the one with the shortest explanations among those that meet
-    the goal for the cost is kept; if none meets that, the cheapest, with a warning.
+    Use it if you know the acceptable cost increase or the acceptable length of an explanation,
+    but not the value of ``ExShallow(depth_factor=...)`` that achieves it.
+
+    The search doubles and bisects the factor, starting from 0.03 (Laber, Murtinho & Oliveira
+    2023, section 4.4). If no tree meets both goals, the result is the tree with the shortest
+    explanations among those that meet the goal for the cost. If no tree meets that goal either,
+    the result is the tree of smallest cost, and `fit` warns.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters, which is also the number of leaves.
     max_cost_increase : float, default=None
-        Goal: percent over the free clustering. None is no limit.
+        Goal for the cost, in percent above the free clustering. None means no limit.
     max_explanation_size : float, default=None
-        Goal: mean number of conditions that explain a row (WAES). None is as short as the goal
-        for the cost lets it be; without any goal this is ExShallow.
+        Goal for the mean number of conditions that explain a row (the paper's WAES). None means
+        as few as the goal for the cost allows. Without any goal this is ExShallow.
     max_iter : int, default=12
-        Most trees that are built. A KeyboardInterrupt ends the search with the best so far.
-    n_clusters, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes but for those below.
+        Maximum number of trees that are built.
+    reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The cost is that of k-means.
 
     Attributes
     ----------
     depth_factor_ : float
-        That of `tree_`.
+        Depth factor of `tree_`.
     history_ : list of dict
-        One record a tree (not a cut): depth_factor, cost_increase, explanation_size.
+        One record per tree (not per cut): depth_factor, cost_increase, explanation_size.
     n_iter_ : int
-        Number of trees.
+        Number of trees that were built.
+    tree_, labels_, cluster_centers_, inertia_, cost_increase_, ...
+        As in :class:`IMM`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If no tree meets `max_cost_increase`, or if a KeyboardInterrupt stops the search. The
+        estimator then keeps the best tree that was found.
 
     Examples
     --------
@@ -98,7 +117,7 @@ class ExShallowSearch(GreedyTree):
     max_explanation_size: float | None = None
     max_iter: int = 12
 
-    uses_distances = False  # its goals are in costs between the rows of X
+    uses_distances = False  # the goals are costs computed from the rows of X
 
     _parameter_constraints: ClassVar[dict] = {
         **GreedyTree._parameter_constraints,
@@ -108,7 +127,7 @@ class ExShallowSearch(GreedyTree):
     }
 
     def build(self, X, labels, centers, sample_weight, rng=None):
-        """Return the tree for given centres; costs are squared distances between rows of X."""
+        """Build a tree for given centres; see :class:`GreedyTree`. The cost is that of k-means."""
         del rng
         self._validate_params()
         objective = OBJECTIVES["kmeans"]
@@ -119,12 +138,12 @@ class ExShallowSearch(GreedyTree):
         return with_plain_numbers(self)._fit_tree(problem).tree
 
     def _fit_tree(self, problem):
-        """The tree that meets the goals best."""
+        """Return the tree that meets the goals best."""
         points, free = self._points(problem), problem.free
 
         def attempt(factor):
-            growth = part_centers(points, depth_factor=factor)
-            tree, _ = self._finished(growth, points)
+            growth = separate_centers(points, depth_factor=factor)
+            tree, _ = self._finish(growth, points)
             leaves = tree.apply(problem.X)
             terms = (problem.data, tree.leaf_label[leaves], problem.weight, free)
             _, inertia = optimal_centers(problem.objective, *terms)
@@ -137,14 +156,15 @@ class ExShallowSearch(GreedyTree):
             warn(
                 f"No tree with {len(points.centers)} leaves was found that costs at most "
                 f"{cost:g} % more than the free clustering; the best costs "
-                f"{record['cost_increase']:.2f} % more.",
+                f"{record['cost_increase']:.2f} % more. Increase max_cost_increase, or use ExKMC, "
+                "which reduces the cost with further leaves.",
                 ConvergenceWarning,
             )
         factor = record["depth_factor"]
         return Result(tree, {"depth_factor_": factor, "history_": tried, "n_iter_": len(tried)})
 
     def _limits(self):
-        """Goals for cost and size; infinite ones where they were not given."""
+        """Return the goals for cost and size; infinite values replace None."""
         cost, size = self.max_cost_increase, self.max_explanation_size
         if size is None:
             size = np.inf if cost is None else -np.inf
@@ -152,30 +172,34 @@ class ExShallowSearch(GreedyTree):
 
 
 def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_iter, start=0.03):
-    """Depth factor that meets a goal for the cost and one for the size of explanations.
+    """Search a depth factor that meets goals for the cost and for the size of explanations.
 
-    Laber, Murtinho & Oliveira (2023), section 4.4: from `start`, lower the factor while the
-    cost is above its goal, raise it while only the explanations are too long, by doubling and
-    bisection. Where every tree so far costs too much, the last attempt is the factor 0.
+    Starting from `start`, lower the factor while the cost exceeds its goal, and raise it while
+    only the explanations are too long, by doubling and bisection (Laber, Murtinho & Oliveira
+    2023, section 4.4). If all trees so far cost too much, the last attempt is the factor 0.
 
     Parameters
     ----------
-    attempt : callable, depth factor -> (cost increase, mean explanation size, result)
+    attempt : callable
+        Function of the depth factor that returns (cost increase, mean explanation size, result).
     max_cost_increase, max_explanation_size : float
     max_iter : int
     start : float > 0
 
     Returns
     -------
-    (record, result) of the attempt that meets both goals; if there is none, of the one with the
-    shortest explanations among those that meet the goal for the cost; if there is none, of the
-    cheapest. And the list of all records: depth_factor, cost_increase, explanation_size.
+    best : (record, result)
+        The attempt that meets both goals. If there is none: the one with the shortest
+        explanations among those that meet the goal for the cost. If there is none either: the
+        one of smallest cost.
+    records : list of dict
+        All attempts: depth_factor, cost_increase, explanation_size.
     """
     low, high, factor, tried = 0.0, np.inf, start, []
     try:
         for i in range(max_iter):
             if low == 0.0 and i > 0 and i == max_iter - 1:
-                factor = 0.0  # nothing met the goal for the cost: the last chance
+                factor = 0.0  # no tree met the goal for the cost, and 0 has the smallest
             cost, size, result = attempt(factor)
             record = {"depth_factor": factor, "cost_increase": cost, "explanation_size": size}
             tried.append((record, result))

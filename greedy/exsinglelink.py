@@ -1,4 +1,4 @@
-"""Ex-SingleLink: clusters with a large spacing, each cut with the largest one that it can leave."""
+"""Ex-SingleLink: clusters with a large spacing between them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,46 +19,53 @@ from .growth import Cut, grow
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExSingleLink(GreedyTree):
-    """Ex-SingleLink: clusters that are far from each other.
+    """Ex-SingleLink: a tree whose clusters are far from each other.
 
-    What counts is the spacing, the least Euclidean distance between rows of different clusters,
-    which is largest for single linkage, the free clustering. A cost is one over it. Weights do
-    not matter, but that rows of weight 0 are absent.
+    Use it if clusters should be separated by gaps, as in single linkage. The spacing is the
+    smallest Euclidean distance between rows of different clusters. Single linkage has the largest
+    possible spacing and is the free clustering, so that there is no `reference`. The cost is 1
+    divided by the spacing. Weights have no effect, except that rows of weight 0 are ignored.
 
-    A leaf with rows of several clusters of single linkage is cut where the spacing between the
-    sides is largest, ties to the lowest feature and threshold, and the leaf with the largest such
-    spacing comes first, until there are as many leaves as clusters. The spacing is then at least
-    the largest possible one over n - k (Laber & Murtinho 2021, algorithm 3 and lemma 8). Leaves
-    have the numbers of clusters of single linkage that share as many rows with them as possible;
-    these are numbered by their first rows.
+    A leaf with rows of several clusters of single linkage is cut where the spacing between its
+    sides is largest (ties: lowest feature, then lowest threshold). The leaf with the largest such
+    spacing is cut next, until there are as many leaves as clusters. The spacing is then at least
+    the largest possible one divided by n - k (Laber & Murtinho 2021, algorithm 3 and lemma 8).
+    The clusters of single linkage are numbered by their first rows. Leaves get these numbers
+    such that as many rows as possible agree.
 
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of clusters, which is also the number of leaves.
     standardize, midpoints, n_jobs
         As in :class:`IMM`.
     random_state : ignored
-        Nothing is random; all methods have it.
+        Nothing is random. The parameter exists since all other methods have it.
 
     Attributes
     ----------
     spacing_, free_spacing_ : float
-        Spacing of `labels_` and of `free_labels_`, on standardised columns with
-        ``standardize=True``; inf for one cluster.
+        Spacing of `labels_` and of `free_labels_`, in the units of X, or in standard deviations
+        with ``standardize=True``; inf for one cluster.
     inertia_, free_inertia_ : float
-        One over these.
+        1 divided by these spacings.
     cost_increase_ : float
-        Percent by which the price of explainability, `free_spacing_` over `spacing_`, exceeds 1.
+        Percentage by which `free_spacing_` exceeds `spacing_`.
     cluster_centers_, free_centers_ : arrays of shape (n_clusters, m)
-        Means of the clusters, to look at.
+        Means of the clusters. They describe the clusters, but have no effect on the tree.
     tree_, labels_, free_labels_, ...
-        As of :class:`IMM`. In `free_labels_` a row of weight 0 has the cluster of the nearest mean.
+        As in :class:`IMM`. In `free_labels_`, a row of weight 0 has the cluster of the nearest
+        mean.
 
     Notes
     -----
-    The first minimum spanning tree takes O(n^2 d) time for n distinct rows, about ten
-    seconds for 20 000 rows of 16 columns. After a cut, distances are measured between the parts
-    alone into which it divides the tree of a side. Memory beside X: O(n), and two copies of X.
+    Let n be the number of distinct rows:
+
+    ================ ===============================================================
+    time             O(n^2 d) for the first minimum spanning tree: about ten seconds
+                     for 20 000 rows of 16 columns; less after each cut
+    memory beside X  two copies of X, and O(n)
+    ================ ===============================================================
 
     Examples
     --------
@@ -69,19 +76,19 @@ class ExSingleLink(GreedyTree):
     (0.819, 0.819)
     """
 
-    reference: Any = field(default=None, init=False)  # no parameter: single linkage
+    reference: Any = field(default=None, init=False)  # no parameter: always single linkage
 
     def _method(self):
         return Method(Spacing(), self._fit_tree)
 
     def _grow(self, points, random_state):
-        return part_spanned(points, SpannedRows(points.X))
+        return separate_spanned(points, SpannedRows(points.X))
 
     def _fit_tree(self, problem):
-        """The tree of the growth, and the spacings."""
+        """Return the tree and the spacings."""
         labels, weight = problem.free.labels, problem.weight
         points = BuilderInput.from_labels(problem.X, labels, weight, self.n_jobs)
-        found = self._result(part_spanned(points, problem.data), points)
+        found = self._result(separate_spanned(points, problem.data), points)
         leaves = found.leaves(problem, points.n_jobs)
 
         def spacing(labels):
@@ -95,17 +102,18 @@ class ExSingleLink(GreedyTree):
         return Result(found.tree, found.attributes | spacings, leaves)
 
 
-def part_spanned(points, data):
-    """Growth of the widest cuts; see :class:`ExSingleLink`.
+def separate_spanned(points, data):
+    """Grow the tree of :class:`ExSingleLink`.
 
     Parameters
     ----------
     points : BuilderInput
-        Their labels are those of single linkage.
-    data : SpannedRows, the same rows where distances are measured
+        The labels are those of single linkage.
+    data : SpannedRows
+        The same rows in the space of the distances.
     """
     rule, growth = WidestCuts(points, data), Growth()
-    leaves = {growth.add(): Linked(points.rows, data, data.edges)}
+    leaves = {growth.add(): SpannedLeaf(points.rows, data, data.edges)}
     n_clusters = len(np.unique(points.labels))
     grow(growth, leaves, rule, n_clusters)
     nodes, shared = sorted(leaves), np.zeros((len(leaves), points.labels.max() + 1))
@@ -118,18 +126,21 @@ def part_spanned(points, data):
 
 
 @dataclass(frozen=True, eq=False)
-class Linked:
-    """Rows (int64 array, increasing) and what is left of the spanning tree above them."""
+class SpannedLeaf:
+    """Rows of a leaf (increasing int64 array), which compute their minimum spanning tree.
+
+    `forest` has the edges of the parent's spanning tree between these rows.
+    """
 
     rows: np.ndarray
     data: SpannedRows
     forest: Edges
 
-    label = 0  # found when all leaves are there
+    label = 0  # set when all leaves are known
 
     @cached_property
     def edges(self):
-        """Their minimum spanning tree."""
+        """Edges of the minimum spanning tree of the rows."""
         if len(self.forest.squared) == len(self.rows) - 1:
             return self.forest
         return self.data.join(self.rows, self.forest)
@@ -137,7 +148,7 @@ class Linked:
 
 @dataclass(frozen=True, eq=False)
 class WidestCuts:
-    """Cut a leaf with rows of several clusters where the spacing is largest.
+    """Rule of growth: cut a leaf with rows of several clusters where the spacing is largest.
 
     Parameters
     ----------
@@ -149,12 +160,12 @@ class WidestCuts:
     data: SpannedRows
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: the spacing is not known before the search."""
+        """See :class:`greedy.growth.Rule`: no bound is known before the search."""
         labels = self.points.labels[leaf.rows]
         return np.inf if (labels != labels[0]).any() else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if the rows are equal in X."""
+        """See :class:`greedy.growth.Rule`. Return None if the rows are equal in X."""
         place = np.empty(self.points.X.shape[0], np.int64)
         place[leaf.rows] = np.arange(len(leaf.rows))
         terms = (leaf.rows, place[leaf.edges.ends], leaf.edges.squared)
@@ -167,6 +178,10 @@ class WidestCuts:
         is_left[leaf.rows] = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         sides = is_left[leaf.edges.ends]
         return (
-            Linked(leaf.rows[is_left[leaf.rows]], self.data, leaf.edges.some(sides.all(axis=1))),
-            Linked(leaf.rows[~is_left[leaf.rows]], self.data, leaf.edges.some(~sides.any(axis=1))),
+            SpannedLeaf(
+                leaf.rows[is_left[leaf.rows]], self.data, leaf.edges.some(sides.all(axis=1))
+            ),
+            SpannedLeaf(
+                leaf.rows[~is_left[leaf.rows]], self.data, leaf.edges.some(~sides.any(axis=1))
+            ),
         )

@@ -1,4 +1,4 @@
-"""Kauri: trees grown by the k-means cost itself, whose clusters form as the tree grows."""
+"""Kauri: a tree and its clusters, grown together by the k-means cost."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,40 +20,55 @@ from .sorted_columns import ROUNDING, SortedColumns, first_best
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Kauri(GreedyTree):
-    """Kauri: a tree and its clusters grown together by the k-means cost.
+    """Kauri: grow a tree and its clusters together by the k-means cost.
 
-    Ohl, Mattei, Leclercq, Droit & Precioso (2024), arXiv 2402.12232. All rows are one cluster
-    at first. The cut made next is, of all cuts of all leaves and all assignments of its two
-    halves, that by which the k-means cost with optimal centres falls most: one half becomes a
-    new cluster (star) or both do (double star) while there are fewer than k; one half goes to
-    another cluster (switch), or both go to two others (reallocation). No cluster is emptied.
+    Use it for a tree of low k-means cost that does not depend on a given clustering. It works
+    best with `max_leaves` at two or more times the number of clusters.
 
-    It needs no reference: the free clustering is there to compare with, and for the numbers of
-    the clusters, each that of the free cluster with which it shares most weight.
+    All rows start in one cluster. Each step considers all cuts of all leaves and all ways to
+    assign the two halves to clusters, and makes the one that lowers the k-means cost with
+    optimal centres most (Ohl, Mattei, Leclercq, Droit & Precioso 2024, arXiv 2402.12232):
 
-    The kernel is the linear one. For another one give its feature map as `embedding`, say of
-    :class:`sklearn.kernel_approximation.Nystroem`.
+    - star: one half becomes a new cluster, as long as there are fewer than k clusters;
+    - double star: both halves become new clusters;
+    - switch: one half moves to another cluster;
+    - reallocation: both halves move to two other clusters.
+
+    No cluster is emptied. Growth stops if no cut lowers the cost, so that no leaf saves nothing.
+
+    The free clustering is only compared with. Each cluster gets the number of the free cluster
+    with which it agrees best. The kernel is linear; for another kernel, give `fit` its feature
+    map as `embedding`, for example that of :class:`sklearn.kernel_approximation.Nystroem`.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Maximum number of clusters.
     max_leaves : int, default=None
-        None is the number of clusters; then most clusters have one leaf each. Where no cut saves
-        anything there are fewer.
-    n_clusters, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        Maximum number of leaves. None means the number of clusters; most clusters then have
+        one leaf each.
+    reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`; the cost is
+        that of k-means.
 
     Warns
     -----
     ConvergenceWarning
-        If a KeyboardInterrupt ended the growth; the tree has the leaves made until then.
+        If a KeyboardInterrupt stops the growth. The tree keeps the leaves made until then.
 
     Notes
     -----
-    A step takes O(n d k), less where features have few values, and O(n d m) more for the leaves
-    just made (m columns of the embedding or of X; of wide data, no more than there are rows).
-    Memory: up to 28 bytes a value of X that is not its feature's most frequent one (of sparse X,
-    a non-zero), k + 1 products a row, and a dense embedding's copy in double precision; while
-    they are made about 75 bytes a value in all (`python -m benchmarks.builders --memory`).
+    A step takes O(n d k), or less if features have few distinct values, and O(n d m) for the new
+    leaves. Here m is the number of columns of the embedding or of X, at most n. Memory beside X
+    (``python -m benchmarks.builders --memory`` measures it):
+
+    ============================= =======================================================
+    sorted columns                at most 28 bytes per value of X, except for the most
+                                  frequent value of each feature (zeros, in a sparse X)
+    products of rows and clusters 8 (k + 1) bytes per row
+    a dense embedding             one copy in double precision
+    peak while these are built    about 75 bytes per value in all
+    ============================= =======================================================
 
     Examples
     --------
@@ -66,7 +81,7 @@ class Kauri(GreedyTree):
 
     max_leaves: int | None = None
 
-    uses_distances = False  # its costs are between the rows of X
+    uses_distances = False  # the costs are computed from the rows of X
     sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
@@ -79,12 +94,13 @@ class Kauri(GreedyTree):
 
 
 def grow_kauri(points, max_leaves=None):
-    """Growth of :class:`Kauri`.
+    """Grow the tree of :class:`Kauri`.
 
     Parameters
     ----------
     points : BuilderInput
-    max_leaves : int, default the number of centres
+    max_leaves : int, optional
+        The default is the number of centres.
 
     Returns
     -------
@@ -93,7 +109,7 @@ def grow_kauri(points, max_leaves=None):
     n_clusters = len(points.centers)
     max_leaves = n_clusters if max_leaves is None else max_leaves
     growth = Growth()
-    with one_thread():  # the last bits of products turn ties
+    with one_thread():  # the last bits of products would otherwise decide ties
         partition = _Partition(points, n_clusters)
         partition.start(growth.add())
         try:
@@ -110,7 +126,8 @@ def _cut_leaves(partition, growth, max_leaves):
         if found is None:
             return
         node, cut = found
-        halves = partition.halves(node, cut)  # takes long; growth and partition stay together
+        # The slow part comes before both updates, so that an interrupt leaves them consistent.
+        halves = partition.halves(node, cut)
         split = Split.from_feature(cut.feature, cut.threshold)
         _replace(partition, growth, node, split, cut, halves)
 
@@ -129,7 +146,7 @@ class _Cut:
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """Rows of one cluster: their order by every feature, and sums over them."""
+    """Rows of one leaf, sorted by every feature, with sums over them."""
 
     rows: np.ndarray
     order: SortedColumns
@@ -142,12 +159,13 @@ class _Leaf:
 
 
 class _Partition:
-    """The leaves and clusters as they are, with products of all rows and the clusters' sums.
+    """Current leaves and clusters, with the products of all rows and the sums of the clusters.
 
     Parameters
     ----------
     points : BuilderInput
-    n_clusters : int, most clusters
+    n_clusters : int
+        Maximum number of clusters.
     """
 
     def __init__(self, points, n_clusters):
@@ -160,13 +178,13 @@ class _Partition:
         self._tolerance = ROUNDING * float(points.weight @ _squares(self._space))
 
     def start(self, root):
-        """All rows in one leaf and one cluster."""
+        """Put all rows into one leaf and one cluster."""
         rows = self._points.rows
         self._leaves[root] = self._leaf(rows, SortedColumns.from_rows(self._points, rows), 0)
-        self._settle()
+        self._update_sums()
 
     def best_cut(self):
-        """Node and cut that save most, ties to the lowest node; None if none saves anything."""
+        """Return the node and cut that save most (ties: lowest node), or None if none saves."""
         nodes, cuts = sorted(self._leaves), []
         gains = np.full(len(nodes), -np.inf)
         squares = np.einsum("qm,qm->q", self._sums, self._sums)
@@ -184,7 +202,7 @@ class _Partition:
         return nodes[i], _Cut(feature, float(threshold), int(left), int(right))
 
     def halves(self, node, cut):
-        """The two leaves that a cut makes of one, each in its cluster."""
+        """Return the two leaves that a cut makes of one, each in its cluster."""
         leaf = self._leaves[node]
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
         parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))
@@ -192,13 +210,13 @@ class _Partition:
         return [self._leaf(rows, leaf.order.part(rows, n), cluster) for rows, cluster in parts]
 
     def replace(self, node, children, halves):
-        """Put its halves in the place of a leaf."""
+        """Replace a leaf by its halves."""
         del self._leaves[node]
         self._leaves.update(zip(children, halves, strict=True))
-        self._settle()
+        self._update_sums()
 
     def numbers(self):
-        """The free cluster's number for each cluster: int64 array of shape (k,)."""
+        """Return the number of the free cluster that matches each cluster: int64, shape (k,)."""
         points, labels = self._points, np.zeros(len(self._products), np.int64)
         for leaf in self._leaves.values():
             labels[leaf.rows] = leaf.cluster
@@ -217,8 +235,8 @@ class _Partition:
         self._products[rows, 0] = some @ total
         return _Leaf(rows, order, *out, cluster, float(weight[rows].sum()), total)
 
-    def _settle(self):
-        """Sums of the clusters, and of all rows with those that are not as they were."""
+    def _update_sums(self):
+        """Update the sums of all clusters, and the products with the sums that have changed."""
         before, n = self._sums, 1 + max(leaf.cluster for leaf in self._leaves.values())
         self._sums, self._masses = np.zeros((n, before.shape[1])), np.zeros(n)
         for leaf in self._leaves.values():
@@ -229,7 +247,7 @@ class _Partition:
                 self._products[:, cluster + 1] = self._space @ self._sums[cluster]
 
     def _search(self, leaf, squares):
-        """Best cut of every feature: gain, threshold, and clusters of the two halves."""
+        """Return the best cut of each feature: gain, threshold and clusters of both halves."""
         siblings = sum(other.cluster == leaf.cluster for other in self._leaves.values())
         node = KauriNode(
             order=leaf.order,
@@ -255,10 +273,10 @@ class _Partition:
 
 
 def _shifted(points):
-    """The rows as costs are measured between them.
+    """Return the rows in the space of the costs, in a form that loses few digits.
 
-    Dense ones relative to their mean, which keeps the digits of costs far from the origin. Rows
-    of more columns than there are rows are turned into a space of so many dimensions.
+    Dense rows are centred, which keeps the digits of costs far from the origin. Rows with more
+    columns than there are rows are rotated into as many dimensions as there are rows.
     """
     space, rows, weight = points.space, points.rows, points.weight
     if sp.issparse(space):
@@ -275,7 +293,7 @@ def _shifted(points):
 
 
 def _squares(space):
-    """Squared norms of rows."""
+    """Return the squared norms of rows."""
     if sp.issparse(space):
         return np.asarray(space.multiply(space).sum(axis=1), np.float64).ravel()
     return np.einsum("nm,nm->n", space, space)

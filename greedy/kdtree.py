@@ -1,4 +1,4 @@
-"""KDTree: medians of the features of most variance, leaves labelled by what they cost."""
+"""KDTree: cuts at the median of the feature of largest variance (a baseline)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,24 +15,36 @@ from .exkmc import SurrogateLeaf
 from .growth import Cut, grow
 from .nodes import surrogate_node
 
-_DIGITS = 9  # by which variances are told apart
+_DIGITS = 9  # variances that agree in so many digits count as equal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KDTree(CostTree):
-    """The baseline: medians of the features of most variance, leaves labelled by their cost.
+    """KDTree: cut at medians of the features of largest variance, whatever the clusters.
 
-    Frost, Moshkovitz & Rashtchian (2020), appendix B.1 (Bentley 1975). A leaf gets the label that
-    costs least with the reference centres. The leaf of the most rows is cut next, so that 2^m
-    leaves are the balanced tree that the paper compares with; other numbers of leaves are possible
-    here. Variances are those of the columns of X as they are.
+    Use it as a baseline: a tree whose cuts do not know the clustering that it explains.
+
+    The leaf with the most rows is cut at the median of its feature of largest variance (Bentley
+    1975; Frost, Moshkovitz & Rashtchian 2020, appendix B.1). Each leaf gets the label of smallest
+    cost with the reference centres. With 2^m leaves, these cuts give the balanced tree that the
+    paper compares with. Then `fit` removes splits whose leaves all have the same label, which
+    changes no cluster: the tree may have fewer than `max_leaves` leaves and need not be balanced.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters.
     max_leaves : int, default=None
-        None is twice the number of clusters. Fewer where rows are equal, one for one cluster.
-    n_clusters, objective, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes.
+        Maximum number of leaves. None means twice the number of clusters. With fewer leaves than
+        clusters, some clusters have no rows.
+    objective, reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. Variances are those of the standardised columns with
+        ``standardize=True``. The attributes and errors are also those of :class:`IMM`.
+
+    Notes
+    -----
+    A level takes O(n d) for the variances and O(n log n) for the medians. Memory beside X is that
+    of :class:`IMM`.
 
     Examples
     --------
@@ -60,12 +72,12 @@ class KDTree(CostTree):
 
 @dataclass(frozen=True, eq=False)
 class CutMedian:
-    """Cut the leaf of the most rows at the median of its feature of most variance."""
+    """Rule of growth: cut the leaf with most rows at the median of its most variable feature."""
 
     points: BuilderInput
 
     def leaf(self, rows):
-        """Leaf of some rows."""
+        """Return the leaf of some rows."""
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
@@ -73,10 +85,11 @@ class CutMedian:
         return self.points.weight[leaf.node.rows].sum()
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if all rows are equal."""
+        """See :class:`greedy.growth.Rule`. Return None if all rows are equal."""
         rows = leaf.node.rows
         part, power = np.frexp(self._variance(rows))
-        rounded = np.ldexp(np.round(part, _DIGITS), power)  # or sums of floats decide ties
+        # Without this, the rounding of sums would decide ties.
+        rounded = np.ldexp(np.round(part, _DIGITS), power)
         for feature in np.argsort(-rounded, kind="stable"):
             threshold = self._median(rows, int(feature))
             if threshold is not None:
@@ -97,7 +110,7 @@ class CutMedian:
         return np.average((X - mean) ** 2, axis=0, weights=weight)
 
     def _median(self, rows, feature):
-        """The value after which the weights of both sides differ least, ties to the lowest."""
+        """Return the value at which the weights of both sides differ least; ties: the lowest."""
         values, place = np.unique(self.points.column(rows, feature), return_inverse=True)
         if len(values) < 2:
             return None

@@ -1,4 +1,4 @@
-"""Trees of Gaussian mixtures: a leaf a component, in time that does not depend on the rows."""
+"""MixtureTree: trees that explain Gaussian mixtures, with one leaf per component."""
 
 import math
 from dataclasses import KW_ONLY, dataclass
@@ -25,69 +25,78 @@ from .leaf_clusters import match_labels, relabeled
 
 _PARAMETERS = ("weights_", "means_", "covariances_")
 
-_GRID = 32  # thresholds between two means that are looked at before the best is refined
-_STEPS = 60  # of a refinement; each shrinks an interval by a third or more
-_TIE = 1e-9  # relative difference below which two values are equal
+_GRID = 32  # thresholds between two means that are tried before the best one is refined
+_STEPS = 60  # steps of the refinement; each one shrinks an interval by at least a third
+_TIE = 1e-9  # relative difference below which two values count as equal
 
 
 @dataclass(eq=False, repr=False)
 class MixtureTree(TreeClustering):
-    """A tree that explains a Gaussian mixture, with a leaf a component.
+    """MixtureTree: a tree that explains a Gaussian mixture, with one leaf per component.
 
-    After Fleissner, Zarvandi & Ghoshdastidar (2024), arXiv 2411.01576. The tree is made of the
-    mixture's weights, means and variances alone. A cut between the means of a node's components
-    sends each to the side of its mean; the mass of a component beyond the cut is lost, by the
-    normal distribution of its marginal. Components with the same mean share a leaf, with the
-    number of the heaviest.
+    Use it if the clusters are the components of a Gaussian mixture: clusters of different widths
+    that k-means does not find. The time to build the tree does not depend on the number of rows.
+
+    The tree uses only the weights, means and variances of the mixture (Fleissner, Zarvandi &
+    Ghoshdastidar 2024, arXiv 2411.01576). A cut between the means of a node sends each component
+    to the side of its mean. The mass of a component beyond the cut, according to its marginal
+    normal distribution, is the error of the cut. Each component gets one leaf, as the algorithm
+    prescribes. Components with the same mean share a leaf, with the number of the heaviest one.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Components.
+        Number of components, which is also the number of leaves.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Of the mixture that is fitted here; a given one has its own.
+        Type of the covariances of the mixture that is fitted if `mixture` is None.
     criterion : {"error", "ratio"}, default="error"
-        What makes a good cut. "error": a node is cut where its components lose least mass.
-        "ratio": where the least distance of a mean from the cut, in standard deviations of its
-        component, is largest, which is the worst case's error (the paper's
+        How to choose the cut of a node. "error" minimises the total mass of the components beyond
+        the cut. "ratio" maximises the smallest distance of a mean from the cut, in standard
+        deviations of its component, and so limits the worst case (the paper's
         explainability-to-noise ratio).
-    mixture : None, or mixture, default=None
-        What is explained: a fitted or unfitted :class:`sklearn.mixture.GaussianMixture` or
-        :class:`sklearn.mixture.BayesianGaussianMixture` of `n_clusters` components. None is a
-        GaussianMixture with this `random_state`.
+    mixture : None, GaussianMixture or BayesianGaussianMixture, default=None
+        The mixture to explain, fitted or unfitted, with `n_clusters` components. None fits a
+        :class:`sklearn.mixture.GaussianMixture` with this `random_state`.
     reference : None, estimator or array of shape (n_clusters, m), default=None
-        The free clustering that costs are compared with, and whose numbers the clusters get,
-        each that of the one with which it shares most weight. None is the mixture's: the means
-        are its centres, and the components its clusters.
+        The free clustering for the comparison of costs. Each cluster gets the number of the
+        reference cluster with which it agrees best. None uses the mixture: its means are the
+        centres, and its components give the numbers.
     n_jobs : int, default=None
-        Threads that route rows.
+        Number of threads that route rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the mixture.
 
     Attributes
     ----------
-    mixture_ : mixture
-        The fitted one.
+    mixture_ : GaussianMixture or BayesianGaussianMixture
+        The fitted mixture.
     component_labels_ : int64 array of shape (n_clusters,)
-        Cluster of each component; 0, 1, ... unless there is a reference.
+        Cluster of each component; 0, 1, ... without a reference.
     agreement_ : float
-        Share of the weight of the rows whose leaf is that of the component which the mixture's
-        own `predict` gives them.
+        Share of the rows (by weight) whose leaf belongs to the component that the mixture's
+        `predict` gives them.
     error_bound_ : float
         Upper bound of the probability that a draw from the mixture does not reach the leaf of
-        its component: the sum of what is lost at each cut.
+        its component: the sum of the errors of all cuts.
     tree_, labels_, cluster_centers_, inertia_, cost_increase_, free_labels_, ...
-        As of :class:`IMM`. Costs are those of k-means. Without a reference the free clustering is
-        that of the nearest mean.
+        As in :class:`IMM`, except for `history_`. The cost is that of k-means. Without a
+        reference, the free clustering assigns each row to the nearest mean.
+
+    Raises
+    ------
+    ValueError
+        If X is sparse and there is no embedding. If the mixture is not Gaussian, is not of the
+        columns of X, or does not have `n_clusters` components. If `mixture` and `covariance_type`
+        are both set.
 
     Notes
     -----
-    A node of c components takes O(d c log c + d c^2) for the bounds of all its gaps between means;
-    few gaps are looked into. The time does not depend on the number of rows.
+    A node of c components takes O(d c log c + d c^2) for bounds on all gaps between means; only a
+    few gaps are then searched.
 
-    Mixtures take no sparse rows. Give a dense `embedding` of a sparse X: the mixture is fitted
-    to it, and the tree sees each component in X by the mean and the variances of its rows,
-    weighted by their responsibilities.
+    Mixtures do not support sparse rows. Fit a sparse X with a dense `embedding`: the mixture is
+    fitted to the embedding, and the tree describes each component by the mean and the variances
+    of its rows in X, weighted by their responsibilities.
 
     Examples
     --------
@@ -107,7 +116,7 @@ class MixtureTree(TreeClustering):
     n_jobs: int | None = None
     random_state: Any = None
 
-    standardize = False  # a mixture has the spreads of its components
+    standardize = False  # a mixture has a scale per component
 
     _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
@@ -120,58 +129,66 @@ class MixtureTree(TreeClustering):
         return Method(KMeans(), self._fit_tree)
 
     def _given(self, reference, objective, inputs, rows, names):
-        """The fitted mixture, whose means are centres, unless there is a reference."""
+        """Return the fitted mixture, whose means are centres, unless there is a reference."""
         if self.reference is None:
             return self._fitted(rows.space, rows.weight)
         return super()._given(reference, objective, inputs, rows, names)
 
     def _fitted(self, space, weight):
-        """The mixture, fitted to some rows if it is not yet.
+        """Return the mixture, after fitting it to some rows if it is not fitted yet.
 
         Raises
         ------
         ValueError
-            If the rows are sparse, or it is no Gaussian mixture of their columns and of as many
-            components as clusters.
+            If the rows are sparse, or the mixture is not Gaussian, has other columns, or does
+            not have `n_clusters` components.
         """
         if sp.issparse(space):
             raise ValueError(
-                "MixtureTree takes no sparse X by itself, as mixtures do not; give a dense "
-                "embedding of its rows, say of TruncatedSVD."
+                "MixtureTree needs dense rows, since Gaussian mixtures do not support a sparse X. "
+                "Pass a dense embedding of the rows: "
+                "fit(X, embedding=TruncatedSVD(2).fit_transform(X))."
             )
         check_sizes(space, weight)
+        if self.mixture is not None and self.covariance_type != MixtureTree.covariance_type:
+            raise ValueError(
+                f"covariance_type={self.covariance_type!r} applies only if mixture is None; set "
+                "the covariance_type of the mixture instead."
+            )
         mixture, name = self.mixture, type(self.mixture).__name__
         if mixture is None:
             mixture = GaussianMixture(self.n_clusters, covariance_type=self.covariance_type)
         if not hasattr(mixture, "means_"):
-            # Mixtures ask for two rows at least, and as many as components.
+            # Mixtures require at least two rows, and as many rows as components.
             times = -(-max(self.n_clusters, 2) // len(weight))
             if times > 1:
                 space, weight = np.tile(space, (times, 1)), np.tile(weight, times)
             mixture = fit_reference(clone(mixture), space, weight, self.random_state)[0]
         if not all(hasattr(mixture, name) for name in _PARAMETERS):
             raise ValueError(
-                f"{name} has no weights_, means_ and covariances_: no Gaussian mixture."
+                f"mixture={name} has no weights_, means_ and covariances_ after its fit; give a "
+                "GaussianMixture or BayesianGaussianMixture."
             )
         expected = (self.n_clusters, space.shape[1])
         if mixture.means_.shape != expected:
             raise ValueError(
                 f"The mixture must have n_clusters={expected[0]} components with {expected[1]} "
-                f"features; it has means of shape {mixture.means_.shape}."
+                f"features; it has means of shape {mixture.means_.shape}. Set n_clusters to its "
+                "number of components, and fit it to the columns of X (or of the embedding)."
             )
         return mixture
 
     def _fit_tree(self, problem):
-        """The tree of the mixture, and how it agrees with it."""
+        """Return the tree of the mixture, with its agreement and error bound."""
         has_reference = self.reference is not None
         mixture = problem.reference
         if has_reference:
             mixture = self._fitted(problem.space, problem.weight)
         is_of_X = problem.space is problem.X
-        weights, means, spreads = components_of(mixture) if is_of_X else _moments(mixture, problem)
+        weights, means, stds = components_of(mixture) if is_of_X else _moments(mixture, problem)
         if not (is_of_X and hasattr(self.mixture, "means_")):
-            means = np.clip(means, *ranges(problem.X))  # but for rounding they are
-        tree, error = grow_mixture(weights, means, spreads, self.criterion)
+            means = np.clip(means, *ranges(problem.X))  # rounding may put them outside
+        tree, error = grow_mixture(weights, means, stds, self.criterion)
         found = tree.predict(problem.X)
         agrees = found == mixture.predict(problem.space)
         numbers = np.arange(self.n_clusters)
@@ -195,7 +212,17 @@ class MixtureTree(TreeClustering):
 
 
 def components_of(mixture):
-    """Weights, means and standard deviations of the components of a mixture."""
+    """Return the weights, means and standard deviations of the components of a mixture.
+
+    Parameters
+    ----------
+    mixture : fitted GaussianMixture or BayesianGaussianMixture
+
+    Returns
+    -------
+    weights : float64 array of shape (k,)
+    means, stds : float64 arrays of shape (k, d)
+    """
     parts = [np.asarray(getattr(mixture, name), np.float64) for name in _PARAMETERS]
     for part, name in zip(parts, _PARAMETERS, strict=True):
         assert_all_finite(part, input_name=name)
@@ -208,7 +235,7 @@ def components_of(mixture):
 
 
 def _moments(mixture, problem):
-    """The same of the rows of X, by their responsibilities in another space."""
+    """Return the same for the rows of X, weighted by their responsibilities in the embedding."""
     share = mixture.predict_proba(problem.space) * problem.weight[:, None]
     mass = share.sum(axis=0)
     part = share / np.where(mass > 0, mass, 1.0)
@@ -221,46 +248,48 @@ def _moments(mixture, problem):
     return mass, means, np.sqrt([own @ (X - mean) ** 2 for own, mean in pairs])
 
 
-def grow_mixture(weights, means, spreads, criterion="error"):
-    """The tree of a mixture and a bound of its error.
+def grow_mixture(weights, means, stds, criterion="error"):
+    """Build the tree of a mixture.
 
     Parameters
     ----------
     weights : float64 array of shape (k,)
-    means, spreads : float64 arrays of shape (k, d), the standard deviations of the marginals
+    means, stds : float64 arrays of shape (k, d)
+        Means and standard deviations of the marginals of each component.
     criterion : {"error", "ratio"}
 
     Returns
     -------
     tree : Tree
     error : float
-        Sum over the cuts of the mass that is lost at them: an upper bound of the probability that
-        a draw from the mixture does not reach the leaf of its component.
+        Upper bound of the probability that a draw from the mixture does not reach the leaf of
+        its component: the sum of the errors of all cuts.
     """
     errors = []
 
-    def part(some):
-        terms = (weights[some], means[some], spreads[some])
-        feature, threshold, lost = best_parting(*terms, criterion == "ratio")
+    def split(some):
+        terms = (weights[some], means[some], stds[some])
+        feature, threshold, lost = best_separating_cut(*terms, criterion == "ratio")
         if feature < 0:
             return some[weights[some].argmax()]
         errors.append(lost)
         goes_left = means[some, feature] <= threshold
-        split = Split.from_feature(feature, threshold)
-        return split, some[goes_left], some[~goes_left]
+        test = Split.from_feature(feature, threshold)
+        return test, some[goes_left], some[~goes_left]
 
-    tree = grow_breadth_first(np.arange(len(weights)), part, means.shape[1])
+    tree = grow_breadth_first(np.arange(len(weights)), split, means.shape[1])
     return tree, min(sum(errors) / max(weights.sum(), np.finfo(float).tiny), 1.0)
 
 
-def best_parting(weights, means, spreads, is_ratio):
-    """Cut between the means of some components that loses least.
+def best_separating_cut(weights, means, stds, is_ratio):
+    """Return the best cut between the means of some components.
 
     Parameters
     ----------
     weights : float64 array of shape (c,)
-    means, spreads : float64 arrays of shape (c, d)
-    is_ratio : bool, the criterion
+    means, stds : float64 arrays of shape (c, d)
+    is_ratio : bool
+        Whether the criterion is "ratio" instead of "error".
 
     Returns
     -------
@@ -268,18 +297,19 @@ def best_parting(weights, means, spreads, is_ratio):
         -1 if all means are equal. Ties go to the lowest feature, then to the lowest gap between
         means.
     threshold : float
-    lost : float, mass of the components beyond the cut
+    lost : float
+        Total mass of the components beyond the cut.
     """
     c = len(weights)
     if c < 2:
         return -1, np.inf, 0.0
     order = np.argsort(means, axis=0, kind="stable")
-    means, spreads = (
+    means, stds = (
         np.ascontiguousarray(np.take_along_axis(columns, order, axis=0).T)
-        for columns in (means, spreads)
+        for columns in (means, stds)
     )
     weights = np.ascontiguousarray(weights[order.T])
-    bound = _bounds(weights, means, spreads, is_ratio)
+    bound = _bounds(weights, means, stds, is_ratio)
     best, at, threshold = np.inf, -1, np.inf
     for gap in np.argsort(bound, axis=None, kind="stable").tolist():
         f, i = divmod(gap, c - 1)
@@ -287,23 +317,23 @@ def best_parting(weights, means, spreads, is_ratio):
         if bound[f, i] == np.inf or bound[f, i] > best + slack:
             break
         low, high = means[f, i], means[f, i + 1]
-        looked_at = _looked_at(low, high, spreads[f, i], spreads[f, i + 1])
-        terms = (i + 1, weights[f], means[f], spreads[f], is_ratio)
-        found, place = _best_between(low, high, *looked_at, *terms)
+        candidates = _candidates(low, high, stds[f, i], stds[f, i + 1])
+        terms = (i + 1, weights[f], means[f], stds[f], is_ratio)
+        found, place = _best_threshold(low, high, *candidates, *terms)
         if found < best - slack or (found <= best + slack and gap < at):
             best, at, threshold = found, gap, place
     if at < 0:
         return -1, np.inf, 0.0
     f, i = divmod(at, c - 1)
-    terms = (i + 1, weights[f], means[f], spreads[f], False)
+    terms = (i + 1, weights[f], means[f], stds[f], False)
     return f, threshold, _value(threshold, threshold, *terms)
 
 
-def _looked_at(low, high, at_low, at_high):
-    """Thresholds between two means that are looked at, and how far the next may be.
+def _candidates(low, high, at_low, at_high):
+    """Return candidate thresholds between two means, and the distance to the next candidate.
 
-    A grid, and some that lie some standard deviations from either mean: narrow components may
-    have wide gaps beside them.
+    Besides a grid, there are candidates at 1 to 5 standard deviations from either mean, since
+    narrow components may have wide gaps beside them.
     """
     step = high / _GRID - low / _GRID
     near = np.arange(1, 6)
@@ -314,46 +344,47 @@ def _looked_at(low, high, at_low, at_high):
 
 
 @jit
-def _value(low, high, n_left, weight, mean, spread, is_ratio):
-    """What a cut loses; that of a threshold `high` for the left side and `low` for the right.
+def _value(low, high, n_left, weight, mean, std, is_ratio):
+    """Return the criterion of a cut (smaller is better), or a lower bound for an interval.
 
-    With low < high a bound of the cuts between. Components are sorted by their means. A component
-    loses its share beyond the threshold on the far end of its side.
+    The components are sorted by their means, and the first `n_left` go left. Left components use
+    the threshold `high` and right ones `low`. With low == high this is the value of the cut, with
+    low < high a lower bound for all cuts between.
     """
     total, least = 0.0, np.inf
     for i in range(mean.shape[0]):
         excess = high - mean[i] if i < n_left else mean[i] - low
         if is_ratio:
-            least = min(least, excess / spread[i] if spread[i] > 0.0 else np.inf)
-        elif spread[i] > 0.0:
-            total += weight[i] * (0.5 * math.erfc(excess / (spread[i] * math.sqrt(2.0))))
+            least = min(least, excess / std[i] if std[i] > 0.0 else np.inf)
+        elif std[i] > 0.0:
+            total += weight[i] * (0.5 * math.erfc(excess / (std[i] * math.sqrt(2.0))))
         elif excess < 0.0:
             total += weight[i]
     return -least if is_ratio else total
 
 
 @jit
-def _best_between(low, high, places, reaches, n_left, weight, mean, spread, is_ratio):
-    """Best threshold between two means that follow each other: (value, threshold).
+def _best_threshold(low, high, places, reaches, n_left, weight, mean, std, is_ratio):
+    """Return (value, threshold) of the best threshold between two neighbouring means.
 
-    The middle, unless another one that is looked at is better.
+    This is the midpoint, unless another candidate is better.
     """
     top, reach = high, reaches[0]
     place = low / 2.0 + high / 2.0
     if not low <= place < high:
         place = low
-    best = _value(place, place, n_left, weight, mean, spread, is_ratio)
+    best = _value(place, place, n_left, weight, mean, std, is_ratio)
     for i in range(places.shape[0]):
         if low <= places[i] < high:
-            found = _value(places[i], places[i], n_left, weight, mean, spread, is_ratio)
+            found = _value(places[i], places[i], n_left, weight, mean, std, is_ratio)
             if found < best:
                 best, place, reach = found, places[i], reaches[i]
     low, high = max(place - reach, low), min(place + reach, high)
     for _ in range(_STEPS):  # ternary search around the best
         third = high / 3.0 - low / 3.0
         a, b = low + third, high - third
-        at_a = _value(a, a, n_left, weight, mean, spread, is_ratio)
-        at_b = _value(b, b, n_left, weight, mean, spread, is_ratio)
+        at_a = _value(a, a, n_left, weight, mean, std, is_ratio)
+        at_b = _value(b, b, n_left, weight, mean, std, is_ratio)
         if at_a < best and a < top:
             best, place = at_a, a
         if at_b < best and b < top:
@@ -366,13 +397,13 @@ def _best_between(low, high, places, reaches, n_left, weight, mean, spread, is_r
 
 
 @jit
-def _bounds(weights, means, spreads, is_ratio):
-    """Bounds of the values of the cuts in every gap, by features of sorted components."""
+def _bounds(weights, means, stds, is_ratio):
+    """Return lower bounds of the criterion in each gap, by features with sorted components."""
     d, c = means.shape
     out = np.full((d, c - 1), np.inf)
     for f in range(d):
         for i in range(c - 1):
             low, high = means[f, i], means[f, i + 1]
             if low < high:
-                out[f, i] = _value(low, high, i + 1, weights[f], means[f], spreads[f], is_ratio)
+                out[f, i] = _value(low, high, i + 1, weights[f], means[f], stds[f], is_ratio)
     return out

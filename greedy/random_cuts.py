@@ -1,4 +1,4 @@
-"""Trees by random cuts between the centres, the best of several: the algorithms with proofs."""
+"""RandomCuts: the best of several trees with random cuts between the centres."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -20,88 +20,109 @@ from .nodes import quantization_scale
 
 @dataclass(frozen=True)
 class CutRule:
-    """How the cuts of a published algorithm fall.
+    """Distribution of the random cuts of a published algorithm.
 
     Parameters
     ----------
     objectives : tuple of str
-        What it is published for.
+        The objectives that the algorithm is published for.
     cuts_all_leaves : bool
-        A cut is made in every leaf whose centres it parts, else in one.
-    spares_near : bool
-        No cut parts centres that are nearer than 1 / k^3 of those farthest apart.
+        Whether a cut is made in every leaf whose centres it separates, or in one leaf.
+    keeps_close_centers : bool
+        Whether no cut separates centres that are closer than 1 / k^3 of the largest distance.
     is_bicriteria : bool
-        Cuts leave the centres near them to both sides: more leaves than centres.
+        Whether centres near a cut are kept on both sides, which gives more leaves than centres.
     """
 
     objectives: tuple
     cuts_all_leaves: bool = True
-    spares_near: bool = False
+    keeps_close_centers: bool = False
     is_bicriteria: bool = False
 
 
 RULES = {
     "random-coordinate": CutRule(("kmedians",)),
     "gamlath": CutRule(("kmeans", "kmedians")),
-    "makarychev-shan": CutRule(("kmeans", "kmedians"), spares_near=True),
+    "makarychev-shan": CutRule(("kmeans", "kmedians"), keeps_close_centers=True),
     "esfandiari": CutRule(("kmedians",), cuts_all_leaves=False),
     "bicriteria": CutRule(("kmeans",), cuts_all_leaves=False, is_bicriteria=True),
 }
 DEFAULT_RULE = {"kmeans": "gamlath", "kmedians": "random-coordinate"}
 _DELTA = 0.5
-_AT_ONCE = 2**22  # random numbers held at a time, 32 MB
+_MAX_NUMBERS = 2**22  # random numbers in memory at a time: 32 MB
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RandomCuts(CostTree):
-    """Random cuts between the reference centres: the best of several trees.
+    """RandomCuts: the best of several trees with random cuts between the reference centres.
 
-    The cuts of a tree do not depend on the rows. Of `n_trees` trees that of the least cost with
-    the reference centres is kept, ties to the first; the proven bounds are those of the mean of
-    one tree's cost, over the cost of the reference.
+    Use it to reproduce the algorithms with the best proven bounds. In practice :class:`IMM` and
+    :class:`ExGreedy`, which look at the rows, cost less.
+
+    The cuts of a tree depend on the centres only, not on the rows. Of `n_trees` random trees, the
+    one of smallest cost with the reference centres is kept (ties: the first). The published
+    bounds hold for the mean cost of a random tree, divided by the cost of the reference. Each
+    centre gets one leaf, as the algorithms prescribe, even if no row reaches it; only
+    "bicriteria" may have more leaves.
 
     ==================== ========= =====================================================
-    rule                 objective cuts, source, bound of the mean
+    rule                 objective distribution of the cuts, source, bound of the mean
     ==================== ========= =====================================================
-    "random-coordinate"  kmedians  uniform among all cuts that part centres of some leaf,
-                                   made in all these leaves (Makarychev & Shan 2023,
-                                   2 ln k + 2; Gupta, Pittu, Svensson & Yuan 2023,
-                                   1 + H_{k-1})
-    "gamlath"            kmedians  the same cuts (Gamlath, Jia, Polak & Svensson 2021,
-                                   O(log^2 k) there, 1 + H_{k-1} since 2023)
-    "gamlath"            kmeans    a gap between neighbouring centres of a feature by the
-                                   square of its length, in it a density that rises from
-                                   both ends (same paper, O(k log^2 k))
-    "makarychev-shan"    both      the same cuts, but none that part centres nearer than
-                                   1 / k^3 of those farthest apart in a leaf, distances
-                                   being lengths of such cuts (Makarychev & Shan 2021,
-                                   O(log k log log k) and O(k log k log log k))
-    "esfandiari"         kmedians  leaf by leaf, a feature by the extent of the leaf's
-                                   centres, then uniform (Esfandiari, Mirrokni &
-                                   Narayanan 2022, O(log k log log k)); their algorithm
-                                   for k-means is :class:`EMN`
-    "bicriteria"         kmeans    leaf by leaf, at a distance from the median centre
-                                   whose square is uniform; centres near the cut are kept
-                                   on both sides, up to (1 + delta) k leaves (Makarychev &
-                                   Shan 2022, O(log^2 k log log k / delta))
+    "random-coordinate"  kmedians  A cut is uniform among all cuts that separate centres
+                                   of some leaf, and is made in all these leaves
+                                   (Makarychev & Shan 2023: 2 ln k + 2; Gupta, Pittu,
+                                   Svensson & Yuan 2023: 1 + H_{k-1}).
+    "gamlath"            kmedians  The same cuts (Gamlath, Jia, Polak & Svensson 2021:
+                                   O(log^2 k); since 2023: 1 + H_{k-1}).
+    "gamlath"            kmeans    A gap between neighbouring centres of a feature has a
+                                   probability proportional to its squared length. The
+                                   density within it rises from both ends (same paper:
+                                   O(k log^2 k)).
+    "makarychev-shan"    both      As "gamlath", but no cut separates centres of a leaf
+                                   closer than 1 / k^3 of its largest distance. Distances
+                                   are total lengths of separating cuts (Makarychev &
+                                   Shan 2021: O(log k log log k) for k-medians,
+                                   O(k log k log log k) for k-means).
+    "esfandiari"         kmedians  Leaf by leaf: a feature has a probability proportional
+                                   to the extent of the leaf's centres; the cut is uniform
+                                   in it (Esfandiari, Mirrokni & Narayanan 2022:
+                                   O(log k log log k)). Their algorithm for k-means is
+                                   :class:`EMN`.
+    "bicriteria"         kmeans    Leaf by leaf: the square of the distance between the
+                                   cut and the median centre is uniform. Centres near the
+                                   cut are kept on both sides, for up to (1 + delta) k
+                                   leaves (Makarychev & Shan 2022:
+                                   O(log^2 k log log k / delta)).
     ==================== ========= =====================================================
 
-    Cuts that would part nothing are drawn conditionally instead of again and again, with the
-    same result. In "bicriteria" each child has at least one centre less than its parent, and
-    nothing more is shared once the leaves are spent: there, (1 + delta) k is the mean number.
+    The published algorithms discard cuts that separate nothing and draw again; here cuts are
+    drawn from the conditional distribution, which gives the same result. In "bicriteria", each
+    child has at least one centre less than its parent, and no further centre is kept on both
+    sides once the limit of leaves is reached. In the paper, (1 + delta) k is the mean number of
+    leaves instead of a limit.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters.
     rule : {"auto", "random-coordinate", "gamlath", "makarychev-shan", "esfandiari", "bicriteria"}
-        "auto", the default, is "gamlath" for k-means and "random-coordinate" for k-medians.
+        The algorithm. "auto", the default, is "gamlath" for k-means and "random-coordinate" for
+        k-medians.
     n_trees : int >= 1, default=100
-        Their mean cost is what is proven.
+        Number of random trees of which the best is kept.
     delta : float in (0, 1), default=None
-        "bicriteria" has up to (1 + delta) k leaves; None is 0.5. Others have no use for it.
+        Share of additional leaves of ``rule="bicriteria"``; None means 0.5. Other rules raise an
+        error if it is given.
     random_state : int, RandomState instance or None, default=None
         Seed of the free clustering and of the cuts.
-    n_clusters, objective, reference, standardize, midpoints, n_jobs
-        As in :class:`IMM`, like the attributes.
+    objective, reference, standardize, midpoints, n_jobs
+        As in :class:`IMM`. The attributes and memory are also those of :class:`IMM`.
+
+    Raises
+    ------
+    ValueError
+        If the rule does not support the objective, or `delta` is given with another rule than
+        "bicriteria". Others as in :class:`IMM`.
 
     Examples
     --------
@@ -127,10 +148,10 @@ class RandomCuts(CostTree):
     def _grow(self, points, random_state):
         space = cut_space(points.centers, self.rule, self.objective, self.delta)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        best, at_once = (np.inf, None), max(1, _AT_ONCE // max(space.max_leaves - 1, 1))
-        for start in range(0, self.n_trees, at_once):
-            numbers = rng.random((min(at_once, self.n_trees - start), space.max_leaves - 1))
-            # The only tree needs no cost.
+        best, n_at_once = (np.inf, None), max(1, _MAX_NUMBERS // max(space.max_leaves - 1, 1))
+        for start in range(0, self.n_trees, n_at_once):
+            numbers = rng.random((min(n_at_once, self.n_trees - start), space.max_leaves - 1))
+            # A single tree needs no comparison.
             costs = np.zeros(1) if self.n_trees == 1 else _costs(points, space, numbers)
             if costs.min() < best[0]:
                 best = (costs.min(), numbers[costs.argmin()])
@@ -138,7 +159,7 @@ class RandomCuts(CostTree):
 
 
 def cut_space(positions, rule, objective, delta=None):
-    """Where the cuts of a rule fall between some centres.
+    """Return the distribution of a rule's cuts between some centres.
 
     Parameters
     ----------
@@ -153,15 +174,21 @@ def cut_space(positions, rule, objective, delta=None):
     Raises
     ------
     ValueError
-        If the rule is not one of the objective's, or has no use for `delta`.
+        If the rule does not support the objective or does not use `delta`.
     """
     name = DEFAULT_RULE[objective] if rule == "auto" else rule
     chosen, n_centers = RULES[name], len(positions)
     if objective not in chosen.objectives:
         known = ", ".join(other for other in RULES if objective in RULES[other].objectives)
-        raise ValueError(f"rule={name!r} is not one of objective={objective!r}, which are {known}.")
+        raise ValueError(
+            f"rule={name!r} does not support objective={objective!r}; "
+            f"the rules that do are {known}."
+        )
     if delta is not None and not chosen.is_bicriteria:
-        raise ValueError(f'delta belongs to rule="bicriteria", not to rule={name!r}.')
+        raise ValueError(
+            f'delta={delta} applies to rule="bicriteria" only, not to rule={name!r}; '
+            "set delta=None."
+        )
     delta = _DELTA if delta is None else delta
     max_leaves = int((1 + delta) * n_centers) if chosen.is_bicriteria else n_centers
     order = np.argsort(positions, axis=0, kind="stable")
@@ -170,13 +197,13 @@ def cut_space(positions, rule, objective, delta=None):
     is_triangular = objective == "kmeans"
     length = np.maximum(gaps**2 if is_triangular else gaps, np.where(gaps > 0, 1e-300, 0.0))
     apart = np.empty((0, 0))
-    if chosen.spares_near:
+    if chosen.keeps_close_centers:
         places = np.zeros_like(edges)
         places[:, 1:] = np.cumsum(length, axis=1)
         places = np.take_along_axis(places, np.argsort(order.T, axis=1), axis=1).T
         apart = cdist(places, places, "cityblock")
     share = min(delta / (15 * np.log(max(n_centers, 2))), 1 / 384)
-    # Contiguous for any k and d: of another layout, kernels would be compiled again.
+    # Arrays of another memory layout would make numba compile the kernels again.
     return CutDistribution(
         order=np.ascontiguousarray(order.T),
         rank=np.ascontiguousarray(np.argsort(order.T, axis=1)),
@@ -191,7 +218,7 @@ def cut_space(positions, rule, objective, delta=None):
 
 
 def _costs(points, space, numbers):
-    """Cost of each tree with the reference centres, whole numbers."""
+    """Return the cost of each tree with the reference centres, as integers."""
     rows, weight = points.rows, points.weight
     scale, cap = quantization_scale(weight @ points.distance_range, len(rows), np.inf)
     terms = (points.distances, points.nearest, weight, scale, cap)
@@ -205,7 +232,7 @@ def _costs(points, space, numbers):
 
 
 def _growth(space, numbers):
-    """The tree of some random numbers as a growth, its cuts in the order in which they fell."""
+    """Return the tree of some random numbers as a growth, with its cuts in the order drawn."""
     tree = blank_tree(space.max_leaves)
     draw_tree(space, numbers, tree)
     growth = Growth()

@@ -1,4 +1,4 @@
-"""SpEx: trees whose cuts have the least conductance in a graph of the rows."""
+"""SpEx: trees whose leaves have small conductance in a graph of the rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,66 +25,92 @@ from .growth import Cut, grow, warn_interrupted
 from .leaf_clusters import match_labels
 from .sorted_columns import SortedColumns, first_best
 
-# Conductances that differ by less are equal: sums in another order differ in their last bits.
+# Conductances that differ by less count as equal, since sums in another order differ in rounding.
 _TOLERANCE = 1e-10
 
-# Times that the sides of a node are drawn towards their neighbours and parted anew.
-_ROUNDS = 3
+# Maximum number of refits of an oblique test to the sides that the edges of the rows favour.
+_MAX_REFITS = 3
 
-# Strengths of the penalty that are tried at a node, as shares of the least without weights.
-_STRENGTHS = (0.3, 0.1, 0.03, 0.01)
+# Regularization strengths at a node, relative to the smallest one whose solution has no weights.
+_RELATIVE_STRENGTHS = (0.3, 0.1, 0.03, 0.01)
 
-_STEPS = 30  # of a random walk
+_WALK_STEPS = 30  # of the random walk
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SpEx(GreedyTree):
-    """SpEx: cuts of least conductance in a graph of the rows, for any clustering or none.
+    """SpEx: cuts of small conductance in a graph of the rows, for any clustering or none.
 
-    Argov & Wagner (2025), arXiv 2511.00885, algorithm 1. A set S of rows has the conductance
-    cut(S) / vol(S), the share of its edges that leave it. The sum over the leaves is to be
-    small: a leaf is cut where the sum of its halves' conductances is least, and of all leaves
-    the one is cut where that adds least.
+    Use it to explain a clustering that has no centres (``graph="clique"``), or to find clusters
+    as dense parts of a neighbour graph (``graph="knn"``). If the k-means cost is what counts,
+    other methods cost less.
 
-    Oblique trees are not in the paper: a node's rows are drawn to the side of the best cut that
-    most of their edges lead to, with the difference as their weight, and parted by L1-regularised
-    logistic regression; the hyperplane with the threshold of least conductance replaces the cut if
-    that pays for its weights.
+    The conductance of a set S of rows is cut(S) / vol(S), the share of its edges that leave it.
+    The method keeps the sum of the conductances of the leaves small (Argov & Wagner 2025, arXiv
+    2511.00885, algorithm 1): each leaf has a best cut, whose halves have the smallest sum of
+    conductances, and the next cut is the one that increases the total least.
+
+    Oblique tests are not in the paper. Starting from the best cut, each row of a node is assigned
+    to the side to which most of its edges lead, with the difference as its weight. L1-regularised
+    logistic regression separates the sides. Its hyperplane, with the threshold of smallest
+    conductance, replaces the cut if it lowers the conductance by `price` per further weight.
+
+    After the growth, `fit` removes splits whose leaves all have the same label. This changes no
+    cluster, so that the tree may have fewer than `max_leaves` leaves.
 
     Parameters
     ----------
+    n_clusters : int, default=8
+        Number of clusters.
     graph : {"clique", "unit-clique", "knn"}, default="clique"
-        "clique": every cluster of the free clustering is a clique; its centres do not matter. A
-        leaf has the label of most of its weight, leaves of one label are not cut. Edges are 1 over
-        the size of the cluster, as in the paper; with "unit-clique" they are 1, as in the authors'
-        program, where large clusters count more.
-        "knn": a row is connected with its nearest neighbours and those whose neighbour it is; no
-        clustering is needed, the free clustering is there to compare with. More than k leaves are
-        joined to k clusters where that lowers the sum of conductances most (not in the paper);
-        clusters are numbered as the free ones that they share most weight with.
+        The graph of the rows:
+
+        - "clique": each cluster of the free clustering is a clique; its centres do not matter. A
+          leaf gets the label with the largest weight, and leaves of one label are not cut. The
+          weight of an edge is 1 over the size of the cluster, as in the paper.
+        - "unit-clique": the same with edges of weight 1, as in the authors' program. Large
+          clusters then count more.
+        - "knn": a row is connected with its nearest neighbours, and with the rows whose nearest
+          neighbour it is. The free clustering is only compared with. If there are more than k
+          leaves, those pairs are joined that lower the sum of conductances most, until there are
+          k clusters (not in the paper). Each cluster gets the number of the free cluster with
+          which it agrees best.
     split : {"axis", "oblique"}, default="axis"
+        Whether tests use one feature or a weighted sum of several.
     price : float >= 0, default=0.005
-        What the sum of conductances must fall by for each further weight of an oblique test.
-        Conductances lie in 0..1, so that 0.005 is half a percent of a leaf's edges.
+        Decrease in conductance that each further weight of an oblique test must achieve. As
+        conductances lie in 0..1, 0.005 is half a percent of the edges of a leaf. Only with
+        ``split="oblique"``.
     max_leaves : int, default=None
-        None is the number of clusters.
+        Maximum number of leaves. None means the number of clusters.
     n_neighbors : int, default=20
-        Of ``graph="knn"``; the paper's number.
-    n_clusters, reference, standardize, midpoints, n_jobs, random_state
-        As in :class:`IMM`, like the attributes. A record of `history_` has a list of `features`
-        where a test has several.
+        Number of neighbours (20 in the paper). Only with ``graph="knn"``.
+    reference, standardize, midpoints, n_jobs, random_state
+        As in :class:`IMM`. The attributes are also those of :class:`IMM`. A record of `history_`
+        has a list "features" instead of "feature" if its test has several features.
+
+    Raises
+    ------
+    ValueError
+        If `price` or `n_neighbors` is set but not used. Others as in :class:`IMM`.
 
     Warns
     -----
     ConvergenceWarning
-        If a KeyboardInterrupt ended the growth; the tree has the leaves made until then.
+        If a KeyboardInterrupt stops the growth. The tree keeps the leaves made until then.
 
     Notes
     -----
-    A level takes O(n d), with "knn" times the number of neighbours, after one sort of every
-    feature. Equal rows are one vertex of "knn", with their weight together. An oblique test takes
-    up to 12 logistic regressions over the columns that its rows have: a fraction of a second each
-    for thousands of rows of sparse text.
+    Equal rows are one vertex of the "knn" graph, with the sum of their weights.
+
+    ================== ==================================================================
+    cliques            O(n d) per level, after one sort of each feature
+    neighbours         the same times the number of neighbours
+    an oblique test    up to 12 logistic regressions on the columns that its rows use: a
+                       fraction of a second each for thousands of rows of sparse text
+    memory beside X    about 930 bytes per row of 20 columns with cliques, 2400 with
+                       neighbours (measured)
+    ================== ==================================================================
 
     Examples
     --------
@@ -101,7 +127,7 @@ class SpEx(GreedyTree):
     max_leaves: int | None = None
     n_neighbors: int = 20
 
-    uses_distances = False  # it asks for neighbours, or for labels alone
+    uses_distances = False  # only neighbours or labels matter
     sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
@@ -115,10 +141,14 @@ class SpEx(GreedyTree):
 
     def _grow(self, points, random_state):
         is_clique = self.graph != "knn"
+        if self.split == "axis" and self.price != SpEx.price:
+            raise ValueError(f'price={self.price} applies to split="oblique" only.')
+        if is_clique and self.n_neighbors != SpEx.n_neighbors:
+            raise ValueError(f'n_neighbors={self.n_neighbors} applies to graph="knn" only.')
         if is_clique:
-            graph = CliqueGraph.of(points, is_even=self.graph == "clique")
+            graph = CliqueGraph.from_input(points, is_even=self.graph == "clique")
         else:
-            graph = NeighborGraph.of(points, self.n_neighbors)
+            graph = NeighborGraph.from_input(points, self.n_neighbors)
         tests = hyperplanes(points.X) if self.split == "oblique" else None
         rule, growth = CutConductance(points, graph, tests, self.price), Growth()
         leaves = {growth.add(): rule.root()}
@@ -136,13 +166,13 @@ class SpEx(GreedyTree):
 
 
 def _majority(points, leaves):
-    """The label of most weight of each leaf, ties to the lowest."""
+    """Return the label of largest weight of each leaf; ties go to the lowest."""
     k = len(points.centers)
     return [np.bincount(points.labels[rows], points.weight[rows], k).argmax() for rows in leaves]
 
 
 def _joined(points, graph, leaves):
-    """Clusters of leaves, numbered as the free ones that they agree with best."""
+    """Join leaves to clusters, numbered as the free clusters with which they agree best."""
     k = len(points.centers)
     cluster = joined(graph, leaves, k)
     rows = np.concatenate(leaves)
@@ -151,9 +181,9 @@ def _joined(points, graph, leaves):
 
 
 def joined(graph, leaves, n_clusters):
-    """Clusters of leaves: pairs of least conductance are joined until there are few enough.
+    """Join leaves to at most `n_clusters` clusters of small conductance.
 
-    The pair is joined whose union lowers the sum of conductances most, ties to the first.
+    Each step joins the pair whose union lowers the sum of conductances most (ties: the first).
 
     Parameters
     ----------
@@ -194,7 +224,7 @@ def joined(graph, leaves, n_clusters):
 
 @dataclass(frozen=True)
 class SplitCut(Cut):
-    """A cut by a weighted sum of several features."""
+    """A cut of a weighted sum of several features."""
 
     test: Split | None = None
 
@@ -206,28 +236,29 @@ class SplitCut(Cut):
 
 @dataclass(frozen=True, eq=False)
 class SpexLeaf:
-    """Rows, and the node that they make."""
+    """Rows of a leaf, and their node in the form that kernels read."""
 
     rows: np.ndarray
     node: GraphNode
-    label: int = 0  # given when all leaves are known
+    label: int = 0  # set when all leaves are known
 
 
 @dataclass(frozen=True, eq=False)
 class CutConductance:
-    """Split the leaf where the sum of the leaves' conductances rises least.
+    """Rule of growth: split where the sum of the conductances of the leaves rises least.
 
-    Argov & Wagner (2025), algorithm 1: a leaf S has conductance cut(S) / vol(S) in the whole
-    graph, and the tree is to make the sum over its leaves small.
+    The conductance of a leaf S is cut(S) / vol(S) in the whole graph (Argov & Wagner 2025,
+    algorithm 1).
 
     Parameters
     ----------
     points : BuilderInput
     graph : CliqueGraph or NeighborGraph
-    hyperplanes : callable(rows, goes_right, weight) -> iterable of Split, optional
-        Tests of several features that send rows to their sides, but for little weight.
+    hyperplanes : callable, optional
+        Function of (rows, goes_right, weight) that yields tests of several features, each of
+        which sends most of the weight to the given sides.
     price : float
-        What conductance must fall by for every further weight of a test.
+        Decrease in conductance that each further weight of a test must achieve.
     """
 
     points: BuilderInput
@@ -240,7 +271,7 @@ class CutConductance:
         object.__setattr__(self, "view", kernel_arrays(self.points.X))
 
     def root(self):
-        """Leaf of all vertices."""
+        """Return the leaf of all vertices."""
         rows = self.graph.rows
         return self._leaf(rows, SortedColumns.from_rows(self.points, np.sort(rows)))
 
@@ -248,11 +279,11 @@ class CutConductance:
         return SpexLeaf(rows, self.graph.node(order, rows))
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: only the search can tell."""
+        """See :class:`greedy.growth.Rule`: no bound is known before the search."""
         return np.inf if self.graph.can_be_cut(leaf.node) else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`; None if all rows are equal."""
+        """See :class:`greedy.growth.Rule`. Return None if all rows are equal."""
         node, d = leaf.node, self.points.n_features
         kept, threshold = np.empty(d), np.empty(d)
         self.points.over_features(
@@ -265,13 +296,13 @@ class CutConductance:
         return cut if self.hyperplanes is None else self._oblique(leaf, cut)
 
     def _oblique(self, leaf, cut):
-        """The best of a cut and those by hyperplanes that grow out of it.
+        """Return the best of a cut and of the hyperplanes that start from it.
 
-        Each row is drawn to the side that most of its edges lead to, with the difference as its
-        weight; a hyperplane that parts these sides is moved to where its conductance is least.
+        Each row is assigned to the side to which most of its edges lead, with the difference as
+        its weight. Hyperplanes that separate the sides get the threshold of least conductance.
         """
         best, value = cut, cut.gain
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_REFITS):
             goes_left = self._goes_left(leaf.rows, best.split)
             pull = self.graph.pull(leaf.rows, ~goes_left)
             drawn = pull != 0
@@ -291,9 +322,9 @@ class CutConductance:
         return best
 
     def _placed(self, leaf, test):
-        """A hyperplane with the threshold of least conductance, as a cut."""
+        """Return the cut of a hyperplane with the threshold of least conductance, or None."""
         if len(test.indices) < 2:
-            return None  # no better than the best cut of a feature
+            return None  # cannot be better than the best cut of a feature
         values = project(self.view, leaf.rows, test.indices, test.weights)
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)
@@ -318,28 +349,28 @@ class CutConductance:
 
 
 def _rise(node, kept):
-    """Minus what a cut adds to the sum of conductances, so that equal ones are equal."""
+    """Return minus the increase of the sum of conductances, rounded so that ties are exact."""
     own = node.inner / node.volume if node.volume > 0 else 0.0
     return round(float(kept - 1 - own), 10)
 
 
 def hyperplanes(X):
-    """Function that yields sparse hyperplanes which part rows as told, from few weights to many.
+    """Return a function that yields sparse hyperplanes between rows, from few weights to many.
 
-    They are those of L1-regularised logistic regression (proximal Newton), whose weights are priced
-    in spreads of the features.
+    The function takes (rows, goes_right, weight). The hyperplanes are those of L1-regularised
+    logistic regression (proximal Newton) on features divided by their standard deviation.
     """
     solver = Newton().bind(X)
 
     def tests(rows, goes_right, weight):
         some, weight = X[rows], weight / weight.sum()
-        spread = Scaling.of(some, weight).scale
+        scale = Scaling.of(some, weight).scale
         residual = weight * (goes_right - weight @ goes_right)
-        steepest = float((np.abs(some.T @ residual) / spread).max())
+        steepest = float((np.abs(some.T @ residual) / scale).max())
         test = None
-        for share in _STRENGTHS:
+        for share in _RELATIVE_STRENGTHS:
             strength = share * steepest
-            problem = NodeProblem(rows, goes_right, weight, strength, test, None, spread)
+            problem = NodeProblem(rows, goes_right, weight, strength, test, None, scale)
             test, _ = solver.solve(problem)
             yield test
 
@@ -348,15 +379,16 @@ def hyperplanes(X):
 
 @dataclass(frozen=True, eq=False)
 class CliqueGraph:
-    """Every cluster is a clique, and clusters are not connected.
+    """Graph in which every cluster is a clique and clusters are not connected.
 
-    Edges are w_i w_j times a scale of the cluster, and rows have loops. With the scale 1 / W,
-    where W is the weight of the cluster, a row's degree is its weight, as nearly in the paper
-    (1 / (|C| - 1) without loops, with which the tree would change with the unit of weights).
+    An edge has the weight w_i w_j times the scale of its cluster, and each row has a loop. If the
+    scale is 1 / W for a cluster of weight W, the degree of a row is its weight. The paper has no
+    loops and the scale 1 / (|C| - 1); then the tree would depend on the unit of the weights.
 
     Parameters
     ----------
-    rows : int64 array of shape (m,), its vertices
+    rows : int64 array of shape (m,)
+        The vertices.
     weight : float64 array of shape (n,)
     labels : int64 array of shape (n,)
     scale : float64 array of shape (k,)
@@ -370,15 +402,15 @@ class CliqueGraph:
     degree: np.ndarray
 
     @classmethod
-    def of(cls, points, is_even=True):
-        """The graph of the free clustering: all rows of weight 1 have equal degrees, or edges."""
+    def from_input(cls, points, is_even=True):
+        """Build the graph of the free clustering, with equal degrees (`is_even`) or equal edges."""
         rows, labels, weight = points.rows, points.labels, points.weight
         mass = np.bincount(labels[rows], weight[rows], len(points.centers))
         scale = 1 / np.where(is_even & (mass > 0), mass, mass.max())
         return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
 
     def node(self, order, rows):
-        """The node of some rows."""
+        """Return the node of some rows in the form that kernels read."""
         inside = np.bincount(self.labels[rows], self.weight[rows], len(self.scale))
         return GraphNode(
             order=order,
@@ -391,45 +423,49 @@ class CliqueGraph:
         )
 
     def can_be_cut(self, node):
-        """Whether cuts of a node may matter: those of one cluster do not."""
+        """Return whether a node has rows of several clusters."""
         return np.count_nonzero(node.inside) > 1
 
     def pull(self, rows, goes_right):
-        """Where the edges of rows in a node lead to.
+        """Return the side to which most edges of each row of a node lead.
 
         Parameters
         ----------
-        rows : int64 array of shape (m,), of the node
+        rows : int64 array of shape (m,)
+            Rows of the node.
         goes_right : bool array of shape (m,)
 
         Returns
         -------
         float64 array of shape (m,)
-            By how much more of its edges within the node lead to the right. If that is so for
-            all rows or none, by how much more than of all edges.
+            Weight of the edges to the right minus weight of those to the left, within the node.
+            If all values have the same sign, the mean over all edges is subtracted.
         """
         labels, weight = self.labels[rows], self.weight[rows]
 
-        def spread(values):
+        def edge_sums(values):
             sums = np.bincount(labels, weight * values, len(self.scale))
             return weight * (sums * self.scale)[labels]
 
-        pull = spread(goes_right - 0.5)
+        pull = edge_sums(goes_right - 0.5)
         if (pull > 0).any() and (pull < 0).any():
             return pull
-        degree = spread(np.ones(len(rows)))
-        return spread(goes_right - degree @ goes_right / degree.sum())
+        degree = edge_sums(np.ones(len(rows)))
+        return edge_sums(goes_right - degree @ goes_right / degree.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class NeighborGraph:
-    """Rows are connected if one is among the nearest neighbours of the other.
+    """Graph in which rows are connected if one is among the nearest neighbours of the other.
 
     Parameters
     ----------
-    rows : int64 array of shape (m,), its vertices, one for all rows that are equal
-    weight : float64 array of shape (n,), that of these
-    adjacency : CSR matrix of shape (n, n), w_i w_j for connected rows
+    rows : int64 array of shape (m,)
+        The vertices, one for all rows that are equal.
+    weight : float64 array of shape (n,)
+        Weights of the vertices.
+    adjacency : CSR matrix of shape (n, n)
+        The entry is w_i w_j if rows i and j are connected.
     degree : float64 array of shape (n,)
     """
 
@@ -439,14 +475,14 @@ class NeighborGraph:
     degree: np.ndarray
 
     @classmethod
-    def of(cls, points, n_neighbors):
-        """The graph of the distinct rows, by Euclidean distances where they are clustered."""
+    def from_input(cls, points, n_neighbors):
+        """Build the graph of the distinct rows, by Euclidean distances in the clustered space."""
         rows, weight = points.rows, points.weight[points.rows]
         X, space = rows_of(points.X, points.space, rows)
         if points.space is points.X:
             space = X
         some, weight, _ = distinct_rows(X, space, weight, points.n_jobs)
-        if some is None:  # in one order, by which ties between neighbours are broken
+        if some is None:  # a fixed order breaks ties between neighbours
             some = content_order(X, points.n_jobs)
         rows, space = rows[some], space[some]
         n = len(points.weight)
@@ -461,7 +497,7 @@ class NeighborGraph:
         return cls(rows, heft, adjacency, np.asarray(adjacency.sum(axis=1)).ravel())
 
     def node(self, order, rows):
-        """The node of some rows."""
+        """Return the node of some rows in the form that kernels read."""
         inside = np.zeros(len(self.weight), np.int8)
         inside[rows] = 1
         A = self.adjacency
@@ -476,21 +512,21 @@ class NeighborGraph:
         )
 
     def can_be_cut(self, node):
-        """Every node may be cut."""
+        """Return True: every node may be cut."""
         del node
         return True
 
     def pull(self, rows, goes_right):
-        """See :meth:`CliqueGraph.pull`; here after a random walk along the edges.
+        """See :meth:`CliqueGraph.pull`. Here the sides first diffuse along the edges.
 
-        It is the power method for the second eigenvector of the node's graph, from the sides on:
-        sides that follow a few rows wear off.
+        The diffusion is the power method for the second eigenvector of the node's graph, started
+        from the given sides. It smooths out sides that only a few rows support.
         """
         A = self.adjacency[rows][:, rows]
         degree = np.asarray(A.sum(axis=1)).ravel()
         total = max(degree.sum(), np.finfo(float).tiny)
         values = goes_right.astype(np.float64)
-        for _ in range(_STEPS):  # lazy ones, or sides that alternate would never settle
+        for _ in range(_WALK_STEPS):  # lazy steps, since plain ones may alternate forever
             values -= degree @ values / total
             walked = np.divide(A @ values, degree, out=np.zeros_like(values), where=degree > 0)
             values = (values + walked) / 2
@@ -498,7 +534,7 @@ class NeighborGraph:
 
 
 def _neighbors(space, n_neighbors):
-    """CSR indicator of the neighbours of each row, none of them itself."""
+    """Return a CSR indicator of the nearest neighbours of each row, without itself."""
     if n_neighbors < 1:
         return sp.csr_matrix((space.shape[0], space.shape[0]))
     return NearestNeighbors(n_neighbors=n_neighbors).fit(space).kneighbors_graph()

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from greedy import CUBT, CLTree, KDTree
 from greedy.builder_input import BuilderInput
-from greedy.cltree import CutDensity, prune_stepwise
+from greedy.cltree import CutDensity, prune_to_size
 from greedy.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.cuts.impurity import Region, density_cut
 from greedy.leaf_clusters import deviance, match_labels, merge_closest
@@ -56,8 +56,8 @@ def test_deviance_cuts_are_the_best(table):
             best[f, threshold] = whole - parts
     for form in (X, sp.csr_matrix(X)):
         points = points_of(form, weight)
-        rule = CutDeviance.of(points, 0, 0.0)
-        cut = rule.search(DevianceLeaf.of(points, points.rows)) if whole > 0 else None
+        rule = CutDeviance.from_shares(points, 0, 0.0)
+        cut = rule.search(DevianceLeaf.from_rows(points, points.rows)) if whole > 0 else None
         if cut is None:
             assert max(best.values(), default=0) < 1e-9
             continue
@@ -67,7 +67,7 @@ def test_deviance_cuts_are_the_best(table):
         assert (cut.feature, cut.threshold) == first
 
 
-def test_cubt_stops_where_it_is_told_to():
+def test_cubt_respects_its_limits():
     X = make_blobs(300, centers=6, random_state=0)[0]
     centers = X  # as many clusters as rows: no leaves are joined
     assert built(CUBT, X, centers, max_leaves=1).n_leaves == 1
@@ -185,7 +185,7 @@ def test_density_cuts_look_ahead_as_the_paper_says(table, times):
     X, weight = table
     for form in (X, sp.csr_matrix(X)):
         points = points_of(form, weight)
-        rule = CutDensity.of(points, 0.0)
+        rule = CutDensity.from_share(points, 0.0)
         box = rule.root()
         scale = rule.mass[points.rows].sum() / weight.sum()
         n_uniform = times * box.n_rows
@@ -234,7 +234,7 @@ def test_cltree_prunes():
     few = built(CLTree, X, centers, min_y=0.5, min_rd=100.0, max_leaves=1000)
     assert few.n_leaves < sizes[0]
     assert built(CLTree, X, centers, min_split=0.5, **many).n_leaves < sizes[0]
-    rule = CutDensity.of(points_of(X, np.ones(len(X))), 1.0)
+    rule = CutDensity.from_share(points_of(X, np.ones(len(X))), 1.0)
     assert rule.upper_bound(rule.root()) > 0  # the root has all rows
 
 
@@ -259,7 +259,7 @@ def test_no_leaf_is_idle(method, max_leaves):
 
 @settings(**SMALL)
 @given(tables(), st.integers(0, 3))
-def test_the_cheapest_pair_of_leaves_is_taken_back(table, seed):
+def test_the_cheapest_pair_of_leaves_is_prune_to_size(table, seed):
     X, weight = table
     points = points_of(X, weight)
     rows = points.rows
@@ -280,7 +280,7 @@ def test_the_cheapest_pair_of_leaves_is_taken_back(table, seed):
         if left >= 0 and growth.left[left] < 0 and growth.left[right] < 0:
             before = sum(paid[leaf == c, known == label[c]].sum() for c in (left, right))
             losses[node] = paid[np.isin(leaf, (left, right))].sum(axis=0).min() - before
-    kept = prune_stepwise(points, growth, growth.n_leaves - 1)
+    kept = prune_to_size(points, growth, growth.n_leaves - 1)
     assert kept.n_leaves < growth.n_leaves
     found = kept.to_tree(X.shape[1])
     after = paid[np.arange(len(rows)), np.searchsorted(known, found.predict(X[rows]))].sum()
@@ -382,6 +382,6 @@ def test_matching_is_the_best_permutation(k, data):
         assert weight[other[labels] == free].sum() <= agreed
 
 
-def test_labels_out_of_range_are_refused():
+def test_labels_out_of_range_raise():
     with pytest.raises(ValueError, match=r"must lie in 0\.\.1"):
         match_labels([0, 2], [0, 1], 2)

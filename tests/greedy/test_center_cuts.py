@@ -229,7 +229,7 @@ def test_a_heavy_row_on_its_center_leaves_the_cuts_to_the_others(method, data):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         ({"X": [[np.nan, 1.0], [0, 0]]}, "X contains NaN"),
         ({"X": [[np.inf, 1.0], [0, 0]]}, "X contains infinity"),
@@ -244,16 +244,16 @@ def test_a_heavy_row_on_its_center_leaves_the_cuts_to_the_others(method, data):
         ({"centers": [[1e300, 1.0], [0.0, 0]]}, "overflow"),
     ],
 )
-def test_bad_input_gets_one_sentence(build, change, sentence):
+def test_bad_input_gets_one_message(build, change, message):
     good = {"X": [[0.0, 1.0], [2.0, 3.0]], "centers": [[0.0, 1.0], [2.0, 3.0]]}
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match=sentence) as error:
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=message) as error:
         build(**{**good, **change})
-    assert "\n" not in str(error.value).strip() or "Expected 2D" in sentence or "NaN" in sentence
+    assert "\n" not in str(error.value).strip() or "Expected 2D" in message or "NaN" in message
 
 
-def test_bad_parameters_get_one_sentence():
+def test_bad_parameters_get_one_message():
     X = np.arange(4.0)[:, None]
-    with pytest.raises(ValueError, match="max_leaves=1 must be at least the number of clusters, 2"):
+    with pytest.raises(ValueError, match="max_leaves=1 must be at least n_clusters=2"):
         built(ExKMC, X, X[:2], max_leaves=1)
     with pytest.raises(ValueError, match="'base' parameter of ExKMC must be a str among"):
         built(ExKMC, X, X[:2], base="cart")
@@ -290,7 +290,7 @@ def l1_cost(X, labels, weight, centers):
 
 
 @pytest.mark.parametrize("method", MEDIAN_METHODS)
-def test_a_fit_is_told_in_l1_distances(method, rng):
+def test_costs_of_a_fit_are_l1_distances(method, rng):
     X, weight = np.round(rng.normal(size=(300, 4)), 1), rng.integers(0, 3, 300)
     model = method(5, objective="kmedians", random_state=0).fit(X, sample_weight=weight)
     centers = model.cluster_centers_

@@ -104,7 +104,7 @@ def test_spacing_lower_bound_is_what_it_says():
         assert len(np.unique(X, axis=0)) == n
 
 
-def test_bad_sizes_get_a_sentence():
+def test_bad_sizes_get_a_message():
     with pytest.raises(ValueError, match="n_flips=5 must be below n_features=5"):
         synthetic_one(10, 5, n_flips=5)
     with pytest.raises(ValueError, match=r"n_samples - n_clusters = 7 must be even"):

@@ -225,6 +225,6 @@ def test_neighbouring_floats_are_parted():
     np.testing.assert_array_equal(tree.predict([[low], [high]]), [0, 1])
 
 
-def test_an_unknown_objective_is_refused():
+def test_an_unknown_objective_raises():
     with pytest.raises(ValueError, match="'objective' parameter of DPTree"):
         built(DPTree, [[0.0]], [[0.0]], objective="kcenter")

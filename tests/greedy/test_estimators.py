@@ -299,6 +299,82 @@ def test_thresholds_are_midpoints_by_default(method):
     assert "x2 <= 1.9\n" in values.to_text()
 
 
+# ---------------------------------------------------------------- leaves that save nothing
+
+
+def tables_with_repeats():
+    rng = np.random.default_rng(0)
+    return {
+        "iris": load_iris().data,
+        "wine": load_wine().data,
+        "repeats": np.repeat([[0.0, 0], [0, 1], [1, 0], [1, 1], [4, 4], [4, 5]], 7, axis=0),
+        "grid": rng.integers(0, 3, (150, 3)).astype(float),
+    }
+
+
+MANY_LEAVES = {
+    "ExKMC": ExKMC,
+    "ExKMC from a leaf": partial(ExKMC, base="none"),
+    "CART": CART,
+    "KDTree": KDTree,
+    "CUBT": CUBT,
+    "CLTree": CLTree,
+    "Kauri": Kauri,
+    "SpEx": SpEx,
+    "SpEx of neighbours": partial(SpEx, graph="knn"),
+    "SpEx oblique": partial(SpEx, split="oblique"),
+    "MixtureTree": MixtureTree,
+    "RandomCuts bicriteria": partial(RandomCuts, rule="bicriteria"),
+}
+
+
+@pytest.mark.parametrize("kind", tables_with_repeats())
+@pytest.mark.parametrize("name", rest_slow({**METHODS, **MANY_LEAVES}, {"ExKMC", "CART", "KDTree"}))
+def test_no_tree_keeps_a_split_whose_leaves_have_one_label(name, kind):
+    X, method = tables_with_repeats()[kind], {**METHODS, **MANY_LEAVES}[name]
+    has_size = "max_leaves" in method().get_params()
+    for k in (2, 5):
+        for size in (None, 3 * k, 40) if has_size else (None,):
+            own = {"max_leaves": size} if has_size else {}
+            model = method(k, random_state=0, **own).fit(X)
+            tree = model.tree_
+            assert tree.n_leaves == tree.prune().n_leaves
+            assert not has_size or (model.node_rows_ > 0).all()
+            if model.n_iter_ and "history_" in vars(model) and name != "ExShallowSearch":
+                assert model.history_[-1]["leaves"] == tree.n_leaves
+
+
+@pytest.mark.parametrize("kind", tables_with_repeats())
+@pytest.mark.parametrize("base", ["imm", "none"])
+def test_every_leaf_of_exkmc_beyond_its_base_saves_cost(base, kind):
+    """Two leaves of one node cost more with either label on both, in the reference's centres."""
+    X = tables_with_repeats()[kind]
+    for k in (2, 5):
+        model = ExKMC(k, max_leaves=40, base=base, random_state=0).fit(X)
+        tree, leaves = model.tree_, model.apply(X)
+        distances = ((X[:, None] - model.free_centers_) ** 2).sum(axis=2)
+        first = 2 * model.trace_[0]["leaves"] - 1  # nodes of the base
+        for left, right in zip(tree.children_left, tree.children_right, strict=True):
+            if left < first or tree.children_left[[left, right]].max() >= 0:
+                continue
+            costs = [distances[leaves == leaf].sum(axis=0) for leaf in (left, right)]
+            assert sum(costs).min() > costs[0].min() + costs[1].min()
+
+
+@pytest.mark.parametrize("name", ["CART", "KDTree", "SpEx of neighbours"])
+def test_removed_splits_change_no_label(name, monkeypatch):
+    X = load_iris().data
+    model = MANY_LEAVES[name](5, max_leaves=10, random_state=0).fit(X)
+    for place, function in (
+        ("greedy.base.without_redundant_splits", lambda growth: growth),
+        ("tao_cluster.tree.Tree.prune", lambda tree, counts=None: tree),
+    ):
+        monkeypatch.setattr(place, function)
+    whole = MANY_LEAVES[name](5, max_leaves=10, random_state=0).fit(X)
+    assert model.tree_.n_leaves < whole.tree_.n_leaves
+    np.testing.assert_array_equal(model.labels_, whole.labels_)
+
+
 # ---------------------------------------------------------------- as initial trees
 
 

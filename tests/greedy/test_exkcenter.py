@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 
 from greedy import ExKCenter
-from greedy.exkcenter import whole_root
+from greedy.exkcenter import integer_root
 from tao_cluster.objectives import KCenter
 
 SMALL = {"max_examples": 60, "deadline": None}
@@ -68,7 +68,7 @@ def test_leaves_are_clean_cells_or_parts_of_one(problem, rest):
         everything = np.vstack([X[rows], centers[clusters]])
         low, extent = everything.min(axis=0), np.ptp(everything, axis=0)
         if rest == "grid":
-            n_parts = whole_root(len(clusters), np.count_nonzero(extent))
+            n_parts = integer_root(len(clusters), np.count_nonzero(extent))
             inner = [low + extent * part / n_parts for part in range(1, n_parts)]
             box = sum((X[rows] > edge) * 1 for edge in inner) + np.zeros_like(X[rows])
             same_box = (box[:, None] == box).all(axis=2)
@@ -102,7 +102,7 @@ def test_the_bound_of_the_paper_holds(rng):
         X = (rng.normal, rng.standard_cauchy, rng.random)[rng.integers(3)](size=(n, d))
         model = ExKCenter(min(k, n), random_state=0).fit(X)
         free = model.free_inertia_
-        worst = max(2 * s * np.sqrt(d) / whole_root(s, d) for s in range(1, k + 1))
+        worst = max(2 * s * np.sqrt(d) / integer_root(s, d) for s in range(1, k + 1))
         assert model.inertia_ <= max(1, worst) * free * (1 + 1e-9)
         own = cdist(X, model.cluster_centers_)[np.arange(n), model.labels_]
         assert model.inertia_ == pytest.approx(own.max())
@@ -134,14 +134,14 @@ def test_halves_serve_where_the_grid_is_one_box(digits):
     assert halves.inertia_ == pytest.approx(value)
 
 
-def test_whole_roots_are_exact():
+def test_integer_roots_are_exact():
     for power in range(1, 6):
         for m in range(1, 9):
-            assert whole_root(m**power, power) == m
-            assert m == 1 or whole_root(m**power - 1, power) == m - 1
-    assert whole_root(7, 0) == 1
+            assert integer_root(m**power, power) == m
+            assert m == 1 or integer_root(m**power - 1, power) == m - 1
+    assert integer_root(7, 0) == 1
 
 
-def test_an_unknown_rest_is_refused():
+def test_an_unknown_rest_raises():
     with pytest.raises(ValueError, match="'rest' parameter of ExKCenter"):
         built(ExKCenter, [[0.0]], [[0.0]], rest="none")

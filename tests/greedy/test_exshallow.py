@@ -57,11 +57,11 @@ def test_parameters_of_an_initial_tree_are_checked(digits):
 
 
 def test_an_interrupted_search_keeps_its_best_tree(digits, digits_reference, monkeypatch):
-    interrupt_after(monkeypatch, (exshallow, "part_centers"), 3)
+    interrupt_after(monkeypatch, (exshallow, "separate_centers"), 3)
     model = ExShallowSearch(10, max_cost_increase=20, reference=digits_reference)
     with pytest.warns(ConvergenceWarning, match="Interrupted: the best of 3 trees is kept"):
         model.fit(digits)
     assert model.cost_increase_ <= 20
-    interrupt_after(monkeypatch, (exshallow, "part_centers"), 0)
+    interrupt_after(monkeypatch, (exshallow, "separate_centers"), 0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(digits)

@@ -246,7 +246,7 @@ def test_standardised_columns_are_what_distances_are_measured_in(rng):
     assert model.score(X) == pytest.approx(-1 / model.spacing_)
 
 
-def test_too_few_rows_get_a_sentence():
+def test_too_few_rows_get_a_message():
     with pytest.raises(ValueError, match="n_samples=1 should be >= n_clusters=2"):
         ExSingleLink(2).fit([[0.0], [1.0]], sample_weight=[1, 0])
     with pytest.raises(ValueError, match="'n_clusters' parameter of ExSingleLink"):

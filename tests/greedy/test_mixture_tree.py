@@ -17,7 +17,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity
 
 from greedy import MixtureTree
-from greedy.mixture_tree import best_parting, components_of, grow_mixture
+from greedy.mixture_tree import best_separating_cut, components_of, grow_mixture
 from tao_cluster import compare
 
 
@@ -51,7 +51,7 @@ def plain_search(weights, means, spreads, is_ratio, n=2_000):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cut_is_the_best_of_all_thresholds(seed, is_ratio):
     weights, means, spreads = random_mixture(np.random.default_rng(seed))
-    feature, threshold, lost = best_parting(weights, means, spreads, is_ratio)
+    feature, threshold, lost = best_separating_cut(weights, means, spreads, is_ratio)
     mean, spread = means[:, feature], spreads[:, feature]
     assert mean.min() <= threshold < mean.max()
     assert lost == pytest.approx(value(threshold, weights, mean, spread, False))
@@ -131,9 +131,9 @@ def test_degenerate_mixtures():
 
 def test_ties_go_to_the_lowest_feature():
     means, spreads = np.array([[0.0, 0.0, 9.0], [4.0, 4.0, 9.0]]), np.ones((2, 3))
-    assert best_parting(np.ones(2), means, spreads, False)[0] == 0
+    assert best_separating_cut(np.ones(2), means, spreads, False)[0] == 0
     means[:, 0] = 9.0
-    assert best_parting(np.ones(2), means, spreads, True)[0] == 1
+    assert best_separating_cut(np.ones(2), means, spreads, True)[0] == 1
 
 
 def test_rows_do_not_matter(rng):
@@ -153,7 +153,7 @@ def test_rows_do_not_matter(rng):
 def test_many_components_take_little_time(rng):
     means = rng.normal(size=(100, 64))
     spreads = rng.uniform(0.3, 1, means.shape)
-    best_parting(np.ones(2), means[:2], spreads[:2], False)  # compiles
+    best_separating_cut(np.ones(2), means[:2], spreads[:2], False)  # compiles
     start = time.process_time()
     tree, _ = grow_mixture(np.ones(100), means, spreads)
     assert tree.n_leaves == 100
@@ -210,6 +210,8 @@ def test_small_data():
         MixtureTree(1, mixture=KernelDensity()).fit([[1.0], [2.0]])
     X = load_iris().data
     mixture = GaussianMixture(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="'diag' applies only if mixture is None"):
+        MixtureTree(2, covariance_type="diag", mixture=mixture).fit(X)
     with pytest.raises(ValueError, match="n_clusters=3 components with 4 features"):
         MixtureTree(3, mixture=mixture).fit(X)
     with pytest.raises(ValueError, match="components with 3 features"):

@@ -214,21 +214,24 @@ def test_the_mean_of_200_seeds_respects_the_bound(k, rng):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (
             {"rule": "esfandiari"},
-            "'esfandiari' is not one of objective='kmeans', which are gamlath",
+            "'esfandiari' does not support objective='kmeans'; the rules that do are gamlath",
         ),
-        ({"rule": "bicriteria", "objective": "kmedians"}, "which are random-coordinate, gamlath"),
-        ({"delta": 0.5}, "delta belongs to rule=\"bicriteria\", not to rule='gamlath'"),
+        (
+            {"rule": "bicriteria", "objective": "kmedians"},
+            "rules that do are random-coordinate",
+        ),
+        ({"delta": 0.5}, "delta=0.5 applies to rule=\"bicriteria\" only, not to rule='gamlath'"),
         ({"n_trees": 0}, "'n_trees' parameter"),
         ({"rule": "best"}, "'rule' parameter"),
         ({"rule": "bicriteria", "delta": 1.0}, "'delta' parameter"),
     ],
 )
-def test_bad_parameters_get_one_sentence(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_bad_parameters_get_one_message(options, message):
+    with pytest.raises(ValueError, match=message):
         RandomCuts(2, **options).fit(CENTERS)
 
 

@@ -109,7 +109,7 @@ def test_neighbors_are_cut_best(seed):
     A = neighbor_matrix(X, 3) * np.outer(weight, weight)
     tree = built(SpEx, X, X[:3], graph="knn", n_neighbors=3, sample_weight=weight, max_leaves=6)
     leaves = list(check_tree(tree, A, X, lambda rows: True).values())
-    graph = NeighborGraph.of(BuilderInput.from_centers(X, X[:3], weight), 3)
+    graph = NeighborGraph.from_input(BuilderInput.from_centers(X, X[:3], weight), 3)
     np.testing.assert_allclose(graph.adjacency.toarray(), A)
     cluster = joined(graph, leaves, 3)
     assert sorted(set(cluster)) == [0, 1, 2]
@@ -223,11 +223,13 @@ def test_pull_follows_the_edges(rng):
     X, labels, centers = rotated_blobs(rng)
     points = BuilderInput.from_centers(X, centers, None, None, labels)
     rows = np.arange(400)
-    for graph in (CliqueGraph.of(points), NeighborGraph.of(points, 10)):
+    for graph in (CliqueGraph.from_input(points), NeighborGraph.from_input(points, 10)):
         pull = graph.pull(rows, labels == 1)
         assert np.mean((pull > 0) == (labels == 1)) > 0.99
     mostly = np.where(rng.random(400) < 0.2, labels == 0, labels == 1)
-    np.testing.assert_array_equal(CliqueGraph.of(points).pull(rows, mostly) > 0, labels == 1)
+    np.testing.assert_array_equal(
+        CliqueGraph.from_input(points).pull(rows, mostly) > 0, labels == 1
+    )
 
 
 def test_neighbors_need_no_clustering():
@@ -274,3 +276,13 @@ def test_bad_parameters():
         SpEx(graph="star").fit([[0.0], [1.0]])
     with pytest.raises(ValueError, match="split"):
         SpEx(split="curved").fit([[0.0], [1.0]])
+
+
+def test_settings_that_are_not_used_raise():
+    for unused, message in (
+        ({"price": 0.1}, r'price=0\.1 applies to split="oblique" only'),
+        ({"n_neighbors": 3}, 'n_neighbors=3 applies to graph="knn" only'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SpEx(1, **unused).fit([[0.0], [1.0]])
+    SpEx(1, price=0.1, split="oblique", n_neighbors=3, graph="knn").fit([[0.0], [1.0]])
