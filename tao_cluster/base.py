@@ -14,6 +14,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
@@ -46,8 +47,11 @@ def _set(model, given, fitted):
     """Set what a fit to given rows has found, at once for threads that use the estimator."""
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # names and number of features
-    for name in ("classes_", "validation_cost_increase_"):  # of an earlier fit
+    for name in ("classes_", "validation_cost_increase_", "_column_names"):  # of an earlier fit
         vars(seen).pop(name, None)
+    names = display_names(given)
+    if names is not None and not hasattr(seen, "feature_names_in_"):
+        seen._column_names = names  # scikit-learn stores only names that are strings
     vars(seen).update(fitted)
     vars(model).update(vars(seen))
     for name in set(vars(model)) - set(vars(seen)):
@@ -117,21 +121,18 @@ class TreeClustering(
         reference = self._given(objective, inputs, rows)
         tested, space = rows.X, rows.space
         if self.standardize:
-            scaling = Scaling.of(tested, rows.weight) if scaling is None else scaling
+            if scaling is None:
+                scaling = Scaling.of(tested, rows.weight, display_names(X))
             tested = scaling.apply(rows.X)
             if space is rows.X:
                 space, reference = tested, scaling.of_centers(reference)
-        problem = Problem.of(
-            tested,
-            space,
-            rows.weight,
-            objective,
-            reference,
-            inputs.n_clusters,
-            self.random_state,
-            held_out=rows.held_out(method.validation, inputs.n_clusters, self.random_state),
-            scaling=scaling,
-        )
+        held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
+        terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
+        try:
+            problem = Problem.of(*terms, self.random_state, held_out=held_out, scaling=scaling)
+        except InvalidRowsError as error:  # of distinct rows; users count those that they have
+            is_invalid = rows.of_input(error.is_invalid) & inputs.present
+            raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
     def _given(self, objective, inputs, rows):
@@ -321,6 +322,7 @@ class TreeClustering(
         check_names(X)
         rows = check_rows(X)
         validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
+        check_fitted_names(self, X)
         return rows
 
     # ------------------------------------------------------------------ scikit-learn

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_array
 
+from .frames import check_container, columns_of, in_columns, numeric_faults
 from .warnings import warn
 
 FLOATS = [np.float64, np.float32]
@@ -31,39 +32,61 @@ _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
 
 def check_rows(X, name="X", estimator=None):
-    """X as an array or canonical CSR matrix of floats; no copy where it is that already.
+    """Return X as an array or canonical CSR matrix of floats, without a copy if it is one.
 
     Raises
     ------
     ValueError
-        If X has NaN or infinite values, dates, durations or masked entries, or is no matrix.
+        If X is not a table, or has values that are not finite numbers. The message names the
+        columns.
     """
     if X is None:
-        raise ValueError(f"{name} is None, where rows of numbers should be.")
+        raise ValueError(f"{name} is None; pass a table of numbers.")
+    check_container(X, name)
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
     try:
         return canonical(check_array(X, estimator=estimator, **options))
-    except OverflowError as error:  # of Python's whole numbers
-        raise ValueError(f"{name} has numbers larger than any float, about 1.8e308.") from error
-    except ValueError as error:  # of NaN scikit-learn tells what classifiers can do
-        told = str(error).partition("\n")[0].rstrip(".")
-        if not told.startswith(f"Input {name} contains"):
-            raise
-        raise ValueError(f"{told}; fill in such values or leave out their rows.") from None
+    except (OverflowError, TypeError, ValueError) as error:
+        _raise_faults(X, name)
+        if isinstance(error, OverflowError):
+            raise ValueError(f"{name} has numbers larger than any float.") from error
+        raise
 
 
-def check_kind(values, name="X", instead="days since a date", *, has_texts=False):
-    """Refuse what a conversion to numbers takes silently: dates, durations, masked entries, texts.
+def _raise_faults(X, name):
+    """Raise a ValueError that names the columns of X whose values are not finite numbers."""
+    faults = numeric_faults(X)
+    if "objects" in faults:
+        raise ValueError(
+            f"{name} has values that are not numbers{faults['objects']}; convert them, or leave "
+            "these columns out."
+        ) from None
+    if "too large" in faults:
+        raise ValueError(
+            f"{name} has numbers larger than any float, about 1.8e308,{faults['too large']}; "
+            "rescale them."
+        ) from None
+    if faults:
+        places = " and ".join(fault + where for fault, where in faults.items())
+        example = " (for example with sklearn.impute.SimpleImputer)" if "NaN" in faults else ""
+        raise ValueError(
+            f"{name} contains {places}; replace such values{example} or leave out their rows."
+        ) from None
 
-    A masked array of which nothing is masked is taken as the numbers that it holds.
+
+def check_kind(values, name="X", instead="days since a date", *, has_strings=False):
+    """Raise a ValueError for values that a conversion to floats would silently take for numbers.
+
+    These are dates, durations, masked entries and strings of digits. A masked array without
+    masked entries is accepted.
 
     Parameters
     ----------
     values : array-like, sparse matrix, DataFrame or None
-    name : str, what sentences call it
+    name : str, what messages call it
     instead : str, what dates may be converted to
-    has_texts : bool, whether texts are what they are, as labels may be
+    has_strings : bool, whether strings are accepted, as for labels
 
     Raises
     ------
@@ -77,41 +100,52 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
         return
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} has masked entries, whose values are not to be read; fill them "
-            "(numpy.ma.filled) or leave out their rows."
+            f"{name} has masked entries; fill them (numpy.ma.filled) or leave out their rows."
         )
     kinds = _kinds(values)
     if not kinds.isdisjoint("mM"):
         raise ValueError(
-            f"{name} has dates, times or durations, which are not taken; convert them, for "
-            f"instance to {instead}."
+            f"{name} has dates, times or durations{_where(values, 'mM')}; convert them to numbers, "
+            f"for instance to {instead}."
         )
     if "c" in kinds:
-        raise ValueError(f"Complex data not supported: {name} has complex numbers.")
-    if not has_texts and not kinds.isdisjoint("SU"):
-        raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
+        raise ValueError(
+            f"Complex data not supported: {name} has complex numbers{_where(values, 'c')}."
+        )
+    if not has_strings and not kinds.isdisjoint("SU"):
+        raise ValueError(
+            f"{name} has strings{_where(values, 'SU')}, but only numbers are supported; convert "
+            "them (pandas.to_numeric) or encode them (sklearn.preprocessing.OneHotEncoder)."
+        )
+
+
+def _where(values, kinds):
+    return in_columns(values, lambda column: not _kinds(column).isdisjoint(kinds))
 
 
 def _check_indices(X, name):
-    """ValueError if entries lie outside a sparse matrix: compiled code reads where they say."""
+    """Raise a ValueError if entries lie outside a sparse matrix: kernels check no bounds."""
     if not hasattr(X, "check_format"):
         return
     try:
-        copy.copy(X).check_format(full_check=True)  # of the copy it may change types of indices
+        copy.copy(X).check_format(full_check=True)  # a copy, since it may change types of indices
     except ValueError as error:
-        raise ValueError(f"{name} is no sound sparse matrix: {error}.") from error
+        raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from error
 
 
 def _kinds(values):
-    """Kinds of array-like values or of the columns of a table, and of their objects: a set."""
+    """Return numpy's letters of the kinds of values, also of Python objects: a set."""
     dtypes = [values.dtype] if hasattr(values, "dtype") else getattr(values, "dtypes", [None])
     dtypes = dtypes if hasattr(dtypes, "__iter__") else [dtypes]
     kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
     if "O" not in kinds:
         return kinds
+    columns = columns_of(values)
+    if columns is not None:
+        return set().union(*map(_kinds, columns))
     try:
         plain = np.asarray(values)
-    except (TypeError, ValueError):  # ragged: a conversion to numbers has its own sentence
+    except (TypeError, ValueError):  # ragged: check_array raises a good message
         return set()
     if plain.dtype.kind != "O":
         return {plain.dtype.kind}

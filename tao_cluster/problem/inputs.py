@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names
 
+from .._utils.frames import check_container, column_names
 from .._utils.matrices import check_kind, check_rows, rows_of, stored_by_rows
 from ..objectives.labels import encode
 from ..reference import nearest_center
@@ -22,19 +23,22 @@ LEAST_WEIGHT = 1e-200
 
 
 def check_names(X, what="X"):
-    """Refuse names of columns that a fit would stumble over at its end, when they are stored.
+    """Check that X is a table whose column names can be stored at the end of a fit.
 
     Raises
     ------
     ValueError
-        If two columns have one name.
+        If X is no table, or two columns have the same name.
     TypeError
-        If names are of several types.
+        If some names are strings and others are not.
     """
-    names = list(getattr(X, "column_names", getattr(X, "columns", ())))  # of pyarrow, of pandas
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise ValueError(f"{what} has several columns of the name {twice!r}; rename all but one.")
+    check_container(X, what)
+    names = column_names(X) or ()
+    duplicate = next((name for name, count in Counter(names).items() if count > 1), None)
+    if duplicate is not None:
+        raise ValueError(
+            f"{what} has several columns of the name {duplicate!r}; rename all but one."
+        )
     _get_feature_names(X)
 
 
@@ -91,7 +95,7 @@ def label_column(y, n_rows, classes=None):
     ValueError
         If y is missing or has another number of rows.
     """
-    check_kind(y, "y", "texts", has_texts=True)
+    check_kind(y, "y", "strings", has_strings=True)
     if y is None:
         raise ValueError('objective="labels" explains labels: give them as y, one a row.')
     codes, classes = encode(y, classes)

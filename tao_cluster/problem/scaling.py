@@ -31,7 +31,7 @@ class Scaling:
     scale: np.ndarray
 
     @classmethod
-    def of(cls, X, sample_weight):
+    def of(cls, X, sample_weight, names=None):
         """The change to mean 0 and variance 1; of sparse columns to variance 1 alone.
 
         Constant columns keep their scale.
@@ -40,11 +40,13 @@ class Scaling:
         ----------
         X : array or CSR matrix of shape (n, d)
         sample_weight : float64 array of shape (n,)
+        names : sequence of str of length d, optional
+            Names of the columns, for the error message.
 
         Raises
         ------
         ValueError
-            If the spread of a column overflows.
+            If the standard deviation of a column overflows.
         """
         is_sparse = sp.issparse(X)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -58,8 +60,9 @@ class Scaling:
         scale = np.where(is_constant, 1.0, scale)
         odd = odd[~is_constant[odd]]
         if len(odd):
+            column = odd[0] if names is None else repr(names[odd[0]])
             raise ValueError(
-                f"The spread of column {odd[0]} of X overflows, so that it cannot be "
+                f"The standard deviation of column {column} of X overflows, so that it cannot be "
                 "standardised; rescale it."
             )
         return cls(offset, scale)
