@@ -321,8 +321,8 @@ class TreeClustering(
         check_is_fitted(self)
         check_names(X)
         rows = check_rows(X)
-        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
         check_fitted_names(self, X)
+        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
         return rows
 
     # ------------------------------------------------------------------ scikit-learn

@@ -93,7 +93,9 @@ def check_fitted_names(model, X):
     scikit-learn compares names that are strings.
     """
     expected, found = getattr(model, "_column_names", None), display_names(X)
-    if expected is None or found is None or are_default(found) or found == expected:
+    if expected is None or found is None or are_default(found) or len(found) != len(expected):
+        return
+    if found == expected:
         return
     unexpected = [name for name in found if name not in set(expected)]
     missing = [name for name in expected if name not in set(found)]
