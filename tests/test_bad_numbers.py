@@ -228,7 +228,10 @@ FAULTS = {
     "lists": ([[1, 2]] * 30, "has values that are not numbers in column 'b'"),
     "None": ([True, None] * 15, "contains NaN in column 'b' \\(15 rows\\)"),
     "NA": (pd.array([1, None] * 15), "contains NaN in column 'b' \\(15 rows\\)"),
-    "too large": ([10**400] * 30, "has numbers larger than any float, about 1.8e308, in column 'b'"),
+    "too large": (
+        [10**400] * 30,
+        "has numbers larger than any float, about 1.8e308, in column 'b'",
+    ),
 }
 
 

@@ -87,6 +87,14 @@ def fitted_names(model):
     return names
 
 
+def set_fitted_names(model, names):
+    """Store names of columns, which are all strings or all not: see :func:`fitted_names`."""
+    if all(isinstance(name, str) for name in names):
+        model.feature_names_in_ = np.asarray(names, dtype=object)
+    else:
+        model._column_names = [display_name(name) for name in names]
+
+
 def check_fitted_names(model, X):
     """Raise a ValueError if X has other columns than in `fit`, for names that are not strings.
 

@@ -31,8 +31,10 @@ _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.ti
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
 
-def check_rows(X, name="X", estimator=None):
+def check_rows(X, name="X", **options):
     """Return X as an array or canonical CSR matrix of floats, without a copy if it is one.
+
+    Further options are those of :func:`sklearn.utils.check_array`.
 
     Raises
     ------
@@ -44,9 +46,9 @@ def check_rows(X, name="X", estimator=None):
         raise ValueError(f"{name} is None; pass a table of numbers.")
     check_container(X, name)
     check_kind(X, name)
-    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
+    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name, **options}
     try:
-        return canonical(check_array(X, estimator=estimator, **options))
+        return canonical(check_array(X, **options))
     except (OverflowError, TypeError, ValueError) as error:
         _raise_faults(X, name)
         if isinstance(error, OverflowError):

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from tqdm.auto import tqdm
 
+from .._utils.frames import are_default, display_name
 from .._utils.matrices import row_size
 from .._utils.threads import check_interrupted, one_thread
 from .files import ParquetTable, read_npy
@@ -399,15 +400,16 @@ def _check_columns(X, names):
     found = names_of(X)
     if names is not None and found is not None and found != names:
         raise ValueError(
-            f"its columns are {', '.join(found)}; those of the first are {', '.join(names)}."
+            f"its columns are {', '.join(map(display_name, found))}; those of the first are "
+            f"{', '.join(map(display_name, names))}."
         )
 
 
 def names_of(X):
-    """Names of the columns of a frame, if they are strings, as scikit-learn takes them."""
+    """Return the names of the columns of a frame, None for other data and for default names."""
     names = list(X.columns) if isinstance(X, pd.DataFrame) else []
     if not any(isinstance(name, str) for name in names):
-        return None
+        return None if are_default(map(str, names)) else names
     if not all(isinstance(name, str) for name in names):
         raise TypeError("Names of columns must all be strings, or none: X.columns.astype(str).")
     return names

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._utils.frames import set_fitted_names
 from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
 from .._utils.warnings import warn
@@ -227,7 +228,7 @@ def _store(model, state, source, free_centers, free_cost):
     model.cost_increase_ = cost_increase(statistics.cost, free_cost)
     del model.labels_, model.free_labels_  # they have an entry for each row
     if source.blocks.names is not None:
-        model.feature_names_in_ = np.asarray(source.blocks.names, dtype=object)
+        set_fitted_names(model, source.blocks.names)
 
 
 def _best(states):

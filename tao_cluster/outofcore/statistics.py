@@ -12,9 +12,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array
 
 from .._utils.matrices import (
-    FLOATS,
-    canonical,
     check_kind,
+    check_rows,
     ranges,
     row_blocks,
     stored_by_rows,
@@ -352,7 +351,5 @@ def _weights(weight, n_rows):
 
 def _floats(X, name, is_finite):
     """Return a block as an array or canonical CSR matrix of floats; check values if asked to."""
-    check_kind(X, name)
-    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
-    X = check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
-    return stored_by_rows(canonical(X))
+    options = {"ensure_all_finite": is_finite, "ensure_min_samples": 0}
+    return stored_by_rows(check_rows(X, name, **options))

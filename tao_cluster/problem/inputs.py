@@ -262,7 +262,7 @@ class MergedRows:
 
 
 def _rows_and_weight(X, sample_weight, estimator):
-    X = stored_by_rows(check_rows(X, "X", estimator))
+    X = stored_by_rows(check_rows(X, estimator=estimator))
     return X, fitting_weight(sample_weight, X)
 
 

@@ -190,6 +190,7 @@ def test_names_of_columns(table):
     assert blocks_of(frame).names == list("abcde")
     assert blocks_of(cut(frame)).names == list("abcde")
     assert blocks_of(pd.DataFrame(table[0])).names is None
+    assert blocks_of(pd.DataFrame(table[0], columns=[1, 4, 7, 10, 12])).names == [1, 4, 7, 10, 12]
     assert blocks_of(table[0]).names is None
     assert blocks_of([]).names is None
     with pytest.raises(TypeError, match="all be strings, or none"):
