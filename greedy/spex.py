@@ -333,7 +333,7 @@ def hyperplanes(X):
 
     def tests(rows, goes_right, weight):
         some, weight = X[rows], weight / weight.sum()
-        spread = Scaling.of(some, weight).scale
+        spread = Scaling.from_rows(some, weight).scale
         residual = weight * (goes_right - weight @ goes_right)
         steepest = float((np.abs(some.T @ residual) / spread).max())
         test = None

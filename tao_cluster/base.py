@@ -1,4 +1,4 @@
-"""What every estimator of this project shares: input, the reference, use of the fitted tree."""
+"""The base class of all estimators: the steps of a fit, and the methods of a fitted tree."""
 
 import copy
 import functools
@@ -33,8 +33,8 @@ from .tree.routing import kernel_arrays
 from .tree.split_statistics import stds_and_gaps
 
 
-def of_one_fit(method):
-    """Method that sees one fit from its first line to its last, whatever other threads fit."""
+def on_snapshot(method):
+    """Run a method on a snapshot of the estimator, so that a concurrent `fit` cannot change it."""
 
     @functools.wraps(method)
     def wrapped(self, *args, **options):
@@ -44,7 +44,7 @@ def of_one_fit(method):
 
 
 def _set(model, given, fitted):
-    """Set what a fit to given rows has found, at once for threads that use the estimator."""
+    """Set all attributes of a fit at once, for other threads that use the estimator."""
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # names and number of features
     for name in ("classes_", "validation_cost_increase_", "_column_names"):  # of an earlier fit
@@ -61,30 +61,38 @@ def _set(model, given, fitted):
 class TreeClustering(
     Readable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """Base of the estimators whose clusters are the output of a tree.
+    """Base class of the estimators whose clusters are the leaves of a tree.
 
-    A subclass has the parameters `n_clusters`, `reference`, `random_state` and `n_jobs`, and
-    ``_method()``: an object with the `objective`, ``check_data(X, weight)`` that raises early,
-    ``fit_tree(problem)`` that returns an object with the tree and further `attributes`, and whether
-    it `improves` its trees for rows that it has not seen, with thresholds at `midpoints`.
+    A subclass has the parameters `n_clusters`, `reference`, `standardize`, `random_state` and
+    `n_jobs`. Its method ``_method()`` returns an object with these attributes:
+
+    ``objective``
+        The objective of the clustering.
+    ``validation``
+        The rows that are held out, or None; see :meth:`MergedRows.held_out`.
+    ``check_data(X, weight)``
+        Raises an error for data that the method does not support, before any work is done.
+    ``fit_tree(problem)``
+        Returns a :class:`~tao_cluster.problem.problem.Result`.
     """
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, embedding=None):
-        """Cluster the rows of X by a tree.
+        """Cluster the rows of X, and explain the clusters by a tree.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, d)
-            What the tree tests. Sparse input is not made dense, float32 is not converted; X is
-            copied only if rows repeat or weigh other than 1, or if it is stored by columns.
+            The features that the tree tests. Sparse input stays sparse, and float32 stays float32.
+            X is copied only if some rows are equal, if some weights are not 1, or if X is stored
+            in column order.
         y : array-like of shape (n,), optional
-            Labels to explain, for ``objective="labels"``: numbers, strings, ...; -1, None and NaN
-            mark rows without one, which do not count. Ignored otherwise.
+            Labels to explain, for ``objective="labels"``: numbers, strings, ... The values -1, None
+            and NaN mark rows without a label, which are left out. Other objectives ignore y.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, at least 0; a row of weight 0 is an absent row.
+            Weights of the rows, at least 0. Rows of weight 0 have no influence on the fit.
         embedding : array-like or CSR matrix of shape (n, m), default X
-            Where the rows are clustered: distances and centres live there.
+            The space in which the rows are clustered. Distances and centres refer to it.
 
         Returns
         -------
@@ -93,70 +101,74 @@ class TreeClustering(
         Raises
         ------
         ValueError
-            If the data have NaN or infinite values, fewer rows than clusters, or squared norms
-            that overflow; if the weights are negative or all zero; if the reference does not
-            fit.
+            If values are not finite numbers (the message names the columns), if there are fewer
+            rows than clusters, if squared norms overflow, if weights are negative or all zero, or
+            if the reference does not belong to these data.
+        TypeError
+            If some names of columns are strings and others are not.
         """
         return self._fit(X, y, sample_weight, embedding)
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
-        """Fit; the scaling is that of other rows where X stands for them."""
+        """Fit. A given `scaling` is used instead of that of X, for example if X is a sample."""
         plain = with_plain_numbers(self)
         method = plain._method()
-        with one_thread():  # once for all parts, and where Ctrl-C leaves what was or a whole fit
+        with one_thread():  # also postpones Ctrl-C, so that attributes are set completely or not
             given = (X, y, sample_weight, embedding)
             inputs, rows, problem = plain._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
-            # Only now, so that a fit that fails leaves an earlier one as it was.
+            # At the end, so that a fit that fails leaves the results of an earlier fit.
             self._store(X, inputs, rows, problem, result)
         return self
 
     def _freeze(self, method, X, y, sample_weight, embedding, scaling=None):
-        """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
+        """Return the checked arguments, their distinct rows, and the problem to be solved."""
         objective = method.objective
         check_names(X)
         inputs = self._inputs(objective, X, y, sample_weight, embedding)
         method.check_data(inputs.X, inputs.weight[inputs.present])
-        rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
+        rows = inputs.merge(effective_n_jobs(self.n_jobs), unit_free=self.standardize)
         reference = self._given(objective, inputs, rows)
         tested, space = rows.X, rows.space
         if self.standardize:
             if scaling is None:
-                scaling = Scaling.of(tested, rows.weight, display_names(X))
+                scaling = Scaling.from_rows(tested, rows.weight, display_names(X))
             tested = scaling.apply(rows.X)
             if space is rows.X:
-                space, reference = tested, scaling.of_centers(reference)
+                space, reference = tested, scaling.apply_to_reference(reference)
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
         try:
-            problem = Problem.of(*terms, self.random_state, held_out=held_out, scaling=scaling)
-        except InvalidRowsError as error:  # of distinct rows; users count those that they have
-            is_invalid = rows.of_input(error.is_invalid) & inputs.present
+            problem = Problem.from_rows(
+                *terms, self.random_state, held_out=held_out, scaling=scaling
+            )
+        except InvalidRowsError as error:  # it counts distinct rows; users count the rows of X
+            is_invalid = rows.expand(error.is_invalid) & inputs.present
             raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
     def _given(self, objective, inputs, rows):
-        """The given centres, or what the free clustering is to be found by."""
-        del rows
+        """Return the given centres, or the estimator that finds the free clustering."""
+        del rows  # only a subclass needs them
         return given_centers(self.reference, inputs.space, inputs.weight, objective)
 
     def _inputs(self, objective, X, y, sample_weight, embedding):
-        """The arguments of a fit, checked."""
+        """Return the checked arguments of a fit."""
         if not objective.explains_labels:
-            return Inputs.of(X, sample_weight, embedding, self.n_clusters, self)
+            return Inputs.from_arguments(X, sample_weight, embedding, self.n_clusters, self)
         if embedding is not None or self.reference is not None:
             raise ValueError(
-                'objective="labels" explains the labels y; embedding and reference belong to '
-                "objectives that look for clusters."
+                'objective="labels" explains the labels y and supports neither embedding nor '
+                "reference; leave them out."
             )
-        return Inputs.of_labels(X, y, sample_weight, self)
+        return Inputs.from_labels(X, y, sample_weight, self)
 
     def _store(self, given, inputs, rows, problem, result):
-        """Set the fitted attributes, all or none."""
+        """Set the fitted attributes."""
         _set(self, given, self._attributes(inputs, rows, problem, result))
 
     def _attributes(self, inputs, rows, problem, result):
-        """The fitted attributes of a result: a dict."""
+        """Return the fitted attributes of a result as a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
         if problem.scaling is not None:
@@ -167,22 +179,25 @@ class TreeClustering(
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
-        space, absent = ClusteringSpace.of(problem, inputs), np.flatnonzero(~inputs.present)
-        labels_, free_labels = rows.of_input(labels), rows.of_input(free.labels)
+        space, absent = (
+            ClusteringSpace.from_problem(problem, inputs),
+            np.flatnonzero(~inputs.present),
+        )
+        labels_, free_labels = rows.expand(labels), rows.expand(free.labels)
         if len(absent):
             further = tree.route(kernel_arrays(inputs.X), absent, n_jobs=n_jobs)
             labels_[absent] = tree.leaf_label[further]
             free_labels[absent] = free_labels_of(problem, inputs.space[absent])
         return {
             "tree_": tree,
-            "labels_": space.named(labels_),
+            "labels_": space.label_names(labels_),
             "node_counts_": counts,
             "split_stds_": spreads,
             "split_gaps_": gaps,
-            "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
+            "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
-            "free_labels_": space.named(free_labels.astype(np.int32)),
-            "free_centers_": space.shown(free.centers, rows.X, free.labels, rows.weight),
+            "free_labels_": space.label_names(free_labels.astype(np.int32)),
+            "free_centers_": space.user_centers(free.centers, rows.X, free.labels, rows.weight),
             "free_inertia_": free.inertia,
             "cost_increase_": problem.cost_increase(inertia),
             "_space": space,
@@ -192,9 +207,9 @@ class TreeClustering(
 
     # ------------------------------------------------------------------ after fit
 
-    @of_one_fit
+    @on_snapshot
     def predict(self, X):
-        """Cluster of each row, by the tree (not by the nearest centre).
+        """Return the cluster of each row: the label of its leaf, not the nearest centre.
 
         Parameters
         ----------
@@ -203,30 +218,31 @@ class TreeClustering(
         Returns
         -------
         int32 array of shape (n,)
+            With ``objective="labels"`` an array of such labels.
         """
         leaves = self.apply(X)
-        return self._space.named(self.tree_.leaf_label[leaves])
+        return self._space.label_names(self.tree_.leaf_label[leaves])
 
-    @of_one_fit
+    @on_snapshot
     def apply(self, X):
-        """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
+        """Return the leaf of `tree_` that each row reaches: int32 array (n,) of node numbers."""
         return self._leaves(self._check_new(X))
 
-    @of_one_fit
+    @on_snapshot
     def decision_path(self, X):
-        """CSR indicator of shape (n, n_nodes) of the nodes of `tree_` each row visits."""
+        """Return the nodes of `tree_` that each row visits: CSR indicator matrix (n, n_nodes)."""
         return self.tree_.paths(self.apply(X))
 
-    @of_one_fit
+    @on_snapshot
     def transform(self, X):
-        """Distances to `cluster_centers_`: Euclidean for k-means.
+        """Return the distances to `cluster_centers_` (Euclidean for k-means).
 
-        They are those of standardised columns with ``standardize=True``, like all costs.
+        With ``standardize=True`` distances are those of standardised columns, as in all costs.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, m)
-            Rows in the space of the centres: the embedding, if `fit` was given one.
+            Rows in the space of the centres: rows of the embedding if `fit` was given one.
 
         Returns
         -------
@@ -238,22 +254,22 @@ class TreeClustering(
         if rows.shape[1] != expected:
             raise ValueError(
                 f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{expected} features as input: its centres live there."
+                f"{expected} features as input, as many as its centres have."
             )
         return self._space.distances(rows, self.cluster_centers_)
 
     def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and return `labels_`. See `fit`."""
+        """Fit and return `labels_`. See `fit`."""
         return self.fit(X, y, sample_weight, embedding).labels_
 
     def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
+        """Fit and transform the rows that were clustered. See `fit` and `transform`."""
         self.fit(X, y, sample_weight, embedding)
         return self.transform(X if embedding is None else embedding)
 
-    @of_one_fit
+    @on_snapshot
     def score(self, X, y=None, sample_weight=None, embedding=None):
-        """Minus the objective of the tree's assignment of some rows.
+        """Return the negative cost of the clusters that the tree assigns.
 
         Parameters
         ----------
@@ -262,55 +278,56 @@ class TreeClustering(
             Labels of these rows, for ``objective="labels"``; ignored otherwise.
         sample_weight : array-like of shape (n,), optional
         embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
+            The same rows in the clustering space. Required if `fit` was given an embedding.
 
         Returns
         -------
-        float
+        float, at most 0
         """
         check_is_fitted(self)
         return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
 
-    @of_one_fit
+    @on_snapshot
     def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
-        """Percent by which the tree costs more than the free clustering on some rows.
+        """Return by how many percent the tree costs more than the free clustering on some rows.
 
-        New rows have their cluster from the tree and cost what they cost at `cluster_centers_`;
-        the free clustering puts each to the nearest of `free_centers_`. For the rows of the fit
-        that is about `cost_increase_`; for others it says what the tree is worth out of sample.
+        The tree assigns rows to `cluster_centers_`; the free clustering assigns each row to the
+        nearest of `free_centers_`. For the rows of the fit the result is close to
+        `cost_increase_`. For other rows it measures how well the tree generalises.
 
         Parameters
         ----------
         X_new : array-like or CSR matrix of shape (n, d)
         sample_weight : array-like of shape (n,), optional
         embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
+            The same rows in the clustering space. Required if `fit` was given an embedding.
         y : array-like of shape (n,)
-            Labels of these rows, for ``objective="labels"``: then it is the percentage of their
-            weight whose label is not the tree's.
+            Labels of these rows, for ``objective="labels"``. The result is then the percentage of
+            the total weight of the rows for which the tree predicts another label.
 
         Returns
         -------
-        float; below 0 where the free centres, found on other rows, serve these worse
+        float
+            It is negative if the free clustering fits these rows worse than the tree does.
         """
         X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
         space = self._space
         free = space.scaled_centers(self.free_centers_)
-        problem = Problem.beside(free, X, rows, weight, space.objective)
+        problem = Problem.from_centers(free, X, rows, weight, space.objective)
         centers = space.scaled_centers(self.cluster_centers_)
         cost = problem.objective.value(problem.data, labels, weight, centers)
         return problem.cost_increase(cost)
 
     def _cost(self, X, y, sample_weight, embedding, centers):
-        """Objective of the tree's clusters of some rows, with centres in the user's units."""
+        """Return the cost of the tree's clusters, for centres in the units of the user."""
         _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
         objective, centers = self._space.objective, self._space.scaled_centers(centers)
         return objective.value(objective.prepare(rows), labels, weight, centers)
 
     def _new_rows(self, X, y, sample_weight, embedding):
-        """New rows, as the objective takes them, their weights and the tree's clusters."""
+        """Return new rows as tested and as clustered, their weights and their clusters."""
         X = self._check_new(X)
-        rows = self._space.clustered(X, y, embedding)
+        rows = self._space.clustered_rows(X, y, embedding)
         weight = check_sample_weight(sample_weight, X)
         return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
 
@@ -331,7 +348,7 @@ class TreeClustering(
         super(TreeClustering, with_plain_numbers(self))._validate_params()
 
     def _html_repr(self):
-        """scikit-learn's box of parameters; below it, once fitted, the tree."""
+        """Return scikit-learn's table of parameters, followed by the tree once it is fitted."""
         box = super()._html_repr()
         return box + self._frame() if self.__sklearn_is_fitted__() else box
 
@@ -340,7 +357,7 @@ class TreeClustering(
         return len(self.cluster_centers_)
 
     def __sklearn_is_fitted__(self):
-        # `lambda_` ends in an underscore, so scikit-learn cannot tell by the names.
+        # scikit-learn would take the parameter `lambda_` for a fitted attribute.
         return hasattr(self, "tree_")
 
     def __sklearn_tags__(self):

@@ -1,4 +1,4 @@
-"""Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
+"""Arrays and CSR matrices: checks, canonical form, blocks of rows, moments of columns."""
 
 import copy
 import datetime
@@ -13,20 +13,21 @@ from .warnings import warn
 
 FLOATS = [np.float64, np.float32]
 
-# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
+# Number of values that are processed at a time. They fit into the cache and bound the memory.
 _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
-_MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
+_MOMENT_ROWS = 512  # rows that `variances` copies at a time
 
-# Between values of these sizes differences can be squared, and the squares be summed.
+# Bounds of values and of their differences between which sums of squares neither overflow nor
+# underflow.
 LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
 _LARGEST_COST = 1e300
 
-# Of squared distances from 0, what rows must differ by for distances of sparse rows to have digits.
+# If the variance of sparse rows is below this share of their squared mean, distances lose digits.
 _LEAST_SHARE = 1e-11
 
-# Kinds of values, as numpy names them, that a conversion to floats would take for numbers, or fail
-# at without a sentence; and the classes of objects of each kind (of pandas by name).
+# numpy's letters for kinds of values that are no numbers, although a conversion to floats may
+# accept them, and the classes of Python objects of each kind.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
@@ -157,13 +158,15 @@ def _kinds(values):
 
 
 def check_centers(centers, name="reference", largest=LARGEST_VALUE):
-    """Centres of clusters as an array, whoever gives them.
+    """Return centres of clusters as a checked array.
 
     Parameters
     ----------
     centers : array-like of shape (k, m)
-    name : str, what sentences call them
-    largest : float, what values may reach
+    name : str
+        How messages call them.
+    largest : float
+        Upper bound of the absolute values.
 
     Returns
     -------
@@ -172,18 +175,21 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
     Raises
     ------
     ValueError
-        If they are no dense matrix of finite numbers whose distances can be squared.
+        If they are not a dense matrix of finite numbers, or squared distances between them would
+        overflow or underflow.
     """
     if sp.issparse(centers):
-        raise ValueError(f"{name} is sparse; centres must be a dense array, as of toarray().")
+        raise ValueError(f"{name} is sparse; centres must be a dense array, see toarray().")
     check_kind(centers, name)
     try:
         centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
+        raise ValueError(
+            f"{name} must be an array of numbers, one row per centre: {error}"
+        ) from error
     if not np.abs(centers).max() <= largest:
         raise ValueError(
-            f"{name} has centres with values beyond {largest:g}, to which squared distances "
+            f"{name} has centres with values beyond {largest:g}, so that squared distances "
             "overflow; rescale the data."
         )
     _check_spread(*ranges(centers), f"{name} has centres that differ")
@@ -191,16 +197,23 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
 
 
 def check_sizes(rows, weight):
-    """Refuse rows whose squared distances, times their weights, overflow or underflow.
+    """Check that weighted sums of squared distances neither overflow nor underflow.
 
     Parameters
     ----------
-    rows : array or CSR matrix of shape (n, m), what is clustered
+    rows : array or CSR matrix of shape (n, m)
+        The rows in the clustering space.
     weight : float64 array of shape (n,)
 
     Raises
     ------
     ValueError
+        If they do.
+
+    Warns
+    -----
+    UserWarning
+        If distances between sparse rows have few significant digits.
     """
     low, high = ranges(rows)
     largest = float(max(high.max(), -low.min()))
@@ -216,13 +229,14 @@ def check_sizes(rows, weight):
 
 
 def _warn_of_lost_digits(rows):
-    """Tell if rows are so far from 0 that distances, |x|^2 - 2 x.c + |c|^2, keep no digits."""
+    """Warn if rows are so far from 0 that distances |x|^2 - 2 x.c + |c|^2 lose their digits."""
     means, spreads = mean_variance_axis(rows, axis=0)
     squares = means.astype(np.float64) ** 2
     if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
         warn(
-            f"Column {squares.argmax()} of sparse X is so far from 0, beside how much rows differ, "
-            "that distances keep few digits; subtract a constant from it, or give X as an array."
+            f"Column {squares.argmax()} of sparse X is so far from 0, compared with the "
+            "differences of rows, that distances have few significant digits; subtract a constant from it, or "
+            "pass X as an array."
         )
 
 
@@ -236,10 +250,10 @@ def _check_spread(low, high, what):
 
 
 def canonical(X):
-    """CSR input with sorted, unique indices, of 32 bits where they suffice; no needless copy.
+    """Return CSR input with sorted, unique indices, of 32 bits if possible; arrays unchanged.
 
-    Norms, k-means and LIBLINEAR would each read another matrix from repeated entries, and
-    scikit-learn's k-means needs 32 bits.
+    Norms, k-means and LIBLINEAR interpret repeated entries differently, and the k-means of
+    scikit-learn needs indices of 32 bits. The matrix is copied only if it must be changed.
     """
     if not sp.issparse(X):
         return X
@@ -251,12 +265,12 @@ def canonical(X):
 
 
 def stored_by_rows(X):
-    """X itself, or a copy of an array stored by columns: sums over them have other last bits."""
+    """Return X in row order, since sums over column-ordered arrays differ in the last bits."""
     return X if sp.issparse(X) else np.ascontiguousarray(X)
 
 
 def canonical_csr(X):
-    """CSR with sorted, unique indices of a sparse X; X itself if it is that, else a copy."""
+    """Return a sparse X as CSR with sorted, unique indices; X itself if it has this form."""
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -265,19 +279,21 @@ def canonical_csr(X):
 
 
 def rows_of(X, space, rows):
-    """Some rows of X and of the space where they are clustered, which stays X if it is."""
+    """Return some rows of X and of the clustering space, as one object if the two are one."""
     some = X[rows]
     return some, some if space is X else space[rows]
 
 
 def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
-    """Slices of consecutive rows whose stored values fit into the cache.
+    """Yield slices of consecutive rows whose stored values fit into the cache.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    n_values : int, stored values in a slice
-    least : int, rows in a slice at least
+    n_values : int
+        Stored values per slice.
+    least : int
+        Minimum number of rows per slice.
     """
     step = max(least, int(n_values / max(row_size(X), 1)))
     for start in range(0, X.shape[0], step):
@@ -285,7 +301,7 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
 
 
 def rows_between(X, part):
-    """Consecutive rows of an array or a CSR matrix: slices of its arrays, cheaper than X[part]."""
+    """Return consecutive rows. For CSR matrices this is faster than X[part], which copies."""
     if not sp.issparse(X):
         return X[part]
     ends = X.indptr[part.start : part.stop + 1]
@@ -295,22 +311,22 @@ def rows_between(X, part):
 
 
 def row_size(X):
-    """Values of a row: columns, or what a row of a sparse matrix stores on average."""
+    """Return the number of stored values per row, on average for a sparse matrix."""
     return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
 
 
 def spaced_rows(n_rows, most):
-    """Numbers of at most so many of some rows, evenly over their order: int array."""
+    """Return at most `most` evenly spaced row numbers: int array."""
     return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
 def as_array(rows):
-    """Some rows as an array: sparse ones are made dense."""
+    """Return rows as an array; sparse rows are converted."""
     return rows.toarray() if sp.issparse(rows) else rows
 
 
 def variances(X, weight=None):
-    """Variance of each column, by rows of some weights: float array of shape (d,)."""
+    """Return the weighted variance of each column: float array of shape (d,)."""
     weight = None if weight is None or np.ptp(weight) == 0 else weight
     if sp.issparse(X):
         weight = None if weight is None else weight.astype(X.dtype)
@@ -327,11 +343,11 @@ def variances(X, weight=None):
 
 
 def ranges(X):
-    """Least and largest value of each column, zeros of sparse X included: two float arrays."""
+    """Return the minimum and maximum of each column, including zeros of sparse X: two arrays."""
     low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def power_of_two(size):
-    """Power of two near a size, by which one divides without rounding; 1 for 0."""
+    """Return the power of two near a size, since dividing by it is exact; 1 for 0."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

@@ -1,14 +1,16 @@
-"""Packages that single parts need and the rest does not."""
+"""Import of optional dependencies."""
 
 import importlib
 
 
-def need(package, function, command):
-    """Import a package, or a module of it, or say how to get it.
+def import_optional(package, function, command):
+    """Import an optional package, or a module of one.
 
     Raises
     ------
     ImportError
+        If it is not installed. The message names the `function` that needs it and the `command`
+        that installs it.
     """
     try:
         return importlib.import_module(package)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from .._utils.optional import need
+from .._utils.optional import import_optional
 
 # Bytes of a column that are read ahead; rows that are put into an array at a time, so that columns
 # become rows in the cache and not in memory.
@@ -160,7 +160,7 @@ def _opened(file):
     ----------
     file : str, or fragment of a Dataset of pyarrow
     """
-    parquet = need("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
+    parquet = import_optional("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
     try:
         source = file if isinstance(file, str) else file.open()
         # Read in advance, all row groups that were read would stay in memory.
@@ -283,7 +283,7 @@ def _dtype(schemas, names):
 
 def dtype_of(kind):
     """Type in numpy of a type of pyarrow's numbers or truth values; None of others."""
-    types = need("pyarrow", "A Parquet file", "pip install pyarrow").types
+    types = import_optional("pyarrow", "A Parquet file", "pip install pyarrow").types
     if types.is_decimal(kind):
         return np.dtype(np.float64)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)

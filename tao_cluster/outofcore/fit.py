@@ -184,7 +184,7 @@ def _free_centers(source, sample, look, estimator):
     rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
     reference = given_centers(estimator.reference, rows, sample.weight, objective)
     if space.scaling is not None:
-        reference = space.scaling.of_centers(reference)
+        reference = space.scaling.apply_to_reference(reference)
     terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)
     free = free_clustering(reference, objective, *terms)
     if estimator.reference is not None:

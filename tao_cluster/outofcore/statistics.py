@@ -287,7 +287,9 @@ class ColumnStatistics(Sums):
                 f"The spread of column {column} of X overflows, so that it cannot be "
                 "standardised; rescale it."
             )
-        return Scaling.of_moments(found.mean, variance, found.low == found.high, self.n_sparse > 0)
+        return Scaling.from_moments(
+            found.mean, variance, found.low == found.high, self.n_sparse > 0
+        )
 
     def reader(self, space):
         """Return what makes rows of the blocks, which are clustered in a space."""
