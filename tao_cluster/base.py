@@ -64,16 +64,9 @@ class TreeClustering(
     """Base class of the estimators whose clusters are the leaves of a tree.
 
     A subclass has the parameters `n_clusters`, `reference`, `standardize`, `random_state` and
-    `n_jobs`. Its method ``_method()`` returns an object with these attributes:
-
-    ``objective``
-        The objective of the clustering.
-    ``validation``
-        The rows that are held out, or None; see :meth:`MergedRows.held_out`.
-    ``check_data(X, weight)``
-        Raises an error for data that the method does not support, before any work is done.
-    ``fit_tree(problem)``
-        Returns a :class:`~tao_cluster.problem.problem.Result`.
+    `n_jobs`. Its ``_method()`` returns an object with the attributes `objective` and `validation`
+    (see :meth:`MergedRows.held_out`), and the methods ``check_data(X, weight)``, which raises early
+    for unsupported data, and ``fit_tree(problem)``, which returns a :class:`Result`.
     """
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -39,9 +39,9 @@ def check_rows(X, name="X", **options):
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If X is not a table, or has values that are not finite numbers. The message names the
-        columns.
+        columns. It is a TypeError for objects that cannot be converted to a number.
     """
     if X is None:
         raise ValueError(f"{name} is None; pass a table of numbers.")
@@ -51,19 +51,21 @@ def check_rows(X, name="X", **options):
     try:
         return canonical(check_array(X, **options))
     except (OverflowError, TypeError, ValueError) as error:
-        _raise_faults(X, name)
+        _raise_faults(X, name, error)
         if isinstance(error, OverflowError):
             raise ValueError(f"{name} has numbers larger than any float.") from error
         raise
 
 
-def _raise_faults(X, name):
-    """Raise a ValueError that names the columns of X whose values are not finite numbers."""
+def _raise_faults(X, name, error):
+    """Raise an error that names the columns of X whose values are not finite numbers."""
     faults = numeric_faults(X)
     if "objects" in faults:
-        raise ValueError(
-            f"{name} has values that are not numbers{faults['objects']}; convert them, or leave "
-            "these columns out."
+        # A TypeError for objects that are no numbers at all, as scikit-learn's conventions ask.
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"{name} has values that are not numbers{faults['objects']} ({error}); convert them, "
+            "or leave these columns out."
         ) from None
     if "too large" in faults:
         raise ValueError(
@@ -235,8 +237,8 @@ def _warn_of_lost_digits(rows):
     if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
         warn(
             f"Column {squares.argmax()} of sparse X is so far from 0, compared with the "
-            "differences of rows, that distances have few significant digits; subtract a constant from it, or "
-            "pass X as an array."
+            "differences of rows, that distances have few significant digits; subtract a constant "
+            "from it, or pass X as an array."
         )
 
 

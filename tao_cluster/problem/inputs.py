@@ -97,7 +97,7 @@ def label_column(y, n_rows, classes=None):
     """
     check_kind(y, "y", "strings", has_strings=True)
     if y is None:
-        raise ValueError('objective="labels" explains labels: pass them as y, one per row.')
+        raise ValueError('objective="labels" explains labels: give them as y, one per row.')
     codes, classes = encode(y, classes)
     if len(codes) != n_rows:
         raise ValueError(f"y has {len(codes)} labels, X has {n_rows} rows.")
