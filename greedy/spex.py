@@ -364,7 +364,7 @@ def hyperplanes(X):
 
     def tests(rows, goes_right, weight):
         some, weight = X[rows], weight / weight.sum()
-        scale = Scaling.of(some, weight).scale
+        scale = Scaling.from_rows(some, weight).scale
         residual = weight * (goes_right - weight @ goes_right)
         steepest = float((np.abs(some.T @ residual) / scale).max())
         test = None

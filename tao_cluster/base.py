@@ -1,4 +1,4 @@
-"""What every estimator of this project shares: input, the reference, use of the fitted tree."""
+"""The base class of all estimators: the steps of a fit, and the methods of a fitted tree."""
 
 import copy
 import functools
@@ -15,6 +15,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
+from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
@@ -34,8 +35,8 @@ from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
 
-def of_one_fit(method):
-    """Method that sees one fit from its first line to its last, whatever other threads fit."""
+def on_snapshot(method):
+    """Run a method on a snapshot of the estimator, so that a concurrent `fit` cannot change it."""
 
     @functools.wraps(method)
     def wrapped(self, *args, **options):
@@ -45,11 +46,19 @@ def of_one_fit(method):
 
 
 def _set(model, given, fitted):
-    """Set what a fit to given rows has found, at once for threads that use the estimator."""
+    """Set all attributes of a fit at once, for other threads that use the estimator."""
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # names and number of features
-    for name in ("classes_", "validation_cost_increase_", "_embedder"):  # of an earlier fit
+    for name in (
+        "classes_",
+        "validation_cost_increase_",
+        "_column_names",
+        "_embedder",
+    ):  # of an earlier fit
         vars(seen).pop(name, None)
+    names = display_names(given)
+    if names is not None and not hasattr(seen, "feature_names_in_"):
+        seen._column_names = names  # scikit-learn stores only names that are strings
     vars(seen).update(fitted)
     vars(model).update(vars(seen))
     for name in set(vars(model)) - set(vars(seen)):
@@ -59,9 +68,9 @@ def _set(model, given, fitted):
 class _FittedClustering:
     """What an estimator does with rows after its fit: clusters, leaves, distances and costs."""
 
-    @of_one_fit
+    @on_snapshot
     def predict(self, X):
-        """Cluster of each row, by the tree (not by the nearest centre).
+        """Return the cluster of each row: the label of its leaf, not the nearest centre.
 
         Parameters
         ----------
@@ -70,30 +79,31 @@ class _FittedClustering:
         Returns
         -------
         int32 array of shape (n,)
+            With ``objective="labels"`` an array of such labels.
         """
         leaves = self.apply(X)
-        return self._space.named(self.tree_.leaf_label[leaves])
+        return self._space.label_names(self.tree_.leaf_label[leaves])
 
-    @of_one_fit
+    @on_snapshot
     def apply(self, X):
-        """Leaf of `tree_` that each row reaches: int32 array of shape (n,), node numbers."""
+        """Return the leaf of `tree_` that each row reaches: int32 array (n,) of node numbers."""
         return self._leaves(self._check_new(X))
 
-    @of_one_fit
+    @on_snapshot
     def decision_path(self, X):
-        """Return a CSR indicator of shape (n, n_nodes) of the nodes that each row visits."""
+        """Return the nodes of `tree_` that each row visits: CSR indicator matrix (n, n_nodes)."""
         return self.tree_.paths(self.apply(X))
 
-    @of_one_fit
+    @on_snapshot
     def transform(self, X):
-        """Distances to `cluster_centers_`: Euclidean for k-means.
+        """Return the distances to `cluster_centers_` (Euclidean for k-means).
 
-        With ``standardize=True`` they are distances of standardised columns, like all costs.
+        With ``standardize=True`` distances are those of standardised columns, as in all costs.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, m)
-            Rows in the space of the centres: the embedding, if `fit` was given one.
+            Rows in the space of the centres: rows of the embedding if `fit` was given one.
 
         Returns
         -------
@@ -106,22 +116,22 @@ class _FittedClustering:
         if rows.shape[1] != expected:
             raise ValueError(
                 f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{expected} features as input: its centres live there."
+                f"{expected} features as input, as many as its centres have."
             )
         return self._space.distances(rows, self.cluster_centers_)
 
     def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and return `labels_`. See `fit`."""
+        """Fit and return `labels_`. See `fit`."""
         return self.fit(X, y, sample_weight, embedding).labels_
 
     def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and transform the rows that were clustered. See `fit` and `transform`."""
+        """Fit and transform the rows that were clustered. See `fit` and `transform`."""
         self.fit(X, y, sample_weight, embedding)
         return self.transform(X if embedding is None else embedding)
 
-    @of_one_fit
+    @on_snapshot
     def score(self, X, y=None, sample_weight=None, embedding=None):
-        """Minus the objective of the tree's assignment of some rows.
+        """Return the negative cost of the clusters that the tree assigns.
 
         Parameters
         ----------
@@ -130,40 +140,42 @@ class _FittedClustering:
             Labels of these rows, for ``objective="labels"``; ignored otherwise.
         sample_weight : array-like of shape (n,), optional
         embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
+            The same rows in the clustering space. Required if `fit` was given an embedding.
 
         Returns
         -------
-        float
+        float, at most 0
         """
         check_is_fitted(self)
         return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
 
-    @of_one_fit
+    @on_snapshot
     def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
-        """Return the percentage by which the tree costs more than the free clustering on rows.
+        """Return by how many percent the tree costs more than the free clustering on some rows.
 
-        The tree assigns rows to `cluster_centers_`, the free clustering to the nearest of
-        `free_centers_`. For the fitted rows the value is about `cost_increase_`.
+        The tree assigns rows to `cluster_centers_`; the free clustering assigns each row to the
+        nearest of `free_centers_`. For the rows of the fit the result is close to
+        `cost_increase_`. For other rows it measures how well the tree generalises.
 
         Parameters
         ----------
         X_new : array-like or CSR matrix of shape (n, d)
         sample_weight : array-like of shape (n,), optional
         embedding : array-like or CSR matrix of shape (n, m)
-            The same rows where they are clustered; needed if `fit` was given one.
+            The same rows in the clustering space. Required if `fit` was given an embedding.
         y : array-like of shape (n,)
-            Labels of these rows, for ``objective="labels"``: then it is the percentage of their
-            weight whose label is not the tree's.
+            Labels of these rows, for ``objective="labels"``. The result is then the percentage of
+            the total weight of the rows for which the tree predicts another label.
 
         Returns
         -------
-        float; below 0 where the free centres, found on other rows, serve these worse
+        float
+            It is negative if the free clustering fits these rows worse than the tree does.
         """
         X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
         space = self._space
         free = space.scaled_centers(self.free_centers_)
-        problem = Problem.beside(free, X, rows, weight, space.objective)
+        problem = Problem.from_centers(free, X, rows, weight, space.objective)
         centers = space.scaled_centers(self.cluster_centers_)
         cost = problem.objective.value(problem.data, labels, weight, centers)
         return problem.cost_increase(cost)
@@ -176,16 +188,16 @@ class _FittedClustering:
         return embedding
 
     def _cost(self, X, y, sample_weight, embedding, centers):
-        """Objective of the tree's clusters of some rows, with centres in the user's units."""
+        """Return the cost of the tree's clusters, for centres in the units of the user."""
         _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
         objective, centers = self._space.objective, self._space.scaled_centers(centers)
         return objective.value(objective.prepare(rows), labels, weight, centers)
 
     def _new_rows(self, X, y, sample_weight, embedding):
-        """New rows, as the objective takes them, their weights and the tree's clusters."""
+        """Return new rows as tested and as clustered, their weights and their clusters."""
         embedding = self._embedded(X, embedding)
         X = self._check_new(X)
-        rows = self._space.clustered(X, y, embedding)
+        rows = self._space.clustered_rows(X, y, embedding)
         weight = check_sample_weight(sample_weight, X)
         return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
 
@@ -196,6 +208,7 @@ class _FittedClustering:
         check_is_fitted(self)
         check_names(X)
         rows = check_rows(X)
+        check_fitted_names(self, X)
         validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
         return rows
 
@@ -208,30 +221,31 @@ class TreeClustering(
     ClusterMixin,
     BaseEstimator,
 ):
-    """Base of the estimators whose clusters are the output of a tree.
+    """Base class of the estimators whose clusters are the leaves of a tree.
 
-    A subclass has the parameters `n_clusters`, `reference`, `random_state` and `n_jobs`, and
-    ``_method()``: an object with the `objective`, ``check_data(X, weight)`` that raises early,
-    ``fit_tree(problem)`` that returns an object with the tree and further `attributes`, and whether
-    it `improves` its trees for rows that it has not seen, with thresholds at `midpoints`.
+    A subclass has the parameters `n_clusters`, `reference`, `standardize`, `random_state` and
+    `n_jobs`. Its ``_method()`` returns an object with the attributes `objective` and `validation`
+    (see :meth:`MergedRows.held_out`), and the methods ``check_data(X, weight)``, which raises early
+    for unsupported data, and ``fit_tree(problem)``, which returns a :class:`Result`.
     """
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, embedding=None):
-        """Cluster the rows of X by a tree.
+        """Cluster the rows of X, and explain the clusters by a tree.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, d)
-            What the tree tests. Sparse input is not made dense, float32 is not converted; X is
-            copied only if rows repeat or weigh other than 1, or if it is stored by columns.
+            The features that the tree tests. Sparse input stays sparse, and float32 stays float32.
+            X is copied only if some rows are equal, if some weights are not 1, or if X is stored
+            in column order.
         y : array-like of shape (n,), optional
-            Labels to explain, for ``objective="labels"``: numbers, strings, ...; -1, None and NaN
-            mark rows without one, which do not count. Ignored otherwise.
+            Labels to explain, for ``objective="labels"``: numbers, strings, ... The values -1, None
+            and NaN mark rows without a label, which are left out. Other objectives ignore y.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, at least 0; a row of weight 0 is an absent row.
+            Weights of the rows, at least 0. Rows of weight 0 have no influence on the fit.
         embedding : array-like or CSR matrix of shape (n, m), default X
-            Where the rows are clustered: distances and centres live there.
+            The space in which the rows are clustered. Distances and centres refer to it.
 
         Returns
         -------
@@ -240,84 +254,85 @@ class TreeClustering(
         Raises
         ------
         ValueError
-            If the data have NaN or infinite values, fewer rows than clusters, or squared norms
-            that overflow; if the weights are negative or all zero; if the reference does not
-            fit.
+            If values are not finite numbers (the message names the columns), if there are fewer
+            rows than clusters, if squared norms overflow, if weights are negative or all zero, or
+            if the reference does not belong to these data.
+        TypeError
+            If some names of columns are strings and others are not.
         """
         return self._fit(X, y, sample_weight, embedding)
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
-        """Fit; the scaling is that of other rows where X stands for them."""
+        """Fit. A given `scaling` is used instead of that of X, for example if X is a sample."""
         plain = with_plain_numbers(self)
         method = plain._method()
-        with one_thread():  # once for all parts, and where Ctrl-C leaves what was or a whole fit
+        with one_thread():  # also postpones Ctrl-C, so that attributes are set completely or not
             given = (X, y, sample_weight, embedding)
             inputs, rows, problem = plain._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
-            # Only now, so that a fit that fails leaves an earlier one as it was.
+            # At the end, so that a fit that fails leaves the results of an earlier fit.
             self._store(X, inputs, rows, problem, result)
         return self
 
     def _freeze(self, method, X, y, sample_weight, embedding, scaling=None):
-        """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
+        """Return the checked arguments, their distinct rows, and the problem to be solved."""
         objective = method.objective
         check_names(X)
         embedder, reference, embedding = split_pipeline(self.reference, X, embedding)
         inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
-        rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)
+        rows = inputs.merge(effective_n_jobs(self.n_jobs), unit_free=self.standardize)
         names = _get_feature_names(X if embedding is None else embedding)
         reference = self._given(reference, objective, inputs, rows, names)
         tested, space = rows.X, rows.space
         if self.standardize:
-            scaling = Scaling.of(tested, rows.weight) if scaling is None else scaling
+            if scaling is None:
+                scaling = Scaling.from_rows(tested, rows.weight, display_names(X))
             tested = scaling.apply(rows.X)
             if space is rows.X:
-                space, reference = tested, scaling.of_centers(reference)
-        problem = Problem.of(
-            tested,
-            space,
-            rows.weight,
-            objective,
-            reference,
-            inputs.n_clusters,
-            self.random_state,
-            held_out=rows.held_out(method.validation, inputs.n_clusters, self.random_state),
-            scaling=scaling,
-        )
+                space, reference = tested, scaling.apply_to_reference(reference)
+        held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
+        terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
+        try:
+            problem = Problem.from_rows(
+                *terms, self.random_state, held_out=held_out, scaling=scaling
+            )
+        except InvalidRowsError as error:  # it counts distinct rows; users count the rows of X
+            is_invalid = rows.expand(error.is_invalid) & inputs.present
+            raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
     def _given(self, reference, objective, inputs, rows, names):
-        """Return the centres that a reference gives, or the reference if it is to be fitted."""
-        del rows
+        """Return the given centres, or the estimator that finds the free clustering."""
+        del rows  # only a subclass needs them
         return given_centers(reference, inputs.space, inputs.weight, objective, names)
 
     def _inputs(self, objective, X, y, sample_weight, embedding, embedder):
-        """Return the arguments of a fit after checking them."""
+        """Return the checked arguments of a fit."""
         if not objective.explains_labels:
-            inputs = Inputs.of(X, sample_weight, embedding, self.n_clusters, self)
-            return replace(inputs, embedder=embedder)
+            terms = (X, sample_weight, embedding, self.n_clusters, self)
+            return replace(Inputs.from_arguments(*terms), embedder=embedder)
         if embedding is not None or self.reference is not None:
             raise ValueError(
-                'objective="labels" explains the labels y; embedding and reference belong to '
-                "objectives that look for clusters."
+                'objective="labels" explains the labels y and supports neither embedding nor '
+                "reference; leave them out."
             )
-        return Inputs.of_labels(X, y, sample_weight, self)
+        return Inputs.from_labels(X, y, sample_weight, self)
 
     def _store(self, given, inputs, rows, problem, result):
-        """Set the fitted attributes, all or none."""
+        """Set the fitted attributes."""
         _set(self, given, self._attributes(inputs, rows, problem, result))
 
     def _attributes(self, inputs, rows, problem, result):
-        """Return the fitted attributes of a result: a dict."""
+        """Return the fitted attributes of a result as a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
         if problem.scaling is not None:
             scales = (problem.scaling, problem.X, rows.X)
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
-        node_rows = tree.node_counts(rows.of_input(leaves)[inputs.present]).astype(np.int64)
-        spreads, gaps = stds_and_gaps(tree, view, leaves, problem.weight, n_jobs)
+        node_rows = tree.node_counts(rows.expand(leaves)[inputs.present]).astype(np.int64)
+        stds, gaps = stds_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
@@ -325,25 +340,26 @@ class TreeClustering(
         if problem.objective.is_sum:
             costs = problem.objective.distances(problem.data, centers)
             costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
-            importances["feature_importances_"] = feature_importances(tree, costs, spreads)
-        space, absent = ClusteringSpace.of(problem, inputs), np.flatnonzero(~inputs.present)
-        labels_, free_labels = rows.of_input(labels), rows.of_input(free.labels)
+            importances["feature_importances_"] = feature_importances(tree, costs, stds)
+        space = ClusteringSpace.from_problem(problem, inputs)
+        absent = np.flatnonzero(~inputs.present)
+        labels_, free_labels = rows.expand(labels), rows.expand(free.labels)
         if len(absent):
             further = tree.route(kernel_arrays(inputs.X), absent, n_jobs=n_jobs)
             labels_[absent] = tree.leaf_label[further]
             free_labels[absent] = free_labels_of(problem, inputs.space[absent])
         return {
             "tree_": tree,
-            "labels_": space.named(labels_),
+            "labels_": space.label_names(labels_),
             "node_counts_": counts,
             "node_rows_": node_rows,
-            "split_stds_": spreads,
+            "split_stds_": stds,
             "split_gaps_": gaps,
             **importances,
-            "cluster_centers_": space.shown(centers, rows.X, labels, rows.weight),
+            "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
-            "free_labels_": space.named(free_labels.astype(np.int32)),
-            "free_centers_": space.shown(free.centers, rows.X, free.labels, rows.weight),
+            "free_labels_": space.label_names(free_labels.astype(np.int32)),
+            "free_centers_": space.user_centers(free.centers, rows.X, free.labels, rows.weight),
             "free_inertia_": free.inertia,
             "cost_increase_": problem.cost_increase(inertia),
             "_space": space,
@@ -356,7 +372,7 @@ class TreeClustering(
         super(TreeClustering, with_plain_numbers(self))._validate_params()
 
     def _html_repr(self):
-        """scikit-learn's box of parameters; below it, once fitted, the tree."""
+        """Return scikit-learn's table of parameters, followed by the tree once it is fitted."""
         box = super()._html_repr()
         return box + self._frame() if self.__sklearn_is_fitted__() else box
 
@@ -365,7 +381,7 @@ class TreeClustering(
         return len(self.cluster_centers_)
 
     def __sklearn_is_fitted__(self):
-        # `lambda_` ends in an underscore, so scikit-learn cannot tell by the names.
+        # scikit-learn would take the parameter `lambda_` for a fitted attribute.
         return hasattr(self, "tree_")
 
     def __sklearn_tags__(self):

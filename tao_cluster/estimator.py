@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
-from .base import TreeClustering, of_one_fit
+from .base import TreeClustering, on_snapshot
 from .initial_trees.builders import NAMES
 from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
@@ -335,7 +335,7 @@ class TAOClustering(TreeClustering):
         return Method(settings, self.random_state, self.verbose)
 
     @available_if(_has_histograms)
-    @of_one_fit
+    @on_snapshot
     def predict_proba(self, X):
         """Return the histogram over the clusters of the leaf that each row reaches.
 

@@ -405,7 +405,7 @@ def centers_of(estimator, rows, sample_weight, objective):
             f"{name} has no cluster_centers_, means_ or labels_ after fit; give a reference with "
             "centres or labels, or an array of centres."
         )
-    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers", has_texts=True)
+    check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers", has_strings=True)
     labels, classes = encode(estimator.labels_)
     if len(classes) == 0:
         raise ValueError(f"labels_ of {name} puts no row into a cluster: all are noise.")

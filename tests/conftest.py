@@ -59,7 +59,7 @@ def make_search(X, k, *, reference=None, weight=None, seed=0, on_record=None, **
     """The search for a tree of X that parameters of TAOClustering stand for."""
     method = TAOClustering(k, **parameters)._method()
     weight = np.ones(X.shape[0]) if weight is None else weight
-    problem = Problem.of(X, X, weight, method.objective, reference, k, seed)
+    problem = Problem.from_rows(X, X, weight, method.objective, reference, k, seed)
     return Search.of(problem, method.settings, History(*([on_record] if on_record else [])))
 
 

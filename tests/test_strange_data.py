@@ -4,13 +4,18 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import small
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import Pipeline
 
-from tao_cluster import PenaltyMethod, TAOClustering
+from greedy import IMM
+from tao_cluster import PenaltyMethod, TAOClustering, load
+from tao_cluster.columns import raw_view
+from tao_cluster.export import to_dot, to_sql
 from tao_cluster.solvers import Liblinear, Newton
 
 # ---------------------------------------------------------------- weights, embedding
@@ -183,3 +188,71 @@ def test_next_to_no_price_overflows_nothing():
     X = np.hstack([np.eye(40), np.zeros((40, 200))])
     model = TAOClustering(4, lambda_=0, random_state=0).fit(X)
     assert model.cost_increase_ == 0
+
+
+def test_rows_without_direction_are_counted_as_the_user_does():
+    """The fit merges equal rows and drops those of weight 0; messages count the rows of X."""
+    rows = np.repeat([[1.0, 2.0], [3.0, 1.0], [0.0, 0.0], [1.0, 5.0]], [5, 3, 2, 4], axis=0)
+    model, weight = TAOClustering(2, objective="spherical", lambda_=1.0), np.ones(14)
+    with pytest.raises(ValueError, match=r"^2 of 14 rows \(the first is row 8, counting from 0\)"):
+        model.fit(rows)
+    with pytest.raises(ValueError, match=r"^2 of 14 rows \(the first is row 8,"):
+        model.fit(np.ones((14, 1)), embedding=rows)
+    weight[[0, 8]] = 0
+    with pytest.raises(ValueError, match=r"^1 of 14 rows \(the first is row 9,"):
+        model.fit(rows, sample_weight=weight)
+    model.fit(rows[:8])
+    with pytest.raises(ValueError, match=r"^2 of 14 rows \(the first is row 8,"):
+        model.score(rows)
+
+
+def test_the_column_whose_standard_deviation_overflows_is_named():
+    table = pd.DataFrame({"a": np.arange(6.0), "b": 1e300 * np.arange(6.0)})
+    with pytest.raises(ValueError, match="column 'b' of X overflows"):
+        IMM(2, standardize=True).fit(table)
+
+
+# ---------------------------------------------------------------- names that are not strings
+
+LEVELS = pd.MultiIndex.from_tuples([("sales", 2020), ("sales", 2021), ("costs", 2020), ("n", "")])
+DISPLAYED = ["sales / 2020", "sales / 2021", "costs / 2020", "n"]
+NAMES = [
+    (pd.Index([4, 1, 12, 7]), ["4", "1", "12", "7"]),
+    (LEVELS, DISPLAYED),
+    (pd.date_range("2024-01-01", periods=4), [f"2024-01-0{day}" for day in range(1, 5)]),
+]
+
+
+@pytest.mark.parametrize(("columns", "displayed"), NAMES)
+@pytest.mark.parametrize("model", [IMM(3), TAOClustering(3, split="axis", random_state=0)])
+def test_names_that_are_not_strings_are_displayed(model, columns, displayed, X, tmp_path):
+    table = pd.DataFrame(X[:, :4], columns=columns)
+    model.fit(table)
+    assert not hasattr(model, "feature_names_in_")  # the rule of scikit-learn
+    named = model.tree_.used_features[0]
+    model.save(tmp_path / "model.json")
+    for each in (model, load(tmp_path / "model.json")):
+        parts = [each.to_text(), str(each.to_rules()), str(each.explain(table.iloc[0]))]
+        parts += [str(each.cluster_profile(0)), to_sql(each), to_dot(each), each.to_html(X=table)]
+        parts += [text.get_text() for text in each.plot(X=table).texts]
+        parts += [str(raw_view(Pipeline([("model", each)])).to_text())]
+        assert sum(displayed[named] in part for part in parts) >= 8
+        assert not any(f"x{named} <=" in part for part in parts)
+        np.testing.assert_array_equal(each.predict(table), model.labels_)
+        np.testing.assert_array_equal(each.predict(X[:, :4]), model.labels_)
+        with pytest.raises(ValueError, match="their order differs"):
+            each.predict(table[columns[::-1]])
+        with pytest.raises(ValueError, match=r"unseen in fit: 'z'.*missing"):
+            each.predict(table.set_axis([*displayed[:3], "z"], axis=1))
+        reordered = table.iloc[0][columns[::-1]]
+        assert str(each.explain(reordered)) == str(each.explain(table.iloc[0]))
+    assert "x0" in model.fit(np.repeat(X[:, :1], 4, axis=1)).to_text()  # nothing is left of it
+
+
+def test_default_names_of_pandas_are_no_names(X):
+    table = pd.DataFrame(X)
+    model = IMM(3).fit(table)
+    assert f"x{model.tree_.used_features[0]} <=" in model.to_text()
+    model.predict(pd.DataFrame(X, columns=[10, 11, 12, 13, 14]))
+    with pytest.raises(ValueError, match="their order differs"):
+        model.predict(table[[1, 0, 2, 3, 4]])

@@ -1,4 +1,4 @@
-"""The float64 numbers in their order: where a condition on them turns."""
+"""Bisection over all float64 numbers."""
 
 import struct
 import sys
@@ -6,11 +6,11 @@ import sys
 _LARGEST = sys.float_info.max
 
 
-def boundary(holds):
-    """The largest float of which a condition holds that holds up to some number, not above.
+def largest_float_where(holds):
+    """Return the largest float that satisfies a monotone predicate (true, then false).
 
-    By bisection over all finite floats, 64 steps; so it is exact for a condition on the rounded
-    result of operations that are monotone.
+    It is found by bisection over all finite floats in 64 steps. So the result is exact even if the
+    predicate depends on rounding, as long as the rounded operations are monotone.
 
     Parameters
     ----------
@@ -18,11 +18,12 @@ def boundary(holds):
 
     Returns
     -------
-    float; the least finite one also where it holds of none
+    float
+        The smallest finite float if the predicate is true for none.
 
     Examples
     --------
-    >>> boundary(lambda x: x + 1.0 <= 1.0)  # what rounding hides
+    >>> largest_float_where(lambda x: x + 1.0 <= 1.0)  # what rounding hides
     1.1102230246251565e-16
     """
     low, above = _rank(-_LARGEST), _rank(_LARGEST) + 1
@@ -33,7 +34,7 @@ def boundary(holds):
 
 
 def _rank(x):
-    """Position of a finite float in the order of all floats, 0 for 0."""
+    """Return the position of a finite float in the order of all floats; 0 has the position 0."""
     bits = struct.unpack("<q", struct.pack("<d", abs(x)))[0]
     return bits if x > 0 else -bits
 

@@ -1,4 +1,4 @@
-"""The one numba switch: how every kernel of both packages is compiled."""
+"""The decorator that compiles every numba kernel of both packages."""
 
 import functools
 import os
@@ -11,43 +11,45 @@ from numba.core.caching import FunctionCache
 from numba.core.sigutils import normalize_signature
 from numba.extending import overload
 
-# Compiled kernels are kept on disk between runs; TAO_CLUSTER_CACHE=0 turns that off
-# (several Python builds that share one directory, say).
+# Compiled kernels are cached on disk. TAO_CLUSTER_CACHE=0 disables the cache, for example if
+# several Python builds share one directory.
 _CACHE = os.environ.get("TAO_CLUSTER_CACHE", "1") != "0"
 
 
 def jit(function=None, **options):
-    """Compile a kernel at its first call, without the GIL.
+    """Compile a kernel at its first call. The kernel releases the GIL.
 
-    Lazy signatures: C, Fortran, strided, read-only, float32 and float64 inputs all compile.
-    No fastmath: the order of every sum is part of what a tree means near its hyperplanes.
+    Signatures are lazy, so inputs may be C-ordered, Fortran-ordered, strided or read-only, and
+    float32 or float64. Fastmath is off, because the order of summation decides on which side of a
+    hyperplane a row lies.
 
     Parameters
     ----------
-    function : callable; without it, the decorator with these options
+    function : callable, optional
+        Without it, the result is a decorator with these options.
     **options
         Further options of :func:`numba.njit`.
 
     Warns
     -----
     RuntimeWarning
-        Once, if there is nowhere to keep compiled kernels: neither beside the package, nor in a
-        cache folder of the user, nor in NUMBA_CACHE_DIR. Then every process compiles anew.
+        Once per process, if no folder for the cache is writable: neither the package, nor the cache
+        folder of the user, nor NUMBA_CACHE_DIR. Then every process compiles the kernels again.
     """
     if function is None:
         return functools.partial(jit, **options)
-    options = {"nogil": True, "no_cfunc_wrapper": True, **options}  # no C code calls kernels
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}  # kernels are not called from C
     kernel = numba.njit(function, **options)
     if _CACHE and not numba.config.DISABLE_JIT:
         try:
-            kernel._cache = _CheckedCache(function)  # as ``cache=True`` does with numba's own
-        except RuntimeError:  # numba finds no folder that it can write to
+            kernel._cache = _CheckedCache(function)  # as ``cache=True`` does with FunctionCache
+        except RuntimeError:  # no writable folder
             _warn_once()
     return kernel
 
 
 class _CheckedCache(FunctionCache):
-    """Numba's cache on disk, where two processes may write the file of another signature."""
+    """Numba's disk cache with a check, as concurrent processes can mix up files of signatures."""
 
     def load_overload(self, sig, target_context):
         """Return the compiled code of a signature; None if the file holds another signature."""
@@ -57,16 +59,18 @@ class _CheckedCache(FunctionCache):
 
 
 def chosen_by(is_first, first, second):
-    """Two functions behind one name, for kernels to call: which one the first argument tells.
+    """Return a function for kernels that dispatches on the type of its first argument.
 
     Parameters
     ----------
     is_first : callable(type or value of the first argument) -> bool
-    first, second : functions of the same parameters, not compiled yet
+        Whether `first` is called; otherwise `second` is.
+    first, second : functions with the same parameters, not compiled
 
     Returns
     -------
-    function, which only kernels can call; under NUMBA_DISABLE_JIT everybody can
+    function
+        Only compiled kernels can call it, except under NUMBA_DISABLE_JIT.
     """
 
     def choose(*arguments):
@@ -76,7 +80,7 @@ def chosen_by(is_first, first, second):
         return lambda *arguments: choose(*arguments)(*arguments)
 
     def name(*arguments):
-        raise NotImplementedError("Only kernels can call this.")
+        raise NotImplementedError("Only compiled kernels can call this function.")
 
     overload(name, strict=False)(choose)
     return name
@@ -86,15 +90,16 @@ def _is_array(X):
     return isinstance(X, (types.Array, np.ndarray))
 
 
-# A function for an array and one for the tuple (data, indices, indptr) of a sparse matrix.
+# Dispatches between an array and the tuple (data, indices, indptr) of a sparse matrix.
 by_layout = functools.partial(chosen_by, _is_array)
 
 
 @functools.cache
 def _warn_once():
     warnings.warn(
-        "Compiled kernels cannot be kept: no folder for them is writable. Set NUMBA_CACHE_DIR to "
-        "one, or TAO_CLUSTER_CACHE=0 to compile in every process without this warning.",
+        "Compiled kernels cannot be cached, because no cache folder is writable. Set "
+        "NUMBA_CACHE_DIR to a writable folder, or TAO_CLUSTER_CACHE=0 to compile in every process "
+        "without this warning.",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -1,4 +1,4 @@
-"""Rows of numbers, dense or CSR: checks, canonical form, blocks of rows, moments of columns."""
+"""Arrays and CSR matrices: checks, canonical form, blocks of rows, moments of columns."""
 
 import copy
 import datetime
@@ -8,62 +8,90 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_array
 
+from .frames import check_container, columns_of, in_columns, numeric_faults
 from .warnings import warn
 
 FLOATS = [np.float64, np.float32]
 
-# Values worked on at a time, so that they stay in the cache; bounds the scratch memory.
+# Number of values that are processed at a time. They fit into the cache and bound the memory.
 _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
-_MOMENT_ROWS = 512  # rows of which a moment takes a copy at a time
+_MOMENT_ROWS = 512  # rows that `variances` copies at a time
 
-# Between values of these sizes differences can be squared, and the squares be summed.
+# Bounds of values and of their differences between which sums of squares neither overflow nor
+# underflow.
 LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
 _LARGEST_COST = 1e300
 
-# Of squared distances from 0, what rows must differ by for distances of sparse rows to have digits.
+# If the variance of sparse rows is below this share of their squared mean, distances lose digits.
 _LEAST_SHARE = 1e-11
 
-# Kinds of values, as numpy names them, that a conversion to floats would take for numbers, or fail
-# at without a sentence; and the classes of objects of each kind (of pandas by name).
+# numpy's letters for kinds of values that are no numbers, although a conversion to floats may
+# accept them, and the classes of Python objects of each kind.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
 
-def check_rows(X, name="X", estimator=None):
-    """X as an array or canonical CSR matrix of floats; no copy where it is that already.
+def check_rows(X, name="X", **options):
+    """Return X as an array or canonical CSR matrix of floats, without a copy if it is one.
+
+    Further options are those of :func:`sklearn.utils.check_array`.
 
     Raises
     ------
-    ValueError
-        If X has NaN or infinite values, dates, durations or masked entries, or is no matrix.
+    ValueError, TypeError
+        If X is not a table, or has values that are not finite numbers. The message names the
+        columns. It is a TypeError for objects that cannot be converted to a number.
     """
     if X is None:
-        raise ValueError(f"{name} is None, where rows of numbers should be.")
+        raise ValueError(f"{name} is None; pass a table of numbers.")
+    check_container(X, name)
     check_kind(X, name)
-    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
+    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name, **options}
     try:
-        return canonical(check_array(X, estimator=estimator, **options))
-    except OverflowError as error:  # of Python's whole numbers
-        raise ValueError(f"{name} has numbers larger than any float, about 1.8e308.") from error
-    except ValueError as error:  # of NaN scikit-learn tells what classifiers can do
-        told = str(error).partition("\n")[0].rstrip(".")
-        if not told.startswith(f"Input {name} contains"):
-            raise
-        raise ValueError(f"{told}; fill in such values or leave out their rows.") from None
+        return canonical(check_array(X, **options))
+    except (OverflowError, TypeError, ValueError) as error:
+        _raise_faults(X, name, error)
+        if isinstance(error, OverflowError):
+            raise ValueError(f"{name} has numbers larger than any float.") from error
+        raise
 
 
-def check_kind(values, name="X", instead="days since a date", *, has_texts=False):
-    """Refuse what a conversion to numbers takes silently: dates, durations, masked entries, texts.
+def _raise_faults(X, name, error):
+    """Raise an error that names the columns of X whose values are not finite numbers."""
+    faults = numeric_faults(X)
+    if "objects" in faults:
+        # A TypeError for objects that are no numbers at all, as scikit-learn's conventions ask.
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"{name} has values that are not numbers{faults['objects']} ({error}); convert them, "
+            "or leave these columns out."
+        ) from None
+    if "too large" in faults:
+        raise ValueError(
+            f"{name} has numbers larger than any float, about 1.8e308,{faults['too large']}; "
+            "rescale them."
+        ) from None
+    if faults:
+        places = " and ".join(fault + where for fault, where in faults.items())
+        example = " (for example with sklearn.impute.SimpleImputer)" if "NaN" in faults else ""
+        raise ValueError(
+            f"{name} contains {places}; replace such values{example} or leave out their rows."
+        ) from None
 
-    A masked array of which nothing is masked is taken as the numbers that it holds.
+
+def check_kind(values, name="X", instead="days since a date", *, has_strings=False):
+    """Raise a ValueError for values that a conversion to floats would silently take for numbers.
+
+    These are dates, durations, masked entries and strings of digits. A masked array without
+    masked entries is accepted.
 
     Parameters
     ----------
     values : array-like, sparse matrix, DataFrame or None
-    name : str, what sentences call it
+    name : str, what messages call it
     instead : str, what dates may be converted to
-    has_texts : bool, whether texts are what they are, as labels may be
+    has_strings : bool, whether strings are accepted, as for labels
 
     Raises
     ------
@@ -77,41 +105,52 @@ def check_kind(values, name="X", instead="days since a date", *, has_texts=False
         return
     if np.ma.is_masked(values):
         raise ValueError(
-            f"{name} has masked entries, whose values are not to be read; fill them "
-            "(numpy.ma.filled) or leave out their rows."
+            f"{name} has masked entries; fill them (numpy.ma.filled) or leave out their rows."
         )
     kinds = _kinds(values)
     if not kinds.isdisjoint("mM"):
         raise ValueError(
-            f"{name} has dates, times or durations, which are not taken; convert them, for "
-            f"instance to {instead}."
+            f"{name} has dates, times or durations{_where(values, 'mM')}; convert them to numbers, "
+            f"for instance to {instead}."
         )
     if "c" in kinds:
-        raise ValueError(f"Complex data not supported: {name} has complex numbers.")
-    if not has_texts and not kinds.isdisjoint("SU"):
-        raise ValueError(f"{name} has texts, where numbers should be; convert or encode them.")
+        raise ValueError(
+            f"Complex data not supported: {name} has complex numbers{_where(values, 'c')}."
+        )
+    if not has_strings and not kinds.isdisjoint("SU"):
+        raise ValueError(
+            f"{name} has strings{_where(values, 'SU')}, but only numbers are supported; convert "
+            "them (pandas.to_numeric) or encode them (sklearn.preprocessing.OneHotEncoder)."
+        )
+
+
+def _where(values, kinds):
+    return in_columns(values, lambda column: not _kinds(column).isdisjoint(kinds))
 
 
 def _check_indices(X, name):
-    """ValueError if entries lie outside a sparse matrix: compiled code reads where they say."""
+    """Raise a ValueError if entries lie outside a sparse matrix: kernels check no bounds."""
     if not hasattr(X, "check_format"):
         return
     try:
-        copy.copy(X).check_format(full_check=True)  # of the copy it may change types of indices
+        copy.copy(X).check_format(full_check=True)  # a copy, since it may change types of indices
     except ValueError as error:
-        raise ValueError(f"{name} is no sound sparse matrix: {error}.") from error
+        raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from error
 
 
 def _kinds(values):
-    """Kinds of array-like values or of the columns of a table, and of their objects: a set."""
+    """Return numpy's letters of the kinds of values, also of Python objects: a set."""
     dtypes = [values.dtype] if hasattr(values, "dtype") else getattr(values, "dtypes", [None])
     dtypes = dtypes if hasattr(dtypes, "__iter__") else [dtypes]
     kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
     if "O" not in kinds:
         return kinds
+    columns = columns_of(values)
+    if columns is not None:
+        return set().union(*map(_kinds, columns))
     try:
         plain = np.asarray(values)
-    except (TypeError, ValueError):  # ragged: a conversion to numbers has its own sentence
+    except (TypeError, ValueError):  # ragged: check_array raises a good message
         return set()
     if plain.dtype.kind != "O":
         return {plain.dtype.kind}
@@ -121,13 +160,15 @@ def _kinds(values):
 
 
 def check_centers(centers, name="reference", largest=LARGEST_VALUE):
-    """Centres of clusters as an array, whoever gives them.
+    """Return centres of clusters as a checked array.
 
     Parameters
     ----------
     centers : array-like of shape (k, m)
-    name : str, what sentences call them
-    largest : float, what values may reach
+    name : str
+        How messages call them.
+    largest : float
+        Upper bound of the absolute values.
 
     Returns
     -------
@@ -136,18 +177,21 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
     Raises
     ------
     ValueError
-        If they are no dense matrix of finite numbers whose distances can be squared.
+        If they are not a dense matrix of finite numbers, or squared distances between them would
+        overflow or underflow.
     """
     if sp.issparse(centers):
-        raise ValueError(f"{name} is sparse; centres must be a dense array, as of toarray().")
+        raise ValueError(f"{name} is sparse; centres must be a dense array, see toarray().")
     check_kind(centers, name)
     try:
         centers = check_array(centers, dtype=np.float64, order="C", input_name=name)
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"{name} must be an array of numbers, a row a centre: {error}") from error
+        raise ValueError(
+            f"{name} must be an array of numbers, one row per centre: {error}"
+        ) from error
     if not np.abs(centers).max() <= largest:
         raise ValueError(
-            f"{name} has centres with values beyond {largest:g}, to which squared distances "
+            f"{name} has centres with values beyond {largest:g}, so that squared distances "
             "overflow; rescale the data."
         )
     _check_spread(*ranges(centers), f"{name} has centres that differ")
@@ -155,16 +199,23 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
 
 
 def check_sizes(rows, weight):
-    """Refuse rows whose squared distances, times their weights, overflow or underflow.
+    """Check that weighted sums of squared distances neither overflow nor underflow.
 
     Parameters
     ----------
-    rows : array or CSR matrix of shape (n, m), what is clustered
+    rows : array or CSR matrix of shape (n, m)
+        The rows in the clustering space.
     weight : float64 array of shape (n,)
 
     Raises
     ------
     ValueError
+        If they do.
+
+    Warns
+    -----
+    UserWarning
+        If distances between sparse rows have few significant digits.
     """
     low, high = ranges(rows)
     largest = float(max(high.max(), -low.min()))
@@ -180,13 +231,14 @@ def check_sizes(rows, weight):
 
 
 def _warn_of_lost_digits(rows):
-    """Tell if rows are so far from 0 that distances, |x|^2 - 2 x.c + |c|^2, keep no digits."""
+    """Warn if rows are so far from 0 that distances |x|^2 - 2 x.c + |c|^2 lose their digits."""
     means, spreads = mean_variance_axis(rows, axis=0)
     squares = means.astype(np.float64) ** 2
     if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
         warn(
-            f"Column {squares.argmax()} of sparse X is so far from 0, beside how much rows differ, "
-            "that distances keep few digits; subtract a constant from it, or give X as an array."
+            f"Column {squares.argmax()} of sparse X is so far from 0, compared with the "
+            "differences of rows, that distances have few significant digits; subtract a constant "
+            "from it, or pass X as an array."
         )
 
 
@@ -200,10 +252,10 @@ def _check_spread(low, high, what):
 
 
 def canonical(X):
-    """CSR input with sorted, unique indices, of 32 bits where they suffice; no needless copy.
+    """Return CSR input with sorted, unique indices, of 32 bits if possible; arrays unchanged.
 
-    Norms, k-means and LIBLINEAR would each read another matrix from repeated entries, and
-    scikit-learn's k-means needs 32 bits.
+    Norms, k-means and LIBLINEAR interpret repeated entries differently, and the k-means of
+    scikit-learn needs indices of 32 bits. The matrix is copied only if it must be changed.
     """
     if not sp.issparse(X):
         return X
@@ -215,12 +267,12 @@ def canonical(X):
 
 
 def stored_by_rows(X):
-    """X itself, or a copy of an array stored by columns: sums over them have other last bits."""
+    """Return X in row order, since sums over column-ordered arrays differ in the last bits."""
     return X if sp.issparse(X) else np.ascontiguousarray(X)
 
 
 def canonical_csr(X):
-    """CSR with sorted, unique indices of a sparse X; X itself if it is that, else a copy."""
+    """Return a sparse X as CSR with sorted, unique indices; X itself if it has this form."""
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -229,19 +281,21 @@ def canonical_csr(X):
 
 
 def rows_of(X, space, rows):
-    """Some rows of X and of the space where they are clustered, which stays X if it is."""
+    """Return some rows of X and of the clustering space, as one object if the two are one."""
     some = X[rows]
     return some, some if space is X else space[rows]
 
 
 def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
-    """Slices of consecutive rows whose stored values fit into the cache.
+    """Yield slices of consecutive rows whose stored values fit into the cache.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    n_values : int, stored values in a slice
-    least : int, rows in a slice at least
+    n_values : int
+        Stored values per slice.
+    least : int
+        Minimum number of rows per slice.
     """
     step = max(least, int(n_values / max(row_size(X), 1)))
     for start in range(0, X.shape[0], step):
@@ -249,7 +303,7 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
 
 
 def rows_between(X, part):
-    """Consecutive rows of an array or a CSR matrix: slices of its arrays, cheaper than X[part]."""
+    """Return consecutive rows. For CSR matrices this is faster than X[part], which copies."""
     if not sp.issparse(X):
         return X[part]
     ends = X.indptr[part.start : part.stop + 1]
@@ -259,22 +313,22 @@ def rows_between(X, part):
 
 
 def row_size(X):
-    """Values of a row: columns, or what a row of a sparse matrix stores on average."""
+    """Return the number of stored values per row, on average for a sparse matrix."""
     return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
 
 
 def spaced_rows(n_rows, most):
-    """Numbers of at most so many of some rows, evenly over their order: int array."""
+    """Return at most `most` evenly spaced row numbers: int array."""
     return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
 def as_array(rows):
-    """Some rows as an array: sparse ones are made dense."""
+    """Return rows as an array; sparse rows are converted."""
     return rows.toarray() if sp.issparse(rows) else rows
 
 
 def variances(X, weight=None):
-    """Variance of each column, by rows of some weights: float array of shape (d,)."""
+    """Return the weighted variance of each column: float array of shape (d,)."""
     weight = None if weight is None or np.ptp(weight) == 0 else weight
     if sp.issparse(X):
         weight = None if weight is None else weight.astype(X.dtype)
@@ -291,11 +345,11 @@ def variances(X, weight=None):
 
 
 def ranges(X):
-    """Least and largest value of each column, zeros of sparse X included: two float arrays."""
+    """Return the minimum and maximum of each column, including zeros of sparse X: two arrays."""
     low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def power_of_two(size):
-    """Power of two near a size, by which one divides without rounding; 1 for 0."""
+    """Return the power of two near a size, since dividing by it is exact; 1 for 0."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

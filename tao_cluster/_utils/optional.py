@@ -1,25 +1,18 @@
-"""Imports at the time of use: optional packages, and progress bars."""
+"""Import of optional dependencies."""
 
 import importlib
 
 from tqdm.std import tqdm
 
 
-def need(package, function, command):
-    """Import an optional package or a module of it.
-
-    Parameters
-    ----------
-    package : str
-    function : str
-        Name of the function that needs it.
-    command : str
-        Command that installs it.
+def import_optional(package, function, command):
+    """Import an optional package, or a module of one.
 
     Raises
     ------
     ImportError
-        If it is not installed. The message names the function and the command.
+        If it is not installed. The message names the `function` that needs it and the `command`
+        that installs it.
     """
     try:
         return importlib.import_module(package)

@@ -1,4 +1,4 @@
-"""Parameters: parts by name or as objects, what these need not declare, and plain numbers."""
+"""Parameters of estimators: parts given by name or as objects, and numbers of any type."""
 
 import copy
 from dataclasses import fields
@@ -7,20 +7,22 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-# Constraints of scikit-learn that a truth value meets as such.
-_OF_TRUTH = ("boolean", "verbose")
+# Constraints of scikit-learn that accept booleans.
+_BOOLEAN_CONSTRAINTS = ("boolean", "verbose")
 
 
 def resolve(value, named, protocol=None):
-    """The part that a parameter stands for.
+    """Return the object that a parameter stands for, for example ``KMeans()`` for "kmeans".
 
     Parameters
     ----------
-    value : str, or an object with the methods of a part
+    value : str or object
+        A name, or an object that implements the protocol.
     named : dict of str to object
+        The objects that have names.
     protocol : class, optional
-        Its options are attributes with a default. An object that does not declare one, and does
-        not inherit from the protocol, is wrapped by one that does.
+        Attributes of the protocol that have a default may be missing in an object. Such an object
+        is wrapped, so that it has the default.
 
     Returns
     -------
@@ -40,12 +42,12 @@ def resolve(value, named, protocol=None):
 
 
 def name_of(part):
-    """The name of a part's class, as sentences give it."""
+    """Return the name of the class of a part, for messages."""
     return type(part.part if isinstance(part, _Completed) else part).__name__
 
 
 class _Completed:
-    """A part for which a protocol answers where the part does not declare an option itself."""
+    """Wrapper of a part that takes missing attributes from the protocol."""
 
     def __init__(self, part, protocol):
         self.part, self.protocol = part, protocol
@@ -58,10 +60,11 @@ class _Completed:
 
 
 def with_plain_numbers(estimator):
-    """The estimator, or a copy of it whose numbers are int and float where some are not.
+    """Return the estimator, or a copy in which all numeric parameters are int or float.
 
-    Numbers of numpy are those of their type: sums of an int8 wrap around at 128, and they lack
-    methods of int. The estimator keeps what it was given.
+    Parameters may be numpy scalars, but these have the limits of their type: an int8 overflows at
+    128, and numpy integers lack some methods of int. The estimator itself keeps its parameters, as
+    `get_params` requires.
 
     Parameters
     ----------
@@ -74,7 +77,7 @@ def with_plain_numbers(estimator):
     Raises
     ------
     ValueError
-        If a truth value stands where a number should.
+        If a numeric parameter is a boolean.
     """
     parameters = estimator.get_params(deep=False)
     changed = _plain_numbers(parameters, estimator._parameter_constraints)
@@ -86,7 +89,7 @@ def with_plain_numbers(estimator):
 
 
 def check_fields(part):
-    """Check the fields of a frozen dataclass, and make its numbers int and float.
+    """Check the fields of a frozen dataclass, and convert its numbers to int and float.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ def check_fields(part):
 
 
 def repr_of_changes(part):
-    """Return the call that makes a dataclass, with the fields that are not at their default."""
+    """Return the repr of a dataclass with only the fields that differ from their default."""
     changed = [
         f"{field.name}={getattr(part, field.name)!r}"
         for field in fields(part)
@@ -113,11 +116,11 @@ def repr_of_changes(part):
 
 
 def _plain_numbers(values, constraints):
-    """Return the numbers of other types among some values as int and float: a dict."""
+    """Return the values that are numbers of other types, converted to int or float: a dict."""
     changed = {}
     for name, value in values.items():
         if isinstance(value, bool | np.bool_):
-            if not any(kind in constraints.get(name, ()) for kind in _OF_TRUTH):
+            if not any(kind in constraints.get(name, ()) for kind in _BOOLEAN_CONSTRAINTS):
                 raise ValueError(f"{name}={value} is a boolean; {name} must be a number.")
         elif isinstance(value, Real) and type(value) not in (int, float):
             changed[name] = int(value) if isinstance(value, Integral) else float(value)

@@ -1,4 +1,4 @@
-"""Thread pools, a single thread for BLAS and OpenMP, and a Ctrl-C that waits for a safe place."""
+"""Thread pools, single-threaded BLAS and OpenMP, and postponed keyboard interrupts."""
 
 import contextlib
 import os
@@ -11,33 +11,34 @@ from typing import NamedTuple
 
 from threadpoolctl import ThreadpoolController
 
-# Below this many rows a second thread costs more than it saves.
+# With fewer rows per thread, a further thread costs more time than it saves.
 _MIN_ROWS_PER_THREAD = 4096
 
-# Sums over rows are made of the sums of so many parts, or of parts of so few rows.
+# Sums over rows add up partial sums of at most so many parts, each of at least so many rows.
 _MOST_PARTS, _PART_ROWS = 64, 4096
 
 
 def one_thread():
-    """Return the context, or decorator, in which BLAS and OpenMP use a single thread.
+    """Return a context manager, also a decorator, in which BLAS and OpenMP use one thread.
 
-    The last bits of a product or of a sum over rows depend on how many threads share it; one
-    bit can turn a tie and so a tree. It is also the faster choice for small nodes.
+    The last bits of a product or of a sum over rows depend on the number of threads. One bit can
+    decide a tie and so change the tree. One thread is also faster for small nodes.
 
-    The setting of OpenMP belongs to each thread: every thread that enters sets its own. That of
-    BLAS mostly belongs to the process, so contexts that overlap (fits in several threads) share
-    it: the first one in sets it, the last one out restores it. A context is left by the thread
-    that has entered it; generators do not hold one while they wait.
+    The limit of OpenMP belongs to each thread, so every thread that enters the context sets its
+    own. The limit of BLAS usually belongs to the process, so overlapping contexts (fits in several
+    threads) share it: the first one that enters sets it and the last one that exits restores it.
+    The thread that has entered a context must exit it; generators must not hold one while they are
+    suspended.
 
-    In the main thread, unless SIGINT has a handler of its own, the first Ctrl-C inside the
-    outermost context is postponed: :func:`check_interrupted` raises the KeyboardInterrupt, or the
-    end of the context does. So nothing is left half changed. A second Ctrl-C raises at once.
+    In the main thread, the first Ctrl-C inside the outermost context is postponed, unless SIGINT
+    has a custom handler: the KeyboardInterrupt is raised by :func:`check_interrupted` or at the end
+    of the context. So no object is left half changed. A second Ctrl-C raises at once.
 
     Notes
     -----
-    A process that is forked while another thread computes may hang at its first fit: OpenMP, whose
-    threads a fork does not copy, knows no fork; k-means of scikit-learn alone hangs so. Processes
-    are to be spawned (``multiprocessing.set_start_method("spawn")``) or to be joblib's own (loky).
+    A process that is forked while another thread computes may hang at its first fit, because the
+    threads of OpenMP are not copied by a fork. The k-means of scikit-learn has the same problem.
+    Spawn processes (``multiprocessing.set_start_method("spawn")``) or use those of joblib (loky).
     """
     return _CONTEXT
 
@@ -45,7 +46,7 @@ def one_thread():
 def check_interrupted():
     """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, in the main thread.
 
-    Loops call this where nothing is half changed, at least once per call that may take long.
+    Loops call this function at points where no object is half changed, before each long step.
     """
     if _ctrl_c.is_pending and threading.current_thread() is threading.main_thread():
         _ctrl_c.is_pending = False
@@ -54,10 +55,9 @@ def check_interrupted():
 
 @contextlib.contextmanager
 def interruptible():
-    """Context in which Ctrl-C raises at once, for long calls of other libraries.
+    """Return a context in which Ctrl-C raises at once, for long calls of other libraries.
 
-    Their result is lost, so only the limits of threads have to be restored, which
-    :func:`one_thread` does.
+    Such a call changes no object of ours before it returns, so nothing is left half changed.
     """
     check_interrupted()
     if threading.current_thread() is not threading.main_thread():
@@ -74,23 +74,23 @@ def interruptible():
 
 
 def n_threads(n_jobs, n_rows):
-    """Threads for work on some rows, at least 1: few rows are not worth another."""
+    """Return how many of `n_jobs` threads are worth using for some rows, at least 1."""
     return max(1, min(n_jobs, n_rows // _MIN_ROWS_PER_THREAD))
 
 
 def fixed_parts(n_rows):
-    """Slices of rows, the same for any number of threads: so are the sums of their sums."""
+    """Yield slices of rows that do not depend on the number of threads, for reproducible sums."""
     step = max(_PART_ROWS, -(-n_rows // _MOST_PARTS))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def map_in_threads(function, items, most):
-    """Results of a function for some items, in their order, by at most so many threads.
+    """Return the results of a function for some items, in order, by at most `most` threads.
 
-    A pool lives for one call: it costs a tenth of a millisecond, where joblib's threads, which
-    are polled for results, cost ten. Each thread has one thread of OpenMP. Every item is a place
-    where a postponed Ctrl-C is raised.
+    A pool is created for each call. This takes 0.1 ms; joblib's threads would take 10 ms, because
+    they are polled for results. Each thread uses one OpenMP thread. A postponed Ctrl-C is raised
+    between two items.
     """
     most, results = min(most, len(items)), []
     if most < 2:
@@ -116,17 +116,17 @@ def map_in_threads(function, items, most):
 class _CtrlC:
     """The handler of Ctrl-C while the main thread computes.
 
-    Python raises KeyboardInterrupt between any two instructions. Inside numba's compiler it
-    becomes another error, in a callback of C code it is lost, and between the parts of a change
-    it leaves half of it. Therefore the first Ctrl-C only sets a flag.
+    Python raises a KeyboardInterrupt between any two instructions. Inside numba's compiler it
+    becomes another error, in a callback from C it is lost, and between two related assignments it
+    leaves an inconsistent object. Therefore the first Ctrl-C only sets a flag.
     """
 
     def __init__(self):
-        self.is_pending = False  # there is a KeyboardInterrupt to be raised
-        self.is_immediate = False  # another library computes
+        self.is_pending = False  # a KeyboardInterrupt is postponed
+        self.is_immediate = False  # inside `interruptible`
 
     def start(self):
-        """Replace Python's own handler; returns whether it was there, in the main thread."""
+        """Replace Python's default handler, in the main thread; return whether this was done."""
         if (
             threading.current_thread() is not threading.main_thread()
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
@@ -137,7 +137,7 @@ class _CtrlC:
         return True
 
     def stop(self):
-        """Restore Python's handler, and raise what is still postponed."""
+        """Restore Python's handler, and raise a KeyboardInterrupt that is still postponed."""
         if signal.getsignal(signal.SIGINT) == self._handle:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         check_interrupted()
@@ -154,7 +154,7 @@ class _CtrlC:
 
 
 class _OneThread(contextlib.ContextDecorator):
-    """What :func:`one_thread` returns; all that it knows is of the thread that enters."""
+    """The context of :func:`one_thread`. It has no state; that is kept per thread in `_own`."""
 
     def __enter__(self):
         if _own.depth == 0:
@@ -176,7 +176,7 @@ class _OneThread(contextlib.ContextDecorator):
 
 
 class _Own(threading.local):
-    """What a thread knows of itself: contexts that it is in, and what it restores."""
+    """The state of each thread: how many contexts it is in, and the limits to restore."""
 
     depth = 0
     limits = ()
@@ -184,14 +184,14 @@ class _Own(threading.local):
 
 
 class _Shared:
-    """The setting of libraries that have one for the whole process, and who is inside."""
+    """The limits that belong to the process, and the number of threads inside a context."""
 
     def __init__(self):
         self._lock = threading.Lock()
         self._entered, self._limits = 0, {}
 
     def enter(self, libraries):
-        """Set it, before which the first one in has saved it."""
+        """Limit the libraries to one thread; the first thread to enter saves the old limits."""
         with self._lock:
             self._entered += 1
             for library in libraries:
@@ -200,7 +200,7 @@ class _Shared:
                 library.set(1)
 
     def leave(self):
-        """Restore it if this is the last one out."""
+        """Restore the old limits if this is the last thread to leave."""
         with self._lock:
             self._entered -= 1
             if self._entered == 0:
@@ -208,13 +208,13 @@ class _Shared:
                 _restore(limits.values())
 
     def after_fork(self):
-        """In a child: other threads are gone, in whatever state they were."""
+        """Reset the state in a forked child, where the other threads do not exist."""
         self._lock = threading.Lock()
         self._entered = int(_own.depth > 0)
 
 
 class _Library(NamedTuple):
-    """A loaded library: how many threads it may use, and how that is set."""
+    """A loaded library, and the functions that get and set its number of threads."""
 
     path: str
     get: Callable
@@ -222,20 +222,20 @@ class _Library(NamedTuple):
 
 
 class _Libraries(NamedTuple):
-    """The loaded libraries: those with a limit of each thread, and with one of the process."""
+    """The loaded libraries: `own` have a limit per thread, `shared` one per process."""
 
-    n_modules: int = 0  # of Python when they were looked for
+    n_modules: int = 0  # number of Python modules that were loaded at the time of the search
     own: tuple = ()
     shared: tuple = ()
 
 
 def _libraries():
-    """The loaded libraries, looked for again if more modules are loaded than at the last look."""
+    """Return the loaded libraries; search again if Python modules were loaded since last time."""
     global _known  # noqa: PLW0603
     n_modules = len(sys.modules)
     if _known.n_modules != n_modules:
         own, shared = [], []
-        for library in ThreadpoolController().lib_controllers:  # which takes milliseconds
+        for library in ThreadpoolController().lib_controllers:  # takes milliseconds
             is_openmp = "openmp" in (library.user_api, getattr(library, "threading_layer", None))
             get, set_ = (None, None) if is_openmp else _calls_of_openblas(library)
             terms = get or library.get_num_threads, set_ or library.set_num_threads
@@ -245,9 +245,9 @@ def _libraries():
 
 
 def _calls_of_openblas(library):
-    """OpenBLAS' own functions for its number of threads; None for other libraries.
+    """Return OpenBLAS' own functions for its number of threads; (None, None) for other libraries.
 
-    threadpoolctl, from 3.8 on, lets nobody but the thread that was first set it.
+    The functions of threadpoolctl 3.8 and later work only in the thread that called them first.
     """
     if library.internal_api == "openblas":
         for name in getattr(library, "check_symbols", ()):
@@ -258,11 +258,12 @@ def _calls_of_openblas(library):
 
 
 def _limit_own():
-    """Limit the libraries in which each thread has a limit of its own, in this thread.
+    """Limit the libraries that have a limit per thread, for this thread.
 
     Returns
     -------
-    list of (_Library, int or None), what they were limited to
+    list of (_Library, int or None)
+        Their previous limits.
     """
     before = [(library, library.get()) for library in _libraries().own]
     for library, _ in before:

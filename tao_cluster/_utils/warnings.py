@@ -1,24 +1,24 @@
-"""Sentences for users: warnings that name their line of code, and lists of names."""
+"""Warnings that point to the line of the user, and lists of names in messages."""
 
 import sys
 import warnings
 
-# contextlib calls what a context decorates.
+# Frames of these packages are skipped. contextlib calls functions that a context decorates.
 _INSIDE = {"contextlib", "greedy", "sklearn", "tao_cluster"}
 
 
-def warn(sentence, category=UserWarning):
-    """Warn, at the innermost line that is neither in these packages nor in scikit-learn.
+def warn(message, category=UserWarning):
+    """Warn at the innermost line of code outside of these packages and of scikit-learn.
 
     Parameters
     ----------
-    sentence : str
-    category : class of warnings
+    message : str
+    category : subclass of Warning
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package_of(frame) in _INSIDE:
         frame, level = frame.f_back, level + 1
-    warnings.warn(sentence, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _package_of(frame):
@@ -26,7 +26,7 @@ def _package_of(frame):
 
 
 def listed(names, *, quote=True, most=5):
-    """Some names in a sentence, of many the first ones and how many more there are: str.
+    """Return names as a part of a sentence: at most `most` of them and the number of the others.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Number
 
+from .._utils.frames import fitted_names
 from ..tree import tree_of
 
 # Control characters, separators of lines and paragraphs, marks that turn the direction of what
@@ -141,9 +142,9 @@ class Numbered(Sequence):
 
 
 def names_of(model, feature_names=None):
-    """Feature names as given, else those seen in fit, else x0, x1, ...: sequence of str."""
+    """Return feature names as given, else those of `fit`, else x0, x1, ...: sequence of str."""
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
+        feature_names = fitted_names(model)
     return check_feature_names(feature_names, tree_of(model).n_features)
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .._utils.floats import boundary
+from .._utils.floats import largest_float_where
 from ..tree import Tree
 
 
@@ -54,9 +54,9 @@ def _one_column(column, weight, threshold):
     if column.source.is_category:
         return _of_indicator(goes_left(0.0), goes_left(1.0))
     if weight * column.slope > 0:
-        return 1.0, boundary(goes_left)
+        return 1.0, largest_float_where(goes_left)
     # Left are the numbers from some one on: those whose negative is at most the threshold.
-    return -1.0, boundary(lambda negative: goes_left(-negative))
+    return -1.0, largest_float_where(lambda negative: goes_left(-negative))
 
 
 def _of_indicator(zero_goes_left, one_goes_left):

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
+from .._utils.frames import are_default, display_name, fitted_names
 from .._utils.matrices import FLOATS, check_rows
 from .._utils.warnings import listed
 from ..tree import tree_of
@@ -319,7 +320,9 @@ def raw_view(pipeline, feature_names=None):
     tree_of(model)
     n_raw, fit_names = raw_input([*steps, ("", model)])
     columns = columns_of(steps, n_raw)
-    names = check_feature_names(fit_names if feature_names is None else feature_names, n_raw)
+    if feature_names is None:
+        feature_names = fit_names if steps else fitted_names(model)
+    names = check_feature_names(feature_names, n_raw)
     return RawView(model, steps, columns, names, fit_names)
 
 
@@ -403,12 +406,12 @@ def one_row(model, x, feature_names=None):
 
 def _named_row(model, x, feature_names):
     """The values of a Series or dict by the names of the columns, by position without names."""
-    own = getattr(model, "feature_names_in_", None)
+    own = fitted_names(model)
     if isinstance(model, RawView):  # the columns that it takes, not those that it makes
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = {str(name): value for name, value in x.items()}
-    has_names = any(isinstance(name, str) for name in x.keys())  # noqa: SIM118 (not of a Series)
+    values = {display_name(name): value for name, value in x.items()}
+    has_names = not are_default(values)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
         if all(lacking):

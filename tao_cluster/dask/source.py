@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from distributed import Client, futures_of
 
+from .._utils.frames import are_default
 from .._utils.threads import one_thread
 from ..outofcore.blocks import Block
 from .runner import results_in_threads, results_on_cluster
@@ -60,7 +61,8 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
     weight = _aligned(X, sample_weight, "sample_weight", 1)
     collections = (X, weight, _aligned(X, embedding, "embedding", 2))
     names = list(getattr(X, "columns", []))
-    names = names if names and all(isinstance(name, str) for name in names) else None
+    is_string = {isinstance(name, str) for name in names}
+    names = None if len(is_string) != 1 or are_default(map(str, names)) else names
     return DaskBlocks(collections, names, _client_of(collections, client), patience)
 
 

@@ -1,6 +1,6 @@
 """Trees as a pandas DataFrame of their nodes, and as plain Python values and back."""
 
-from .._utils.optional import need
+from .._utils.optional import import_optional
 from ..columns.view import shown
 from ..report import report
 from ..tree import Tree, tree_of
@@ -78,7 +78,7 @@ def to_dataframe(
     ('width <= 2.5', [3.0, 1.0, 2.0])
     """
     check_options("to_dataframe", precision=precision, max_terms=max_terms, scaled=scaled)
-    pandas = need("pandas", "to_dataframe", "pip install pandas")
+    pandas = import_optional("pandas", "to_dataframe", "pip install pandas")
     options = {"feature_names": feature_names, "sample_weight": sample_weight, "scaled": scaled}
     facts = report(tree, X, **options)
     rows = [_row(node, precision, max_terms) for node in facts["nodes"]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._utils.optional import need
+from .._utils.optional import import_optional
 from ..columns.names import Filled, Indicator
 from ..columns.view import shown
 from ..tree import tree_of
@@ -52,7 +52,7 @@ def to_onnx(tree, *, dtype="float32"):
     >>> [output.name for output in to_onnx(tree).graph.output]
     ['label']
     """
-    onnx = need("onnx", "to_onnx", 'pip install "tao-cluster[onnx]"')
+    onnx = import_optional("onnx", "to_onnx", 'pip install "tao-cluster[onnx]"')
     tree, names = shown(tree)
     helper, tree = onnx.helper, tree_of(tree)
     _check_numbers(names)

@@ -11,7 +11,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._utils.jit import by_layout, jit
-from .._utils.matrices import FLOATS, check_kind, row_blocks
+from .._utils.matrices import check_kind, check_rows, row_blocks
 from ..tree.routing import kernel_arrays
 
 
@@ -109,16 +109,18 @@ class NearestCenters(ClusterMixin, BaseEstimator):
     def predict(self, X):
         """Return the nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
         check_is_fitted(self)
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        rows = check_rows(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        X = rows
         objective = self._objective()
         distances = objective.distances(objective.prepare(X), self.cluster_centers_)
         return distances.argmin(axis=1).astype(np.int32)
 
     def _check_input(self, X, sample_weight):
-        """Check and return the rows of a fit and their weights."""
-        check_kind(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        """The rows of a fit and their weights, checked."""
+        rows = check_rows(X)
+        validate_data(self, X, skip_check_array=True)  # names and number of features
+        X = rows
         check_kind(sample_weight, "sample_weight")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         return X, weight

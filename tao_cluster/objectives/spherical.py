@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
+from .._utils.frames import InvalidRowsError
 from .._utils.matrices import row_blocks, rows_between
 from .alternating import AlternatingClustering, ByDistances
 from .base import cluster_sums
@@ -71,9 +72,9 @@ class SphericalKMeans(ByDistances):
         if n_zero and (X[norms == 0] != 0).sum():
             raise ValueError("The squared norms of some rows of X underflow; rescale the data.")
         if n_zero:
-            raise ValueError(
-                f"{n_zero} of {len(norms)} rows have no non-zero value (the first is row "
-                f"{np.argmin(norms)}), and the cosine distance is not defined for them; drop them."
+            raise InvalidRowsError(
+                norms == 0,
+                "have only zeros, and the cosine distance is not defined for them; drop them.",
             )
         if not np.isfinite(norms.max(initial=0.0)):
             raise ValueError("The squared norms of the rows of X overflow; rescale the data.")

@@ -417,10 +417,10 @@ def _fit_unseen(rows, random_state):
     """
     problem, settings = rows.whole.problem, rows.search.settings
     goal, history = settings.goal, rows.search.history
-    seen = problem.seen()
+    seen = problem.training_part()
     share = float(seen.weight.sum() / problem.weight.sum())
     part = _Rows.of(seen, settings, random_state, history.on_record)
-    unseen = problem.unseen(seen.free.centers)
+    unseen = problem.validation_part(seen.free.centers)
 
     def measure(point):
         tree = part.priced(point.result, point.lambda_).tree
@@ -468,9 +468,12 @@ def _fit_leaves(rows, random_state):
 def _size_on_unseen(rows, path, random_state):
     """Return the number of leaves that suits the goal on the rows held out, and the cost there."""
     problem, settings = rows.whole.problem, rows.search.settings
-    seen = problem.seen()
+    seen = problem.training_part()
     part = _Rows.of(seen, settings, random_state, rows.search.history.on_record)
-    unseen, growing = problem.unseen(seen.free.centers), LeafPath(part.search, random_state)
+    unseen, growing = (
+        problem.validation_part(seen.free.centers),
+        LeafPath(part.search, random_state),
+    )
 
     def measured(n_leaves):
         tree = part.roughly_priced(growing.grown(n_leaves)).tree

@@ -19,6 +19,7 @@ import pandas as pd
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 
+from .._utils.frames import are_default, display_name
 from .._utils.matrices import row_size
 from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted, one_thread
@@ -412,16 +413,16 @@ def _check_columns(X, names):
     found = names_of(X)
     if names is not None and found is not None and found != names:
         raise ValueError(
-            f"its columns are {', '.join(found)}, but those of the first block are "
-            f"{', '.join(names)}: select the same columns for all blocks."
+            f"its columns are {', '.join(map(display_name, found))}, those of the first block are "
+            f"{', '.join(map(display_name, names))}: select the same columns for all blocks."
         )
 
 
 def names_of(X):
-    """Return the names of the columns of a DataFrame if they are strings, else None."""
+    """Return the names of the columns of a frame, None for other data and for default names."""
     names = list(X.columns) if isinstance(X, pd.DataFrame) else []
     if not any(isinstance(name, str) for name in names):
-        return None
+        return None if are_default(map(str, names)) else names
     if not all(isinstance(name, str) for name in names):
         raise TypeError(
             "Either all names of columns must be strings, or none: set X.columns = "

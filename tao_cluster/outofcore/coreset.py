@@ -54,7 +54,7 @@ def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
     threshold = priority[order[n_all - n_rows - 1]]
     rows = np.sort(order[n_all - n_rows :])
     drawn = weight[rows] * np.maximum(1.0, threshold / size[rows])
-    return problem.of_rows(rows, _calibrated(drawn, cluster[rows], totals[1]))
+    return problem.subset(rows, _calibrated(drawn, cluster[rows], totals[1]))
 
 
 def uniforms(numbers, seed):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from .._utils.optional import need
+from .._utils.optional import import_optional
 
 # Bytes of a column that are read ahead. Number of rows that are copied into an array at a time, so
 # that the columns are transposed in the cache.
@@ -165,7 +165,7 @@ def _opened(file):
     ----------
     file : str, or fragment of a pyarrow Dataset
     """
-    parquet = need("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
+    parquet = import_optional("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
     try:
         source = file if isinstance(file, str) else file.open()
         # With pre_buffer, all row groups that were read would stay in memory.
@@ -292,7 +292,7 @@ def _dtype(schemas, names):
 
 def dtype_of(kind):
     """Return the numpy dtype for a pyarrow type of numbers or booleans; None for other types."""
-    types = need("pyarrow", "A Parquet file", "pip install pyarrow").types
+    types = import_optional("pyarrow", "A Parquet file", "pip install pyarrow").types
     if types.is_decimal(kind):
         return np.dtype(np.float64)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)

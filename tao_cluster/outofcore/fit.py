@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._utils.frames import set_fitted_names
 from .._utils.options import name_of, with_plain_numbers
 from .._utils.threads import one_thread
 from .._utils.warnings import warn
@@ -201,7 +202,7 @@ def _free_centers(source, sample, look, estimator):
     rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
     reference = given_centers(estimator.reference, rows, sample.weight, objective)
     if space.scaling is not None:
-        reference = space.scaling.of_centers(reference)
+        reference = space.scaling.apply_to_reference(reference)
     terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)
     free = free_clustering(reference, objective, *terms)
     if estimator.reference is not None:
@@ -248,7 +249,7 @@ def _store(model, state, source, free_centers, free_cost):
     model.cost_increase_ = cost_increase(statistics.cost, free_cost)
     del model.labels_, model.free_labels_  # they are labels of the sample
     if source.blocks.names is not None:
-        model.feature_names_in_ = np.asarray(source.blocks.names, dtype=object)
+        set_fitted_names(model, source.blocks.names)
 
 
 def _best(states):

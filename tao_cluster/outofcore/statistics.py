@@ -12,9 +12,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_array
 
 from .._utils.matrices import (
-    FLOATS,
-    canonical,
     check_kind,
+    check_rows,
     ranges,
     row_blocks,
     stored_by_rows,
@@ -304,7 +303,9 @@ class ColumnStatistics(Sums):
                 f"The variance of column {column} of X overflows, so that the column cannot be "
                 "standardised: divide it by a constant."
             )
-        return Scaling.of_moments(found.mean, variance, found.low == found.high, self.n_sparse > 0)
+        return Scaling.from_moments(
+            found.mean, variance, found.low == found.high, self.n_sparse > 0
+        )
 
     def reader(self, space):
         """Return the reader of the blocks, whose rows are clustered in a space."""
@@ -368,8 +369,6 @@ def _weights(weight, n_rows):
 
 
 def _floats(X, name, is_finite):
-    """Return X of a block as an array or canonical CSR matrix of floats."""
-    check_kind(X, name)
-    options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
-    X = check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)
-    return stored_by_rows(canonical(X))
+    """Return a block as an array or canonical CSR matrix of floats; check values if asked to."""
+    options = {"ensure_all_finite": is_finite, "ensure_min_samples": 0}
+    return stored_by_rows(check_rows(X, name, **options))

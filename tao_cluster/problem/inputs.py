@@ -1,4 +1,4 @@
-"""The arguments of `fit`: checked once, and merged into distinct rows with a weight."""
+"""Checks of the arguments of `fit`, and the merging of equal rows into one weighted row."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,42 +9,46 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, _get_feature_names
 
+from .._utils.frames import check_container, column_names
 from .._utils.matrices import check_kind, check_rows, rows_of, stored_by_rows
 from ..objectives.labels import encode
 from ..reference import nearest_center
 from .repeats import distinct_rows
 
-# Of all rows together: costs are weights times squares, and must not overflow.
+# Upper bound of the sum of all weights: costs are weights times squares and must not overflow.
 LARGEST_WEIGHT = 1e100
 
-# Of a row that counts: sums of what is smaller lose their digits, or are 0.
+# Lower bound of a positive weight: sums of smaller weights lose digits or underflow to 0.
 LEAST_WEIGHT = 1e-200
 
 
 def check_names(X, what="X"):
-    """Refuse names of columns that a fit would stumble over at its end, when they are stored.
+    """Check that X is a table whose column names can be stored at the end of a fit.
 
     Raises
     ------
     ValueError
-        If two columns have one name.
+        If X is no table, or two columns have the same name.
     TypeError
-        If names are of several types.
+        If some names are strings and others are not.
     """
-    names = list(getattr(X, "column_names", getattr(X, "columns", ())))  # of pyarrow, of pandas
-    twice = next((name for name, count in Counter(names).items() if count > 1), None)
-    if twice is not None:
-        raise ValueError(f"{what} has several columns of the name {twice!r}; rename all but one.")
+    check_container(X, what)
+    names = column_names(X) or ()
+    duplicate = next((name for name, count in Counter(names).items() if count > 1), None)
+    if duplicate is not None:
+        raise ValueError(
+            f"{what} has several columns of the name {duplicate!r}; rename all but one."
+        )
     _get_feature_names(X)
 
 
 def check_embedding(embedding, n_rows=None):
-    """Check an embedding: as many rows as X, and what ``check_rows`` asks of rows.
+    """Return an embedding as checked rows; see :func:`.check_rows`.
 
     Raises
     ------
     ValueError
-        If there is another number of rows, or values are not finite.
+        If it has another number of rows than X, or values that are not finite numbers.
     """
     check_names(embedding, "embedding")
     rows = check_rows(embedding, "embedding")
@@ -54,14 +58,12 @@ def check_embedding(embedding, n_rows=None):
 
 
 def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
-    """Weights of some rows: float64 array of shape (n,), at least 0; ones by default.
-
-    `least` is what positive ones may not be below.
+    """Return the weights of the rows of X as a float64 array of shape (n,); ones by default.
 
     Raises
     ------
     ValueError
-        If some are negative, not finite, or positive but next to nothing.
+        If a weight is negative or not finite, or if a positive weight is below `least`.
     """
     check_kind(sample_weight, "sample_weight")
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -70,7 +72,7 @@ def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
 
 
 def check_least_weight(weight, least=LEAST_WEIGHT):
-    """ValueError if sums of some positive weights would lose their digits."""
+    """Raise a ValueError if a positive weight is so small that sums of weights lose digits."""
     if weight.min(initial=1.0, where=weight > 0) < least:
         raise ValueError(
             f"sample_weight has positive entries below {least:g}, whose sums underflow; "
@@ -79,21 +81,23 @@ def check_least_weight(weight, least=LEAST_WEIGHT):
 
 
 def label_column(y, n_rows, classes=None):
-    """Numbers of labels as a column; see :func:`.objectives.labels.encode`.
+    """Encode labels as a column of numbers; see :func:`.objectives.labels.encode`.
 
     Returns
     -------
-    float64 array of shape (n_rows, 1), -1 without a label
-    array of shape (k,), the labels that there are, or the given ones
+    column : float64 array of shape (n_rows, 1)
+        The position of each label in `classes`, -1 for rows without a label.
+    classes : array of shape (k,)
+        The distinct labels, or the given classes.
 
     Raises
     ------
     ValueError
-        If y is missing or has another number of rows.
+        If y is None or has another number of rows.
     """
-    check_kind(y, "y", "texts", has_texts=True)
+    check_kind(y, "y", "strings", has_strings=True)
     if y is None:
-        raise ValueError('objective="labels" explains labels: give them as y, one a row.')
+        raise ValueError('objective="labels" explains labels: give them as y, one per row.')
     codes, classes = encode(y, classes)
     if len(codes) != n_rows:
         raise ValueError(f"y has {len(codes)} labels, X has {n_rows} rows.")
@@ -101,7 +105,7 @@ def label_column(y, n_rows, classes=None):
 
 
 def fitting_weight(sample_weight, X):
-    """Weights of the rows of a fit, of which some are positive."""
+    """Return the weights of the rows of a fit; some must be positive, and their sum bounded."""
     weight = check_sample_weight(sample_weight, X)
     if not weight.any():
         raise ValueError("sample_weight must have at least one positive entry.")
@@ -112,16 +116,20 @@ def fitting_weight(sample_weight, X):
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What `fit` was given, checked.
+    """The checked arguments of `fit`.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    space : array or CSR matrix of shape (n, m), the embedding, or X, the same object
+        The rows that the tree tests.
+    space : array or CSR matrix of shape (n, m)
+        The rows in the clustering space: the embedding, the column of encoded labels, or the same
+        object as X.
     weight : float64 array of shape (n,)
-    present : bool array of shape (n,), the rows of positive weight
+    present : bool array of shape (n,)
+        The rows of positive weight that have a label if labels are explained.
     n_clusters : int
-    has_embedding : bool, whether one was given
+    has_embedding : bool
     classes : array of shape (n_clusters,), optional
         The labels to explain. The space is then the column of their numbers.
     embedder : fitted transformer, optional
@@ -138,14 +146,14 @@ class Inputs:
     embedder: Any = None
 
     @classmethod
-    def of(cls, X, sample_weight, embedding, n_clusters, estimator):
+    def from_arguments(cls, X, sample_weight, embedding, n_clusters, estimator):
         """Check the arguments of a fit.
 
         Raises
         ------
         ValueError
-            If the data have NaN or infinite values or fewer rows than clusters, or the weights
-            are negative, all zero or too large.
+            If values are not finite numbers, if there are fewer rows than clusters, or if the
+            weights are negative, all zero or too large.
         """
         X, weight = _rows_and_weight(X, sample_weight, estimator)
         space = X
@@ -160,13 +168,13 @@ class Inputs:
         return cls(X, space, weight, present, n_clusters, embedding is not None)
 
     @classmethod
-    def of_labels(cls, X, y, sample_weight, estimator):
-        """Check the arguments of a fit to labels; rows without a label count as absent.
+    def from_labels(cls, X, y, sample_weight, estimator):
+        """Check the arguments of a fit to labels; rows without a label are left out.
 
         Raises
         ------
         ValueError
-            As `of`, or if y is missing, has another number of rows or no label at all.
+            As `from_arguments`; also if y is None, has another number of rows, or has no labels.
         """
         X, weight = _rows_and_weight(X, sample_weight, estimator)
         column, classes = label_column(y, X.shape[0])
@@ -174,20 +182,20 @@ class Inputs:
         if not present.any():
             raise ValueError("y has no labels: every row of positive weight is noise.")
         used = np.unique(column[present, 0].astype(np.intp))
-        if len(used) < len(classes):  # others are of rows of weight 0
+        if len(used) < len(classes):  # the others only occur in rows of weight 0
             column, classes = label_column(y, X.shape[0], classes[used])
         return cls(X, column, weight, present, len(classes), classes=classes)
 
-    def merge(self, n_jobs, in_spreads=False):
-        """The distinct rows of positive weight; those given where they are all that.
+    def merge(self, n_jobs, unit_free=False):
+        """Return the distinct rows of positive weight: MergedRows, without a copy if all are.
 
-        With `in_spreads`, in an order that is the same in all units of the columns of X.
+        With `unit_free` their order does not depend on the units of the columns of X.
         """
         X, space, weight = self.X, self.space, self.weight
         if not self.present.all():
             X, space = rows_of(X, space, self.present)
             weight = weight[self.present]
-        rows, weight, group = distinct_rows(X, space, weight, n_jobs, in_spreads)
+        rows, weight, group = distinct_rows(X, space, weight, n_jobs, unit_free)
         if rows is not None:
             X, space = rows_of(X, space, rows)
         row_of_input = None
@@ -199,15 +207,18 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class MergedRows:
-    """Distinct rows, the weight of each, and which of them stands for each row of the input.
+    """Distinct rows, their weights, and the map from the rows of the input to them.
 
     Parameters
     ----------
-    X, space : arrays or CSR matrices
-        Where some rows of the input are equal or weigh other than 1, each is there once, in the
-        order of :func:`tao_cluster.problem.repeats.distinct_rows`.
-    weight : float64 array, positive
-    row_of_input : int array of shape (n,), -1 for weight 0; None if they are the same rows
+    X, space : arrays or CSR matrices with m rows
+        If some rows of the input are equal, or some weights are not 1, each distinct row occurs
+        once, in the order of :func:`tao_cluster.problem.repeats.distinct_rows`.
+    weight : float64 array of shape (m,), positive
+        The total weight of the rows of the input that are equal to each distinct row.
+    row_of_input : int array of shape (n,), optional
+        The distinct row of each row of the input; -1 for rows that are not present. It is None if
+        the rows are those of the input.
     """
 
     X: Any
@@ -216,24 +227,24 @@ class MergedRows:
     row_of_input: np.ndarray | None
 
     def held_out(self, validation, n_clusters, random_state):
-        """The distinct rows on which a choice between trees is made.
+        """Return which distinct rows are held out, to choose between trees.
 
         Parameters
         ----------
         validation : None, float or array
-            A share of the distinct rows, drawn at random; or rows of the input, by number or as
-            a mask: all that are equal to one of them are held out.
+            A share of the distinct rows, which are drawn at random; or rows of the input, as row
+            numbers or as a mask. All rows that are equal to one of these are held out, too.
         n_clusters : int
         random_state : int, RandomState instance or None
 
         Returns
         -------
-        bool array, or None
+        bool array of shape (m,), or None if `validation` is None
 
         Raises
         ------
         ValueError
-            If no row would be held out, or fewer left than clusters.
+            If no row would be held out, or if fewer rows than clusters would remain.
         """
         if validation is None:
             return None
@@ -250,39 +261,43 @@ class MergedRows:
             mask[rows[rows >= 0]] = True
         if not mask.any() or n_rows - mask.sum() < n_clusters:
             raise ValueError(
-                f"validation holds out {mask.sum()} of {n_rows} distinct rows; some must be held "
-                f"out and at least {n_clusters} be left, one a cluster."
+                f"validation holds out {mask.sum()} of {n_rows} distinct rows; it must hold out "
+                f"at least one and leave at least {n_clusters}, one per cluster."
             )
         return mask
 
-    def of_input(self, values):
-        """Values of the rows of the input, from those of the distinct rows: any for absent rows."""
+    def expand(self, values):
+        """Return values per row of the input from values per distinct row.
+
+        Rows that are not present get an arbitrary value.
+        """
         return values if self.row_of_input is None else values[self.row_of_input]
 
 
 def _rows_and_weight(X, sample_weight, estimator):
-    X = stored_by_rows(check_rows(X, "X", estimator))
+    X = stored_by_rows(check_rows(X, estimator=estimator))
     return X, fitting_weight(sample_weight, X)
 
 
 def _row_numbers(rows, n_rows):
-    """Numbers of rows, of numbers or a mask."""
+    """Return row numbers from row numbers or a mask."""
     rows = np.asarray(rows)
     if rows.dtype == bool and rows.shape == (n_rows,):
         return np.flatnonzero(rows)
     is_number = rows.ndim == 1 and rows.dtype.kind in "iu"
     if not is_number or not np.all((rows >= -n_rows) & (rows < n_rows)):
         raise ValueError(
-            f"validation must be a share, numbers of rows in 0..{n_rows - 1}, or a mask of "
-            f"{n_rows} truth values."
+            f"validation must be a share, row numbers in 0..{n_rows - 1}, or a mask of "
+            f"{n_rows} booleans."
         )
     return rows % n_rows
 
 
 def free_labels_of(problem, rows):
-    """Nearest free centre of some further rows; -1 for all if the objective refuses them.
+    """Return the nearest free centre of rows that did not take part in the fit.
 
-    Labels are what they are, -1 where the tree explains none such.
+    The result is -1 if the objective does not support the rows. If labels are explained, it is
+    the encoded label of each row, or -1 for labels that the tree does not know.
     """
     if problem.objective.explains_labels:
         labels = rows[:, 0].astype(np.intp)

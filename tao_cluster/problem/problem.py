@@ -1,9 +1,9 @@
-"""The problem of a fit: what a tree is to explain. It stays as it is from input to result.
+"""The problem that a fit solves: rows, weights, objective and free clustering. It is immutable.
 
-Of few rows, noisy copies can stand beside them: what a tree is to hold for, so that it holds for
-other rows, too. The copies are those of a smoothed bootstrap (Silverman & Young 1987): each row
-plus a part of the difference of two rows of its free cluster, which are noise of the shape of the
-cluster. What they cost is known, since the centres are.
+For small data, `smoothed` adds noisy copies of the rows, so that a tree generalises better. The
+copies are those of a smoothed bootstrap (Silverman & Young 1987): each row plus a fraction of the
+difference of two rows of the same free cluster. This noise has the shape of the cluster. The cost
+of a copy is known, because the centres are.
 """
 
 import itertools
@@ -22,33 +22,33 @@ from ..tree.routing import kernel_arrays, project
 
 _ROUNDING = 1e-12
 
-_NOISE = 0.3  # of the difference of two rows
-_SHARE = 0.3  # of the weight, that all copies have
-_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # with the copies
-_SPARSE_FACTOR = 3  # values stored for a copy, for one of a row
+_NOISE = 0.3  # fraction of the difference of two rows that is added to a row
+_SHARE = 0.3  # fraction of the total weight that all copies together have
+_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # limits for rows and copies together
+_SPARSE_FACTOR = 3  # a copy of a sparse row stores up to so many times its values
 _GOLDEN, _STRIDE = 0.5 * (np.sqrt(5.0) - 1.0), 7919.0
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, their weights and their free clustering.
+    """Rows, their weights and their free clustering (the clustering without a tree).
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        What the tree tests.
+        The features that the tree tests.
     space : array or CSR matrix of shape (n, m)
-        Where the rows are clustered: the embedding, or X, the same object.
+        The rows in the clustering space: the embedding, or the same object as X.
     objective : Objective
     data : result of ``objective.prepare(space)``
     weight : float64 array of shape (n,), positive
     free : FreeClustering
     reference, random_state
-        What `free` was found by; see :func:`.reference.free_clustering`.
+        The arguments with which `free` was computed; see :func:`.reference.free_clustering`.
     held_out : bool array of shape (n,), optional
-        Rows on which a choice between trees is to be made, which the trees have not seen.
+        Rows that are not used to fit trees, but to choose between trees.
     scaling : Scaling, optional
-        What has made X of the user's columns.
+        The scaling that was applied to the columns of the user to get X.
     """
 
     X: Any
@@ -63,15 +63,28 @@ class Problem:
     scaling: Any = None
 
     @classmethod
-    def of(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
-        """The problem of some rows and a reference; see :func:`.reference.free_clustering`."""
+    def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
+        """Return the problem of some rows, with the free clustering of a reference.
+
+        See :func:`.reference.free_clustering` for `reference`.
+
+        Raises
+        ------
+        ValueError
+            If squared distances overflow or underflow.
+        InvalidRowsError
+            If the objective is not defined for some rows.
+        """
         check_sizes(space, weight)
         data = objective.prepare(space)
         free = free_clustering(reference, objective, space, data, n_clusters, weight, random_state)
         return cls(X, space, objective, data, weight, free, reference, random_state, **further)
 
-    def of_rows(self, rows, weight=None):
-        """The problem of some of the rows, perhaps of other weights, with the centres of all."""
+    def subset(self, rows, weight=None):
+        """Return the problem of some of the rows, with the free centres of all rows.
+
+        The rows may get other weights.
+        """
         X, space = rows_of(self.X, self.space, rows)
         data = self.objective.prepare(space)
         weight = self.weight[rows] if weight is None else weight
@@ -80,11 +93,11 @@ class Problem:
         free = FreeClustering(labels, centers, inertia)
         return replace(self, X=X, space=space, data=data, weight=weight, free=free, held_out=None)
 
-    def seen(self):
-        """The problem of the rows that are not held out, with a free clustering of their own."""
+    def training_part(self):
+        """Return the problem of the rows that are not held out, with their own free clustering."""
         rows = np.flatnonzero(~self.held_out)
         X, space = rows_of(self.X, self.space, rows)
-        return Problem.of(
+        return Problem.from_rows(
             X,
             space,
             self.weight[rows],
@@ -95,47 +108,53 @@ class Problem:
             scaling=self.scaling,
         )
 
-    def unseen(self, centers):
-        """The problem of the rows that are held out, beside free centres of others."""
+    def validation_part(self, centers):
+        """Return the problem of the rows that are held out, with given free centres."""
         rows = np.flatnonzero(self.held_out)
         X, space = rows_of(self.X, self.space, rows)
-        return Problem.beside(centers, X, space, self.weight[rows], self.objective)
+        return Problem.from_centers(centers, X, space, self.weight[rows], self.objective)
 
     @classmethod
-    def beside(cls, centers, X, space, weight, objective):
-        """The problem of rows whose free clustering is that of the nearest of given centres."""
+    def from_centers(cls, centers, X, space, weight, objective):
+        """Return the problem of rows whose free clusters are the nearest of given centres."""
         data = objective.prepare(space)
         labels = free_labels(objective, data, weight, centers)
         free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
         return cls(X, space, objective, data, weight, free)
 
     def cost_increase(self, inertia):
-        """Percent by which a cost exceeds the free one; of all weight, for given labels."""
+        """Return by how many percent a cost exceeds the cost of the free clustering.
+
+        If labels are explained, return the cost in percent of the weight of all labelled rows.
+        """
         if self.objective.explains_labels:
             weight = float(self.weight[self.data >= 0].sum())
             if weight == 0:
-                raise ValueError("None of the rows has a label, so that nothing can be wrong.")
+                raise ValueError("None of the rows has a label, so that no error rate is defined.")
             return 100 * inertia / weight
         if self.free.inertia == 0 and inertia <= _ROUNDING * self.mismatch_cost:
             return 0.0
         return cost_increase(inertia, self.free.inertia)
 
     def cost_at(self, increase):
-        """The cost that is such an increase in percent; see :meth:`cost_increase`."""
+        """Return the cost for an increase in percent: the inverse of :meth:`cost_increase`."""
         if self.objective.explains_labels:
             return increase / 100 * float(self.weight.sum())
         return self.free.inertia * (1 + increase / 100)
 
     @cached_property
     def undivided_cost(self):
-        """The cost of all rows in one cluster, that of most rows."""
+        """The cost if all rows are assigned to the largest free cluster."""
         largest = np.bincount(self.free.labels, self.weight).argmax()
         labels = np.full(self.n_rows, largest, self.free.labels.dtype)
         return optimal_centers(self.objective, self.data, labels, self.weight, self.free)[1]
 
     @cached_property
     def mismatch_cost(self):
-        """What a mismatch costs, summed: the size of costs where the free ones are 0."""
+        """The cost of assigning every row to its second nearest centre, above the free cost.
+
+        It is a scale for costs if the free clustering costs 0.
+        """
         return float(self.weight @ self.mismatch_prices())
 
     @property
@@ -149,13 +168,13 @@ class Problem:
         return len(self.free.centers)
 
     def mismatch_prices(self):
-        """By how much each row's second nearest free centre is farther away than its nearest."""
+        """Return by how much each row's second nearest free centre costs more than its nearest."""
         return mismatch_prices(self.objective.distances(self.data, self.free.centers))
 
     def positions(self):
-        """The free centres where the tree sees them: float64 array of shape (k, d).
+        """Return the free centres in the space of X: float64 array of shape (k, d).
 
-        They are the means of their rows, unless they are means in the space of X already.
+        If the centres are no means of rows of X, they are replaced by the means of their rows.
         """
         if self.space is self.X and self.objective.centers_are_means:
             return self.free.centers
@@ -164,13 +183,15 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a fit ends with.
+    """The result of a fit.
 
     Parameters
     ----------
     tree : Tree
-    attributes : dict, further fitted attributes of the estimator by name
-    leaf_of_row : int32 array of shape (n,), the leaf that each row reaches, where that is known
+    attributes : dict
+        Further fitted attributes of the estimator, by name.
+    leaf_of_row : int32 array of shape (n,), optional
+        The leaf that each row reaches, if it is already known.
     """
 
     tree: Tree
@@ -178,54 +199,60 @@ class Result:
     leaf_of_row: np.ndarray | None = None
 
     def leaves(self, problem, n_jobs):
-        """The leaf that each row of the problem reaches: int32 array of shape (n,)."""
+        """Return the leaf that each row of the problem reaches: int32 array of shape (n,)."""
         if self.leaf_of_row is not None:
             return self.leaf_of_row
         return self.tree.route(kernel_arrays(problem.X), n_jobs=n_jobs)
 
 
 def mismatch_prices(distances):
-    """Distance d to the second nearest centre minus that to the nearest: float64 array (n,).
+    """Return d(x, second nearest centre) - d(x, nearest centre) per row: float64 array (n,).
 
-    All 0 if there is one centre only.
+    All values are 0 if there is only one centre.
     """
     if distances.shape[1] < 2:
         return np.zeros(len(distances))
     prices = np.empty(len(distances))
-    for part in row_blocks(distances):  # each is copied
+    for part in row_blocks(distances):  # np.partition copies its argument
         nearest = np.partition(distances[part], 1, axis=1)
         prices[part] = nearest[:, 1] - nearest[:, 0]
     return prices
 
 
 def smoothed(problem, n_copies):
-    """The problem of the rows and of noisy copies, of the same weight in all.
+    """Return the problem of the rows and of noisy copies of them; the total weight is the same.
 
-    Nothing is drawn: the mates of a row follow from its place among the rows of its cluster, so
-    that neither their order nor the way in which equal rows are told changes the copies.
+    The copies are deterministic. They depend neither on the order of the rows nor on whether equal
+    rows are repeated or weighted.
 
     Parameters
     ----------
     problem : Problem
-    n_copies : int, of each row; fewer where there are many rows
+    n_copies : int
+        Copies per row; fewer if there are many rows.
 
     Returns
     -------
-    Problem; the same object where there are no copies
+    Problem
+        The same object if there are no copies.
     """
     X, space, objective = problem.X, problem.space, problem.objective
-    n_copies = min(n_copies, _affordable(X))
+    n_copies = min(n_copies, _max_copies(X))
     can_copy = objective.can_perturb_rows or objective.explains_labels
-    if n_copies < 1 or not can_copy or not all(_have_room(each, n_copies) for each in (X, space)):
+    if (
+        n_copies < 1
+        or not can_copy
+        or not all(_can_sum_squares(each, n_copies) for each in (X, space))
+    ):
         return problem
-    mates = _mates(problem, 2 * n_copies)
-    X = _with_copies(X, mates)
+    donors = _donors(problem, 2 * n_copies)
+    X = _with_copies(X, donors)
     if space is problem.X:
         space = X
-    elif objective.explains_labels:  # a copy has the label of its row
+    elif objective.explains_labels:  # each copy gets the label of its row
         space = np.tile(space, (n_copies + 1, 1))
     else:
-        space = _with_copies(space, mates)
+        space = _with_copies(space, donors)
     weight = np.tile(problem.weight * (_SHARE / n_copies), n_copies + 1)
     weight[: problem.n_rows] = (1.0 - _SHARE) * problem.weight
     data, centers = objective.prepare(space), problem.free.centers
@@ -236,28 +263,28 @@ def smoothed(problem, n_copies):
     return replace(problem, X=X, space=space, **terms)
 
 
-def _affordable(X):
-    """Copies of each row for which there is room."""
+def _max_copies(X):
+    """Return how many copies per row the limits of rows and values allow."""
     n_rows, n_values = X.shape[0], row_size(X) * X.shape[0]
     n_values *= _SPARSE_FACTOR if sp.issparse(X) else 1
     return int(min(_MOST_ROWS / max(n_rows, 1), _MOST_VALUES / max(n_values, 1))) - 1
 
 
-def _have_room(X, n_copies):
-    """Whether sums of the squares of rows and copies cannot overflow the type of the rows."""
+def _can_sum_squares(X, n_copies):
+    """Whether sums of squares of rows and copies cannot overflow the dtype of X."""
     low, high = ranges(X)
     largest = (1 + 2 * _NOISE) * max(high.max(), -low.min())
     n_values = (n_copies + 1) * X.shape[0] * X.shape[1]
     return largest < np.sqrt(np.finfo(X.dtype).max / n_values)
 
 
-def _with_copies(X, mates):
-    """Rows, and each plus a part of the difference of two others, for each two rows of mates.
+def _with_copies(X, donors):
+    """Return X and, below it, one noisy copy of X per pair of rows of `donors`.
 
-    Where nothing would be left of a row it is copied as it is: no direction is lost.
+    A row whose copy would be all zeros, and so have no direction, is copied unchanged.
     """
     parts = [X]
-    for one, other in zip(mates[::2], mates[1::2], strict=True):
+    for one, other in zip(donors[::2], donors[1::2], strict=True):
         copies = X + (X[one] - X[other]) * X.dtype.type(_NOISE)
         is_left = np.asarray((copies != 0).sum(axis=1)).ravel() > 0
         if not is_left.all():
@@ -274,11 +301,12 @@ def _stacked(parts):
     return np.vstack(parts)
 
 
-def _mates(problem, n_mates):
-    """Rows of the same free cluster for each row: int array of shape (n_mates, n).
+def _donors(problem, n_donors):
+    """Return rows of the same free cluster for each row: int array of shape (n_donors, n).
 
-    A row's place is its share of the weight of its cluster, in the order of a random projection;
-    equal rows have one place. Its mates are at places that look as if they were drawn.
+    The rows of a cluster are ordered by a random projection. The place of a row is the share of the
+    weight of its cluster that lies before it; equal rows have the same place. The places of its
+    donors are a quasi-random sequence that starts from its own place.
     """
     X, weight, labels = problem.X, problem.weight, problem.free.labels
     n_features = X.shape[1]
@@ -286,7 +314,7 @@ def _mates(problem, n_mates):
     rows = np.arange(problem.n_rows)
     key = project(kernel_arrays(X), rows, np.arange(n_features, dtype=np.int32), direction)
     order = np.lexsort((key, labels))
-    mates = np.empty((n_mates, len(rows)), np.intp)
+    donors = np.empty((n_donors, len(rows)), np.intp)
     bounds = np.flatnonzero(np.diff(labels[order], prepend=-1, append=-1))
     for start, stop in itertools.pairwise(bounds):
         members = order[start:stop]
@@ -295,8 +323,8 @@ def _mates(problem, n_mates):
         below = np.append(0.0, above)[first]
         upto = above[np.append(first[1:], len(members)) - 1]
         place = (0.5 * (below + upto) / above[-1])[group]
-        for m in range(n_mates):
-            there = (_STRIDE * place + (m + 1) * _GOLDEN) % 1.0
-            found = np.searchsorted(above, there * above[-1], side="right")
-            mates[m, members] = members[np.minimum(found, len(members) - 1)]
-    return mates
+        for m in range(n_donors):
+            place_of_donor = (_STRIDE * place + (m + 1) * _GOLDEN) % 1.0
+            found = np.searchsorted(above, place_of_donor * above[-1], side="right")
+            donors[m, members] = members[np.minimum(found, len(members) - 1)]
+    return donors

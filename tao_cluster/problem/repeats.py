@@ -1,9 +1,9 @@
-"""Rows that repeat, and the weights that stand for them.
+"""Equal rows: they are merged into one row with a weight, in an order of their own.
 
-A row of weight 2 is to be the row twice. That holds for sums, but not for what is random: a
-k-means++ seed or a sample drawn by the position of a row is another row where rows are repeated.
-So repeated rows are merged before anything else is done with them, and weighted or repeated
-rows are put into one order.
+A row of weight 2 must have the same effect as the row twice. This holds for sums, but not for
+random draws by row number, such as k-means++ seeds or samples: if rows are repeated, the same
+number stands for another row. Therefore a fit merges equal rows first, and puts the distinct rows
+into an order that depends only on their values.
 """
 
 import numpy as np
@@ -16,26 +16,29 @@ _BLOCK_ROWS = 1024
 _LARGEST_WHOLE = 2**53
 
 
-def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
-    """Rows that stand for all rows equal to them, and the weights of these together.
+def distinct_rows(X, space, weight, n_jobs=1, unit_free=False):
+    """Find the distinct rows and sum the weights of equal rows.
 
     Parameters
     ----------
-    X, space : arrays or CSR matrices of n rows
-        Rows are equal if they are in both; `space` may be X itself.
+    X, space : arrays or CSR matrices with n rows
+        Two rows are equal if they are equal in both; `space` may be X itself.
     weight : float64 array of shape (n,), positive
-    n_jobs : int, threads
-    in_spreads : bool, default=False
-        Whether the order of the rows is to be the same in all units of the columns of X.
+    n_jobs : int
+        Number of threads.
+    unit_free : bool, default=False
+        Whether the order of the distinct rows must not depend on the units of the columns of X.
 
     Returns
     -------
-    rows : int array, or None if all rows are distinct and have weight 1
-    weight : float64 array, one a row
-    group : int array of shape (n,), which of `rows` each row is equal to; None with them
+    rows : int array of shape (m,), or None if all rows are distinct and have weight 1
+        The number of the first of each group of equal rows.
+    weight : float64 array of shape (m,)
+    group : int array of shape (n,), or None if `rows` is None
+        The position in `rows` of the row that each row is equal to.
     """
     parts = [X] if space is X else [X, space]
-    keys = [_keys(part, n_jobs, in_spreads and part is X) for part in parts]
+    keys = [_keys(part, n_jobs, unit_free and part is X) for part in parts]
     if np.all(weight == 1) and any(_all_differ(key) for key in keys):
         return None, weight, None
     order = np.lexsort(keys[::-1])
@@ -48,18 +51,18 @@ def distinct_rows(X, space, weight, n_jobs=1, in_spreads=False):
 
 
 def _all_differ(key):
-    """Whether no two numbers are equal."""
+    """Whether all numbers are distinct."""
     in_order = np.sort(key)
     return bool(np.all(in_order[1:] != in_order[:-1]))
 
 
 def content_order(X, n_jobs=1):
-    """An order of the rows that follows from their contents, equal rows side by side."""
+    """Return an order of the rows that depends only on their values; equal rows are adjacent."""
     return np.argsort(_keys(X, n_jobs), kind="stable")
 
 
 def _is_new(parts, keys, order):
-    """Where in an order by the keys another row begins."""
+    """Return at which positions of an order by the keys a new distinct row begins."""
     same_key = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
     followers = np.flatnonzero(same_key) + 1
     equal = np.ones(len(followers), dtype=bool)
@@ -70,19 +73,19 @@ def _is_new(parts, keys, order):
     return is_new
 
 
-def _keys(X, n_jobs, in_spreads=False):
-    """A number a row, the same for equal rows wherever they are: a random projection."""
+def _keys(X, n_jobs, unit_free=False):
+    """Return one number per row by a random projection. Equal rows get the same number."""
     direction = np.random.RandomState(0).uniform(0.5, 1.0, X.shape[1])
-    if in_spreads:
+    if unit_free:
         return _keys_in_spreads(X, direction)
     if sp.issparse(X):
-        return X @ direction  # one sum a row, in the order of its columns
+        return X @ direction  # sums in the order of the columns, for every row
     every_column = np.arange(X.shape[1], dtype=np.int32)
     return project(kernel_arrays(X), np.arange(X.shape[0]), every_column, direction, n_jobs)
 
 
 def _keys_in_spreads(X, direction):
-    """The projection of columns that are brought to the range 0..1 (sparse: of that length)."""
+    """Return the projection of columns scaled to the range 0..1 (sparse: to a range of 1)."""
     low, high = ranges(X)
     span = high - low
     factors = direction / np.where(span > 0, span, 1.0)
@@ -91,13 +94,13 @@ def _keys_in_spreads(X, direction):
     keys = np.empty(len(X))
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
-        # Row by row in memory, so that equal rows have equal sums.
+        # In row order in memory, so that equal rows have bit-equal sums.
         keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
     return keys
 
 
 def _are_equal(X, a, b):
-    """Whether rows a[i] and b[i] of X are equal."""
+    """Return for each i whether rows a[i] and b[i] of X are equal."""
     equal = np.empty(len(a), dtype=bool)
     for start in range(0, len(a), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
@@ -107,7 +110,7 @@ def _are_equal(X, a, b):
 
 
 def as_repeats(weight):
-    """Weights as numbers of repeated rows, for what knows no weights.
+    """Express weights as numbers of repetitions, for methods that do not support weights.
 
     Parameters
     ----------
@@ -115,8 +118,9 @@ def as_repeats(weight):
 
     Returns
     -------
-    (int64 array of shape (n,), float), so that weight = unit * repeats up to rounding; None if
-    the weights are neither whole numbers nor multiples of the least one
+    (repeats, unit) : int64 array of shape (n,) and float, or None
+        ``weight = unit * repeats`` up to rounding. None if the weights are neither integers nor
+        multiples of the smallest weight.
     """
     if np.array_equal(weight, np.floor(weight)) and weight.max() <= _LARGEST_WHOLE:
         repeats = weight.astype(np.int64)

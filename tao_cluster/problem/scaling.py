@@ -1,4 +1,4 @@
-"""Standardised columns, and trees, centres and new rows between them and the user's units."""
+"""Standardisation of columns, and the conversion of trees, centres and rows to and from it."""
 
 import itertools
 import math
@@ -15,36 +15,39 @@ from ..tree import midpoint
 from ..tree.routing import ReducedSets, kernel_arrays, project
 from .inputs import check_embedding, label_column
 
-_ROUNDING = 16 * np.finfo(np.float64).eps  # of the terms of a sum
+_ROUNDING = 16 * np.finfo(np.float64).eps  # relative to the terms of a sum
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The affine change of columns z = (x - offset) / scale.
+    """The standardisation z = (x - offset) / scale of each column.
 
     Parameters
     ----------
-    offset, scale : float64 arrays of shape (d,); scales are positive
+    offset, scale : float64 arrays of shape (d,)
+        Scales are positive.
     """
 
     offset: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def of(cls, X, sample_weight):
-        """The change to mean 0 and variance 1; of sparse columns to variance 1 alone.
+    def from_rows(cls, X, sample_weight, names=None):
+        """Return the scaling to mean 0 and variance 1; sparse columns keep their mean.
 
-        Constant columns keep their scale.
+        Constant columns get the scale 1.
 
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
         sample_weight : float64 array of shape (n,)
+        names : sequence of str of length d, optional
+            Names of the columns, for the error message.
 
         Raises
         ------
         ValueError
-            If the spread of a column overflows.
+            If the standard deviation of a column overflows.
         """
         is_sparse = sp.issparse(X)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -58,15 +61,18 @@ class Scaling:
         scale = np.where(is_constant, 1.0, scale)
         odd = odd[~is_constant[odd]]
         if len(odd):
+            column = odd[0] if names is None else repr(names[odd[0]])
             raise ValueError(
-                f"The spread of column {odd[0]} of X overflows, so that it cannot be "
+                f"The standard deviation of column {column} of X overflows, so that it cannot be "
                 "standardised; rescale it."
             )
         return cls(offset, scale)
 
     @classmethod
-    def of_moments(cls, mean, variance, is_constant, is_sparse):
-        """The same change, of moments of columns; what varies by rounding keeps its scale.
+    def from_moments(cls, mean, variance, is_constant, is_sparse):
+        """Return the same scaling from the moments of the columns.
+
+        Columns that vary only by rounding get the scale 1.
 
         Parameters
         ----------
@@ -79,39 +85,45 @@ class Scaling:
         return cls(np.zeros(len(mean)) if is_sparse else mean, scale)
 
     def apply(self, X):
-        """Rows on the common scale, a copy of the same type; a sparse one shares its structure."""
+        """Return standardised rows, a copy of the same dtype; sparse copies share their indices."""
         if sp.issparse(X):
             data = (X.data / self.scale[X.indices]).astype(X.dtype, copy=False)
             return sp.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
         scaled = np.empty(X.shape, X.dtype)
         for part in row_blocks(X):
-            scaled[part] = (X[part] - self.offset) / self.scale  # in double precision
+            scaled[part] = (X[part] - self.offset) / self.scale  # computed in double precision
         return scaled
 
     def undo(self, points):
-        """Points on the common scale in the user's units: float64 array of shape (m, d)."""
+        """Return standardised points in the units of the user: float64 array of shape (m, d)."""
         return points * self.scale + self.offset
 
-    def of_points(self, points):
-        """Points in the user's units on the common scale: float64 array of shape (m, d)."""
+    def apply_to_points(self, points):
+        """Return points in the units of the user standardised: float64 array of shape (m, d)."""
         return (np.asarray(points, np.float64) - self.offset) / self.scale
 
-    def of_centers(self, reference):
-        """The same for the centres of a reference, if it is an array that fits the columns."""
+    def apply_to_reference(self, reference):
+        """Return the centres of a reference standardised, if it is an array of such centres.
+
+        Other references are returned unchanged.
+        """
         fits = isinstance(reference, np.ndarray) and reference.shape[1] == len(self.scale)
-        return self.of_points(reference) if fits else reference
+        return self.apply_to_points(reference) if fits else reference
 
     def scaled_tree(self, tree):
-        """A tree in the user's units as one on the common scale: w_j s_j, t - sum_j w_j o_j."""
+        """Return the tree over standardised columns that is equal to a tree in units of the user.
+
+        Its weights are w_j s_j and its thresholds t - sum_j w_j o_j, with scales s and offsets o.
+        """
         weights = tree.split_weights * self.scale[tree.split_indices]
         shifts = tree.split_weights * self.offset[tree.split_indices]
         return _with_numbers(tree, weights, tree.threshold - _sums(tree, shifts))
 
     def unscaled_tree(self, tree):
-        """A tree on the common scale as one in the user's units.
+        """Return the tree in units of the user that is equal to a tree over standardised columns.
 
-        Tests of one feature keep weight 1 or -1, where they have it; others are w_j / s_j <= t +
-        sum_j w_j o_j / s_j.
+        Its weights are w_j / s_j and its thresholds t + sum_j w_j o_j / s_j, with scales s and
+        offsets o. Tests of one feature are multiplied by s_j, so that a weight of 1 or -1 stays.
         """
         factor = np.ones(tree.n_nodes)
         is_single = np.diff(tree.split_indptr) == 1
@@ -123,7 +135,7 @@ class Scaling:
 
 
 def _sums(tree, terms):
-    """Sum over the terms of each node, correctly rounded."""
+    """Return the sum of the terms of each node, rounded only once."""
     bounds = tree.split_indptr
     return np.array([math.fsum(terms[first:stop]) for first, stop in itertools.pairwise(bounds)])
 
@@ -134,24 +146,30 @@ def _with_numbers(tree, weights, threshold):
 
 
 def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
-    """The tree whose tests read columns as they are, by which rows take the same paths.
+    """Return the tree in units of the user by which rows take the same decision paths.
 
-    Thresholds are set between the sums of the rows on their two sides, so that the rounding of
-    either scale moves no row; where they were a row's value or halfway between two, they are so
-    again.
+    Each threshold is kept between the weighted sums of the rows on its two sides, so that rounding
+    moves no row to the other side. A threshold that was equal to the value of a row, or halfway
+    between two values, is so again.
 
     Parameters
     ----------
-    tree : Tree, over `scaled`
-    scaling : Scaling, which has made `scaled` of X
+    tree : Tree
+        A tree over `scaled`.
+    scaling : Scaling
+        The scaling by which `scaled` was computed from X.
     scaled, X : arrays or CSR matrices of shape (n, d)
-    leaf_of_row : int array of shape (n,), the leaf of `tree` that each row reaches
-    n_jobs : int, threads; the result is the same for any number
+    leaf_of_row : int array of shape (n,)
+        The leaf of `tree` that each row reaches.
+    n_jobs : int
+        Number of threads. The result does not depend on it.
 
     Returns
     -------
-    tree : Tree, over X
-    leaf_of_row : int array of shape (n,); other leaves only where rounding moves a row after all
+    tree : Tree
+        A tree over X.
+    leaf_of_row : int array of shape (n,)
+        The leaves of the rows; they differ only if rounding moves a row in spite of the above.
     """
     before, after = kernel_arrays(scaled), kernel_arrays(X)
     restored, updates, has_moved = scaling.unscaled_tree(tree), {}, False
@@ -168,10 +186,10 @@ def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
 
 
 def _between(threshold, values, goes_left):
-    """The threshold, moved by no more than rounding to part the values as they are to be."""
+    """Return the threshold, moved within rounding so that it separates the two sides."""
     low = values[goes_left].max() if goes_left.any() else -np.inf
     high = values[~goes_left].min() if not goes_left.all() else np.inf
-    if not low < high:  # sums that are equal but for rounding
+    if not low < high:  # the sums of the two sides differ by rounding only
         return threshold
     if np.isfinite(low) and np.isfinite(high):
         noise = _ROUNDING * max(abs(low), abs(high))
@@ -183,14 +201,14 @@ def _between(threshold, values, goes_left):
 
 @dataclass(frozen=True, eq=False)
 class ClusteringSpace:
-    """The space of the centres: that of X, standardised or not, an embedding, or given labels.
+    """The space in which rows are clustered: X, standardised X, an embedding, or given labels.
 
     Parameters
     ----------
     objective : Objective
     has_embedding : bool
     scaling : Scaling, optional
-        Of the columns of X, where rows are clustered by them.
+        The scaling of the columns of X, if rows are clustered by standardised columns.
     classes : array of shape (k,), optional
         The labels that the tree explains.
     """
@@ -201,18 +219,20 @@ class ClusteringSpace:
     classes: np.ndarray | None
 
     @classmethod
-    def of(cls, problem, inputs):
-        """The space of a problem and of the arguments of the fit that it was made of."""
+    def from_problem(cls, problem, inputs):
+        """Return the clustering space of a fit."""
         is_scaled = problem.space is problem.X
         scaling = problem.scaling if is_scaled or inputs.classes is not None else None
         return cls(problem.objective, inputs.has_embedding, scaling, inputs.classes)
 
-    def named(self, labels):
-        """Clusters as `predict` gives them: numbers, or the labels that they stand for.
+    def label_names(self, labels):
+        """Return clusters as `predict` does: cluster numbers, or the labels that are explained.
 
         Parameters
         ----------
-        labels : int array of shape (n,); below 0 for no cluster, which is -1 or None
+        labels : int array of shape (n,)
+            Numbers below 0 stand for no cluster; they become -1, or None for labels that are not
+            numbers.
         """
         if self.classes is None:
             return labels
@@ -223,8 +243,8 @@ class ClusteringSpace:
             names[is_noise] = -1 if is_number else None
         return names
 
-    def shown(self, centers, X, labels, weight):
-        """Centres in the user's units; where the objective has none, the means of their rows.
+    def user_centers(self, centers, X, labels, weight):
+        """Return centres in units of the user; for given labels, the means of their rows.
 
         Parameters
         ----------
@@ -237,8 +257,8 @@ class ClusteringSpace:
             return cluster_means(X, labels, weight, len(centers))
         return centers.copy() if self.scaling is None else self.scaling.undo(centers)
 
-    def clustered(self, X, y, embedding):
-        """New rows as the objective takes them.
+    def clustered_rows(self, X, y, embedding):
+        """Return new rows in the clustering space, in the form that the objective expects.
 
         Parameters
         ----------
@@ -249,33 +269,33 @@ class ClusteringSpace:
         Raises
         ------
         ValueError
-            If an embedding, or labels, are missing, or an embedding is not asked for.
+            If an embedding or labels are missing, or if an embedding was not used by `fit`.
         """
         if self.has_embedding == (embedding is None):
             raise ValueError(
-                "A cost needs the embedding of the rows, since fit was given one."
+                "fit was given an embedding; pass the embedding of these rows, too."
                 if self.has_embedding
-                else "An embedding of new rows is taken only if fit was given one."
+                else "fit was given no embedding; leave out the embedding of these rows."
             )
         if self.classes is not None:
             return label_column(y, X.shape[0], self.classes)[0]
         return self.scaled(X) if embedding is None else check_embedding(embedding, X.shape[0])
 
     def scaled(self, rows):
-        """Rows of X, or of the embedding, as distances are measured between them."""
+        """Return rows of X or of the embedding on the scale on which distances are measured."""
         return rows if self.scaling is None else self.scaling.apply(rows)
 
     def scaled_centers(self, centers):
-        """The same for centres that are shown; those of labels are their numbers."""
+        """Return centres in units of the user on this scale; for given labels, their numbers."""
         if self.classes is not None:
             return np.arange(float(len(centers)))[:, None]
         return self._scaled_points(centers)
 
     def _scaled_points(self, points):
-        return points if self.scaling is None else self.scaling.of_points(points)
+        return points if self.scaling is None else self.scaling.apply_to_points(points)
 
     def distances(self, rows, centers) -> Any:
-        """Distances of rows to shown centres, as `transform` gives them."""
+        """Return the distances of rows to centres in units of the user, as `transform` does."""
         objective = self.objective if self.objective.geometry is None else self.objective.geometry
         data = objective.prepare(self.scaled(rows))
         return objective.as_distance(objective.distances(data, self._scaled_points(centers)))

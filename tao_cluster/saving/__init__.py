@@ -264,6 +264,9 @@ def _check_columns(attributes, n_features):
         are_names = isinstance(names, np.ndarray) and names.shape == (n_features,)
         are_names = are_names and all(isinstance(name, str) for name in names)
         _require(are_names, f"feature_names_in_ must be {n_features} strings")
+    names = attributes.get("_column_names", [""] * n_features)
+    are_names = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    _require(are_names and len(names) == n_features, f"_column_names must be {n_features} strings")
 
 
 def _check_space(space, classes, n_features):

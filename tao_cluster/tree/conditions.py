@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._utils.floats import boundary
+from .._utils.floats import largest_float_where
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _largest(weight, threshold):
     """The largest float x with weight * x <= threshold, for a weight above 0."""
     if weight == 1:
         return threshold
-    return boundary(lambda x: weight * x <= threshold)  # the product rises with x
+    return largest_float_where(lambda x: weight * x <= threshold)  # the product rises with x
 
 
 @dataclass(frozen=True, eq=False)

@@ -435,11 +435,11 @@ def test_problem_of_some_rows(digits, digits_reference, rng):
     data = objective.prepare(embedding)
     free = free_clustering(centers, objective, embedding, data, 10, weight, 0)
     rows = np.arange(0, len(digits), 3)
-    part = Problem(digits, embedding, objective, data, weight, free).of_rows(rows)
+    part = Problem(digits, embedding, objective, data, weight, free).subset(rows)
     np.testing.assert_array_equal(part.X, digits[rows])
     np.testing.assert_array_equal(part.space, embedding[rows])
     np.testing.assert_array_equal(part.weight, weight[rows])
     squares = ((embedding[rows] - centers[free.labels[rows]]) ** 2).sum(axis=1)
     assert part.free.inertia == pytest.approx(weight[rows] @ squares)
-    whole = Problem(embedding, embedding, objective, data, weight, free).of_rows(rows)
+    whole = Problem(embedding, embedding, objective, data, weight, free).subset(rows)
     assert whole.space is whole.X

@@ -217,7 +217,7 @@ def test_same_path_for_any_number_of_threads(digits):
 def test_grid_goes_with_rows_and_scale(digits):
     def grid(X, each=1.0):
         weight = np.full(len(X), each)
-        return lambda_grid(Problem.of(X, X, weight, KMeans(), X[:10], 10, 0))
+        return lambda_grid(Problem.from_rows(X, X, weight, KMeans(), X[:10], 10, 0))
 
     plain = grid(digits)
     np.testing.assert_allclose(grid(digits, 2.0), 2 * plain)

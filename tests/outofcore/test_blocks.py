@@ -190,13 +190,14 @@ def test_names_of_columns(table):
     assert blocks_of(frame).names == list("abcde")
     assert blocks_of(cut(frame)).names == list("abcde")
     assert blocks_of(pd.DataFrame(table[0])).names is None
+    assert blocks_of(pd.DataFrame(table[0], columns=[1, 4, 7, 10, 12])).names == [1, 4, 7, 10, 12]
     assert blocks_of(table[0]).names is None
     assert blocks_of([]).names is None
     with pytest.raises(TypeError, match="all names of columns must be strings, or none"):
         blocks_of(frame.rename(columns={"b": 1}))
     parts = cut(frame)
     parts[3] = parts[3][list("abced")]
-    with pytest.raises(BlockError, match="Block 3: its columns are a, b, c, e, d, but those of"):
+    with pytest.raises(BlockError, match="Block 3: its columns are a, b, c, e, d, those of"):
         read(blocks_of(parts))
 
 

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -395,3 +396,12 @@ def test_progress_bars_name_the_passes(capsys):
     told = capsys.readouterr().err
     assert "pass: column_statistics" in told
     assert "pass: tree_statistics" in told
+
+
+def test_names_that_are_not_strings_are_displayed():
+    months = pd.DataFrame(IRIS, columns=range(1, 5))
+    model = outofcore.fit(IMM(3, random_state=0), [months[:100], months[100:]])
+    assert not hasattr(model, "feature_names_in_")
+    assert f"if {model.tree_.used_features[0] + 1} <=" in model.to_text()
+    with pytest.raises(ValueError, match="their order differs"):
+        model.predict(months[months.columns[::-1]])

@@ -88,7 +88,7 @@ def test_the_tree_sees_means_of_rows(rng):
     """Medians are no means; means of an embedding are no means in the space of X."""
     X, weight = np.abs(rng.normal(size=(60, 3))), rng.uniform(0.5, 2, 60)
     for objective, space in ((KMedians(), X), (KMeans(), X[:, :2].copy()), (KMeans(), X)):
-        problem = Problem.of(X, space, weight, objective, space[:4], 4, 0)
+        problem = Problem.from_rows(X, space, weight, objective, space[:4], 4, 0)
         labels = problem.free.labels
         means = [np.average(X[labels == k], axis=0, weights=weight[labels == k]) for k in range(4)]
         if space is X and isinstance(objective, KMeans):

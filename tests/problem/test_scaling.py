@@ -20,19 +20,19 @@ WINE = load_wine().data
 def test_columns_come_back(rng):
     X = rng.normal(size=(50, 4)) * [1e-6, 1, 1e6, 0] + [1, -5, 1e9, 3]
     weight = rng.random(50)
-    scaling = Scaling.of(X, weight)
+    scaling = Scaling.from_rows(X, weight)
     Z = scaling.apply(X)
     np.testing.assert_allclose(np.average(Z, axis=0, weights=weight), 0, atol=1e-6)
     np.testing.assert_allclose(np.average(Z**2, axis=0, weights=weight)[:3], 1, rtol=1e-6)
     assert np.ptp(Z[:, 3]) == 0  # a constant column
     np.testing.assert_allclose(scaling.undo(Z), X, rtol=1e-12)
-    np.testing.assert_allclose(scaling.of_points(X), Z)
+    np.testing.assert_allclose(scaling.apply_to_points(X), Z)
     assert scaling.apply(X.astype(np.float32)).dtype == np.float32
 
 
 def test_sparse_columns_keep_their_zeros(rng):
     X = sp.random(60, 8, 0.3, format="csr", random_state=0)
-    scaling = Scaling.of(X, np.ones(60))
+    scaling = Scaling.from_rows(X, np.ones(60))
     Z = scaling.apply(X)
     assert Z.nnz == X.nnz
     np.testing.assert_allclose(Z.toarray().std(axis=0), 1)

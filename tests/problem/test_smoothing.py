@@ -19,7 +19,7 @@ DIGITS = load_digits().data[:300]
 def problem_of(X=BLOBS, weight=None, space=None, objective=None, centers=CENTERS):
     weight = np.ones(X.shape[0]) if weight is None else np.asarray(weight, dtype=float)
     space = X if space is None else space
-    return Problem.beside(np.asarray(centers, float), X, space, weight, objective or KMeans())
+    return Problem.from_centers(np.asarray(centers, float), X, space, weight, objective or KMeans())
 
 
 def sorted_rows(X):
@@ -91,7 +91,7 @@ def test_there_are_no_copies_of_many_rows_or_values(monkeypatch):
     assert smoothed(problem, 9) is problem
 
 
-def test_an_embedding_has_the_same_mates():
+def test_an_embedding_has_the_same_donors():
     space = 2.0 * BLOBS[:, :2]
     many = smoothed(problem_of(space=space, centers=2 * CENTERS[:, :2]), 2)
     np.testing.assert_allclose(many.space, 2.0 * many.X[:, :2])

@@ -1,0 +1,205 @@
+"""Containers of rows: names of columns, and errors that name columns and count rows of the user."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import scipy.sparse as sp
+
+from .warnings import listed
+
+
+class InvalidRowsError(ValueError):
+    """Some rows cannot be clustered. The message counts them and gives the number of the first.
+
+    Parameters
+    ----------
+    is_invalid : bool array of shape (n,)
+    reason : str
+        The rest of the sentence after "3 of 10 rows (the first is row 4, counting from 0)".
+    """
+
+    def __init__(self, is_invalid, reason):
+        super().__init__(is_invalid, reason)
+        self.is_invalid, self.reason = is_invalid, reason
+
+    def __str__(self):
+        first, count = int(self.is_invalid.argmax()), np.count_nonzero(self.is_invalid)
+        return (
+            f"{count} of {len(self.is_invalid)} rows (the first is row {first}, counting from 0) "
+            f"{self.reason}"
+        )
+
+
+# ---------------------------------------------------------------------- containers
+
+
+def check_container(X, name="X"):
+    """Raise a ValueError with a remedy if X is not a table but something that leads to one."""
+    kind, remedy = type(X).__name__, None
+    if sp.issparse(X):  # a DOK matrix is a mapping, too
+        return
+    if isinstance(X, str | bytes | os.PathLike):
+        remedy = "read the file first, for example with pandas.read_csv"
+    elif kind == "LazyFrame":
+        remedy = "collect() it first"
+    elif kind.endswith("GroupBy"):
+        remedy = "aggregate it first, for example with mean()"
+    elif hasattr(X, "to_frame") and len(getattr(X, "shape", ())) == 1:
+        remedy = "pass a table: to_frame() makes one of a single column, to_frame().T one of a row"
+    elif isinstance(X, Mapping):
+        remedy = "pass a table, for example pandas.DataFrame of it"
+    elif isinstance(X, Iterator):
+        remedy = (
+            "pass all rows at once, for example as a list; tao_cluster.outofcore.fit takes blocks"
+        )
+    if remedy is not None:
+        raise ValueError(f"{name} is of type {kind}, not a table of rows; {remedy}.")
+
+
+# ---------------------------------------------------------------------- names
+
+
+def column_names(X):
+    """Return the names of the columns of a DataFrame or an Arrow table as a list, else None."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None or callable(names) else list(names)
+
+
+def display_names(X):
+    """Return the names of the columns as strings, None if X has no names.
+
+    Levels of a MultiIndex are joined, so that ``("sales", 2020)`` reads ``sales / 2020``.
+    """
+    names = column_names(X)
+    return None if names is None else [display_name(name) for name in names]
+
+
+def fitted_names(model):
+    """Return the names of the columns of X in `fit`: sequence of str, None if there are none.
+
+    They are `feature_names_in_`, which scikit-learn defines for names that are strings. Other
+    names are in `_column_names`; the default names 0, 1, ... of pandas count as no names.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = getattr(model, "_column_names", None)
+        return None if names is None or are_default(names) else names
+    return names
+
+
+def set_fitted_names(model, names):
+    """Store names of columns, which are all strings or all not: see :func:`fitted_names`."""
+    if all(isinstance(name, str) for name in names):
+        model.feature_names_in_ = np.asarray(names, dtype=object)
+    else:
+        model._column_names = [display_name(name) for name in names]
+
+
+def check_fitted_names(model, X):
+    """Raise a ValueError if X has other columns than in `fit`, for names that are not strings.
+
+    scikit-learn compares names that are strings.
+    """
+    expected, found = getattr(model, "_column_names", None), display_names(X)
+    if expected is None or found is None or are_default(found) or len(found) != len(expected):
+        return
+    if found == expected:
+        return
+    unexpected = [name for name in found if name not in set(expected)]
+    missing = [name for name in expected if name not in set(found)]
+    if are_default(expected) and unexpected:
+        return  # neither default names nor their order were of the user's making
+    parts = [f"unseen in fit: {listed(unexpected)}"] if unexpected else []
+    parts += [f"missing: {listed(missing)}"] if missing else []
+    parts = parts or ["their order differs"]
+    raise ValueError(
+        f"The columns of X should be those of fit, in the same order ({'; '.join(parts)})."
+    )
+
+
+def display_name(name):
+    if isinstance(name, tuple):
+        return " / ".join(text for text in map(display_name, name) if text)
+    return str(name).removesuffix(" 00:00:00")  # of a date
+
+
+def are_default(names):
+    """Whether names are those that pandas gives to columns without names."""
+    return all(name == str(j) for j, name in enumerate(names))
+
+
+# ---------------------------------------------------------------------- columns with faults
+
+
+def numeric_faults(X):
+    """Return where a conversion of X to finite floats fails.
+
+    Returns
+    -------
+    dict of str
+        The columns, as the end of a clause (" in column 'age' (3 rows)"), per fault: "NaN",
+        "infinity", "too large" and "objects". Only faults that X has are keys.
+    """
+    found = defaultdict(list)
+    for label, column in _labelled_columns(X):
+        try:
+            values = _floats(column)
+        except OverflowError:
+            found["too large"].append(label)
+        except (TypeError, ValueError):
+            found["objects"].append(label)
+        else:
+            for fault, is_fault in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))):
+                n_rows = np.count_nonzero(is_fault)
+                if n_rows:
+                    found[fault].append(f"{label} ({n_rows} row{'s' if n_rows > 1 else ''})")
+    return {fault: _in_columns(labels) for fault, labels in found.items()}
+
+
+def in_columns(X, has_fault):
+    """Return the columns of which a condition holds, as the end of a clause: " in column 'age'".
+
+    The result is empty if there are none, or if X has no columns.
+    """
+    return _in_columns([label for label, column in _labelled_columns(X) if has_fault(column)])
+
+
+def _in_columns(labels):
+    some = listed(labels, quote=False)
+    return f" in column{'s' if len(labels) > 1 else ''} {some}" if labels else ""
+
+
+def _floats(column):
+    if hasattr(column, "iloc"):  # pandas, whose missing values are of several types
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(column, dtype=np.float64)
+
+
+def columns_of(X):
+    """Return the columns of a DataFrame or Arrow table one by one, None for other data."""
+    if column_names(X) is None or hasattr(X, "compute"):  # dask has no cheap columns
+        return None
+    if hasattr(X, "iloc"):
+        return (X.iloc[:, j] for j in range(X.shape[1]))
+    return (X.column(j) for j in range(X.shape[1])) if hasattr(X, "column") else iter(X)
+
+
+def _labelled_columns(X):
+    """Yield a label and the values of each column; of sparse data only columns with values."""
+    columns, names = columns_of(X), display_names(X)
+    if columns is None and sp.issparse(X):
+        by_columns = X.tocsc()
+        bounds = by_columns.indptr
+        for j in np.flatnonzero(np.diff(bounds)):
+            yield str(j), by_columns.data[bounds[j] : bounds[j + 1]]
+        return
+    if columns is None:
+        try:
+            rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+            columns = [rows[:, j] for j in range(rows.shape[1])]
+        except (IndexError, TypeError, ValueError):  # no table
+            return
+    for j, column in enumerate(columns):
+        yield (str(j) if names is None else repr(names[j])), column
