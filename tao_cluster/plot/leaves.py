@@ -67,9 +67,7 @@ def _draw_classes(n_shown, ax, box, leaf):
         percent = f"{100 * shares[c]:.0f} %"
         line.write(ax, percent, 5.8, x=box.right - 0.02, ha="right", color="0.3")
         max_width = box.width - 0.35
-        line.write(
-            ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", max_width=max_width
-        )
+        line.write(ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", max_width=max_width)
 
 
 def _draw_histogram(ax, box, leaf):
@@ -110,9 +108,11 @@ def count_lines(rows, leaf):
     list of str
         The number of rows, and for weighted rows a second line with their weight.
     """
-    n_rows = int(np.count_nonzero(rows.leaf_of_row == leaf))
-    weight = None if rows.weight is None else float(rows.counts[leaf])
-    return count_text({"rows": n_rows, "weight": weight, "counted": "rows"}).split(", ")
+    is_here, weight = rows.leaf_of_row == leaf, None
+    if rows.weight is not None:
+        is_here, weight = is_here & (rows.weight > 0), float(rows.counts[leaf])
+    size = {"rows": np.count_nonzero(is_here), "weight": weight, "counted": "rows"}
+    return count_text(size).split(", ")
 
 
 class Subtree(NamedTuple):

@@ -89,11 +89,11 @@ class Scaling:
         return scaled
 
     def undo(self, points):
-        """BuilderInput on the common scale in the user's units: float64 array of shape (m, d)."""
+        """Points on the common scale in the user's units: float64 array of shape (m, d)."""
         return points * self.scale + self.offset
 
     def of_points(self, points):
-        """BuilderInput in the user's units on the common scale: float64 array of shape (m, d)."""
+        """Points in the user's units on the common scale: float64 array of shape (m, d)."""
         return (np.asarray(points, np.float64) - self.offset) / self.scale
 
     def of_centers(self, reference):

@@ -150,7 +150,7 @@ BAD = {
     "columns of an array": (["birds.npy", "--drop", "x0"], "can be chosen of a table only"),
     "medians": (
         ["birds.npy", "--objective", "kmedians"],
-        "objective whose centres are sums over rows",
+        "needs an objective whose centres are sums over rows",
     ),
     "no file": (["bees"], "bees: no such file or folder"),
     "another file": (["birds.csv"], "birds.csv: --out-of-core reads .parquet"),
