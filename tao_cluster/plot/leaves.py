@@ -67,7 +67,9 @@ def _draw_classes(n_shown, ax, box, leaf):
         percent = f"{100 * shares[c]:.0f} %"
         line.write(ax, percent, 5.8, x=box.right - 0.02, ha="right", color="0.3")
         max_width = box.width - 0.35
-        line.write(ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", max_width=max_width)
+        line.write(
+            ax, leaf.rows.class_names[c], 6, x=box.left + 0.03, ha="left", max_width=max_width
+        )
 
 
 def _draw_histogram(ax, box, leaf):
