@@ -34,7 +34,7 @@ def test_the_engine_of_the_docs_gives_the_same_bits(tmp_path):
 
 
 @pytest.mark.slow
-def test_passes_are_as_many_as_the_docs_say():
+def test_number_of_passes_is_the_documented_one():
     class Counted:
         names, has_embedding = None, False
 
@@ -54,14 +54,22 @@ def test_passes_are_as_many_as_the_docs_say():
     outofcore.fit(estimator, blocks, coreset_size=2000, random_state=0)
     names = blocks.passes
     count = {name: names.count(name) for name in set(names)}
-    assert count["_look"] == count["free_inertia"] == 1
+    assert count["_column_statistics"] == count["free_inertia"] == 1
     assert count["_costs"] == count["_drawn"] == 2
-    n_rounds = count["_draw"]
-    assert 1 <= n_rounds <= 3
+    n_passes = count["_draw"]
+    assert 1 <= n_passes <= 3
     # the last pass may change no test
-    assert count["_leaf_sums"] == count["describe"]
-    assert count["_leaf_sums"] - 1 in {n_rounds, n_rounds - 1}
-    assert n_rounds <= count["_histograms"] <= 6 * n_rounds
+    assert count["_leaf_sums"] == count["tree_statistics"]
+    assert count["_leaf_sums"] - 1 in {n_passes, n_passes - 1}
+    assert n_passes <= count["_histograms"] <= 6 * n_passes
     assert count["_assign"] >= 2
-    known = {"_look", "free_inertia", "_costs", "_drawn", "_draw", "_histograms", "describe"}
+    known = {
+        "_column_statistics",
+        "free_inertia",
+        "_costs",
+        "_drawn",
+        "_draw",
+        "_histograms",
+        "tree_statistics",
+    }
     assert set(count) <= known | {"_assign", "_leaf_sums"}
