@@ -1,4 +1,4 @@
-"""Warnings of a fit: unsolved nodes, lost clusters, unusual lambda, costly trees."""
+"""Warnings at the end of a fit: unsolved nodes, lost clusters, unsuitable lambda, high cost."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -6,30 +6,31 @@ from sklearn.exceptions import ConvergenceWarning
 from .._utils.warnings import warn
 from .path import Knee, lambda_grid
 
-# Lambda is unusual beyond these multiples of the ends of the grid.
+# `fit` warns if lambda exceeds the largest value of the grid, or is below the smallest one, by
+# these factors.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
 
 
 def warn_unsolved(search):
-    """Warn once of all nodes at which the solver did not reach its accuracy."""
+    """Warn once about all nodes at which the node solver did not converge."""
     unsolved = search.step.unsolved
     if unsolved:
         gap = max(status.gap for status in unsolved.values())
         warn(
-            f"The node solver did not reach its accuracy at {len(unsolved)} node(s): the relative "
-            f"error of its objective may be up to {gap:.2g}. Scale the columns (standardize=True) "
-            "or remove extreme values.",
+            f"The node solver did not converge at {len(unsolved)} node(s): its objective may "
+            f"exceed the minimum by up to {gap:.2g} of its value. Columns on a common scale "
+            "(standardize=True), or without extreme values, help it to converge.",
             ConvergenceWarning,
         )
 
 
 def range_of_lambda(problem, settings):
-    """Return the ends of the path of the data if a lambda was given that can be outside of it.
+    """Return the range of lambda on a path over these data.
 
     Returns
     -------
     low, high : float
-        0 and infinity if there is nothing to check.
+        0 and infinity if the user gave no positive lambda, or if lambda has no effect.
     """
     is_given = settings.goal is None and settings.lambda_ and settings.split_kind.prices_weights
     if not is_given or problem.n_clusters < 2:
@@ -39,48 +40,51 @@ def range_of_lambda(problem, settings):
 
 
 def warn_choice(problem, settings, tree, lambda_, costs, limits):
-    """Warn once if a tree has lost clusters, lambda is outside its range, or the tree is costly.
+    """Warn once if the tree has lost clusters, lambda is unsuitable, or the cost is high.
 
     Parameters
     ----------
-    problem : Problem, of all rows
+    problem : Problem
+        All rows.
     settings : Settings
-    tree : Tree, without dead nodes
+    tree : Tree
+        It has no dead nodes.
     lambda_ : float
     costs : list of float
-        Cost increases in percent of the tree and of the trees of its path along lambda, if there is
-        one.
-    limits : tuple of float, result of :func:`range_of_lambda`
+        Cost increase in percent of the tree, followed by those of the other trees on the path that
+        it was chosen from. Empty if it was not chosen from a path over lambda.
+    limits : tuple of float
+        Result of :func:`range_of_lambda`.
     """
     n_clusters = len(np.unique(problem.free.labels))
     n_lost = n_clusters - tree.n_clusters
     low, high = limits
-    goal, told = settings.goal, "lambda_='auto' and tao_path choose from the data"
+    goal, automatic = settings.goal, "lambda_='auto' and tao_path choose lambda from the data"
     is_knee = bool(costs) and goal is not None and not goal.is_limit
     if n_lost > 0:
-        warn(_lost(settings, n_clusters, n_lost, lambda_, limits))
+        warn(_lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits))
     elif lambda_ > _FAR_ABOVE * high:
         warn(
-            f"lambda_={lambda_:.3g} is large for these data: above about {high:.2g} trees have "
-            f"few parameters; {told}."
+            f"lambda_={lambda_:.3g} is large for these data: above about {high:.2g} trees keep "
+            f"very few parameters; {automatic}."
         )
     elif lambda_ < low / _FAR_BELOW:
         warn(
-            f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} nearly all "
-            f"weights are kept; {told}."
+            f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} hardly any "
+            f"weight is removed; {automatic}."
         )
     elif is_knee and Knee.most < costs[0] < np.inf and not problem.objective.explains_labels:
-        why = f", and the least along lambda is {min(costs):.3g} %"
+        reason = f", and no tree along lambda costs less than {min(costs):.3g} % more"
         if problem.held_out is not None:
-            why = "; lambda was chosen by the held-out rows"
+            reason = "; lambda was chosen on the held-out rows"
         warn(
-            f"The tree costs {costs[0]:.3g} % more than the free clustering{why}. A larger depth "
-            "or more initial trees (algorithm=DirectForm(n_init=16)) may reduce it."
+            f"The tree costs {costs[0]:.3g} % more than the free clustering{reason}. "
+            f"{_larger_search(settings)} may reduce the cost."
         )
 
 
-def _lost(settings, n_clusters, n_lost, lambda_, limits):
-    """Return the message that clusters are lost, with a remedy."""
+def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
+    """Return the warning about lost clusters, with the parameter to change."""
     most_leaves, goal = settings.most_leaves, settings.goal
     if most_leaves is not None and most_leaves < n_clusters:
         remedy = f"Use a depth of {int(np.ceil(np.log2(n_clusters)))} or more"
@@ -90,11 +94,22 @@ def _lost(settings, n_clusters, n_lost, lambda_, limits):
             f"A tree of at most {most_leaves} leaves cannot have all {n_clusters} clusters; "
             f"{n_lost} {'is' if n_lost == 1 else 'are'} lost. {remedy}."
         )
-    remedy = "A larger depth or algorithm=DirectForm(n_init=16)"
-    if not settings.split_kind.prices_weights:
-        remedy = "A larger max_leaves"
+    remedy = _larger_search(settings)
     if goal is not None and goal.is_limit and not goal.is_of_cost:
-        remedy = "A less strict goal"
+        remedy = "A larger max_parameters"
+    elif goal is not None and goal.is_of_cost and costs and costs[0] <= goal.limit:
+        remedy = "A smaller max_cost_increase"
+    elif not settings.split_kind.prices_weights:
+        remedy = "A larger max_leaves"
     elif goal is None and lambda_ > limits[0] > 0:
         remedy = f"A smaller lambda_ than {lambda_:.3g}, or 'auto',"
     return f"The tree has lost {n_lost} of {n_clusters} clusters. {remedy} may keep them."
+
+
+def _larger_search(settings):
+    """Return the parameters that make the search larger, as the subject of a sentence."""
+    algorithm = type(settings.algorithm).__name__
+    remedy = f"more initial trees, algorithm={algorithm}(n_init={2 * settings.n_init}),"
+    if settings.most_depth is None:  # the initial tree has no depth to choose
+        return remedy[0].upper() + remedy[1:]
+    return f"A larger depth, or {remedy}"
