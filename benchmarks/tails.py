@@ -46,7 +46,7 @@ def sentinels(n_rows, n_columns, rng):
 
 
 def circle(n_rows, n_columns, rng):
-    """BuilderInput on the unit circle at uniform angles: two columns, whatever is asked for."""
+    """Points on the unit circle at uniform angles: two columns, whatever is asked for."""
     del n_columns
     angles = rng.uniform(0, 2 * np.pi, n_rows)
     return np.column_stack([np.cos(angles), np.sin(angles)])

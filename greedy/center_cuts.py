@@ -62,10 +62,18 @@ class IMM(CostTree):
         Percent by which `inertia_` exceeds `free_inertia_`; below 0 where the tree has found
         better clusters than the free clustering.
     node_counts_ : float64 array of shape (n_nodes,)
-        Rows, or their weight, that reach each node of `tree_`.
+        Weight of the rows that reach each node; without sample weights the number of rows.
+    node_rows_ : int64 array of shape (n_nodes,)
+        Number of rows that reach each node, whatever their weights.
     split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, beside
         ``tree_.split_weights``: |weight| times spread ranks features wherever trees are shown.
+    feature_importances_ : float64 array of shape (n_features,)
+        Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
+        for a single leaf. A test saves the cost of its rows in the best single cluster, minus
+        that cost on its left and on its right. The features of an oblique test share its saving
+        in proportion to |weight| times standard deviation over the rows of the node. It is the
+        mean decrease in impurity of scikit-learn's trees, with the clustering cost as impurity.
     free_labels_, free_centers_, free_inertia_
         The free clustering.
     history_ : list of dict

@@ -119,11 +119,11 @@ class MixtureTree(TreeClustering):
     def _method(self):
         return Method(KMeans(), self._fit_tree)
 
-    def _given(self, objective, inputs, rows):
+    def _given(self, reference, objective, inputs, rows, names):
         """The fitted mixture, whose means are centres, unless there is a reference."""
         if self.reference is None:
             return self._fitted(rows.space, rows.weight)
-        return super()._given(objective, inputs, rows)
+        return super()._given(reference, objective, inputs, rows, names)
 
     def _fitted(self, space, weight):
         """The mixture, fitted to some rows if it is not yet.

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from dataclasses import replace
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,12 +13,13 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
+from .objectives.base import cluster_sums
 from .problem.inputs import (
     Inputs,
     check_embedding,
@@ -27,10 +29,10 @@ from .problem.inputs import (
 )
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
-from .reference import given_centers, optimal_centers
+from .reference import given_centers, optimal_centers, split_pipeline
 from .tree.readable import Readable
 from .tree.routing import kernel_arrays
-from .tree.split_statistics import stds_and_gaps
+from .tree.split_statistics import feature_importances, stds_and_gaps
 
 
 def on_snapshot(method):
@@ -47,8 +49,8 @@ def _set(model, given, fitted):
     """Set all attributes of a fit at once, for other threads that use the estimator."""
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # names and number of features
-    for name in ("classes_", "validation_cost_increase_", "_column_names"):  # of an earlier fit
-        vars(seen).pop(name, None)
+    for name in ("classes_", "validation_cost_increase_", "_embedder", "_column_names"):
+        vars(seen).pop(name, None)  # of an earlier fit
     names = display_names(given)
     if names is not None and not hasattr(seen, "feature_names_in_"):
         seen._column_names = names  # scikit-learn stores only names that are strings
@@ -58,8 +60,160 @@ def _set(model, given, fitted):
         vars(model).pop(name, None)
 
 
+class _FittedClustering:
+    """The methods of a fitted estimator: clusters, leaves, distances and costs of rows."""
+
+    @on_snapshot
+    def predict(self, X):
+        """Return the cluster of each row: the label of its leaf, not the nearest centre.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+
+        Returns
+        -------
+        int32 array of shape (n,)
+            With ``objective="labels"`` an array of such labels.
+        """
+        leaves = self.apply(X)
+        return self._space.label_names(self.tree_.leaf_label[leaves])
+
+    @on_snapshot
+    def apply(self, X):
+        """Return the leaf of `tree_` that each row reaches: int32 array (n,) of node numbers."""
+        return self._leaves(self._check_new(X))
+
+    @on_snapshot
+    def decision_path(self, X):
+        """Return a CSR indicator of shape (n, n_nodes) of the nodes that each row visits."""
+        return self.tree_.paths(self.apply(X))
+
+    @on_snapshot
+    def transform(self, X):
+        """Distances to `cluster_centers_`: Euclidean for k-means.
+
+        With ``standardize=True`` they are distances of standardised columns, like all costs.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, m)
+            Rows in the space of the centres: rows of the embedding if `fit` was given one.
+
+        Returns
+        -------
+        float64 array of shape (n, n_clusters)
+        """
+        check_is_fitted(self)
+        embedding = self._embedded(X, X if self._space.has_embedding else None)
+        rows = self._check_new(X) if embedding is None else check_embedding(embedding)
+        expected = self.cluster_centers_.shape[1]
+        if rows.shape[1] != expected:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{expected} features as input, as many as its centres have."
+            )
+        return self._space.distances(rows, self.cluster_centers_)
+
+    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
+        """Fit and return `labels_`. See `fit`."""
+        return self.fit(X, y, sample_weight, embedding).labels_
+
+    def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
+        """Fit and transform the rows that were clustered. See `fit` and `transform`."""
+        self.fit(X, y, sample_weight, embedding)
+        return self.transform(X if embedding is None else embedding)
+
+    @on_snapshot
+    def score(self, X, y=None, sample_weight=None, embedding=None):
+        """Return the negative cost of the clusters that the tree assigns.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels of these rows, for ``objective="labels"``; ignored otherwise.
+        sample_weight : array-like of shape (n,), optional
+        embedding : array-like or CSR matrix of shape (n, m)
+            The same rows in the clustering space. Required if `fit` was given an embedding.
+
+        Returns
+        -------
+        float, at most 0
+        """
+        check_is_fitted(self)
+        return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
+
+    @on_snapshot
+    def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
+        """Return the percentage by which the tree costs more than the free clustering on rows.
+
+        The tree assigns rows to `cluster_centers_`, the free clustering to the nearest of
+        `free_centers_`. For the fitted rows the value is about `cost_increase_`.
+
+        Parameters
+        ----------
+        X_new : array-like or CSR matrix of shape (n, d)
+        sample_weight : array-like of shape (n,), optional
+        embedding : array-like or CSR matrix of shape (n, m)
+            The same rows in the clustering space. Required if `fit` was given an embedding.
+        y : array-like of shape (n,)
+            Labels of these rows, for ``objective="labels"``. The result is then the percentage of
+            the total weight of the rows for which the tree predicts another label.
+
+        Returns
+        -------
+        float
+            It is negative if the free clustering fits these rows worse than the tree does.
+        """
+        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
+        space = self._space
+        free = space.scaled_centers(self.free_centers_)
+        problem = Problem.from_centers(free, X, rows, weight, space.objective)
+        centers = space.scaled_centers(self.cluster_centers_)
+        cost = problem.objective.value(problem.data, labels, weight, centers)
+        return problem.cost_increase(cost)
+
+    def _embedded(self, X, embedding):
+        """Return the embedding of rows; a pipeline as reference computes it from X."""
+        if hasattr(self, "_embedder") and (embedding is None or embedding is X):
+            check_names(X)
+            return self._embedder.transform(X)
+        return embedding
+
+    def _cost(self, X, y, sample_weight, embedding, centers):
+        """Return the cost of the tree's clusters, for centres in the units of the user."""
+        _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
+        objective, centers = self._space.objective, self._space.scaled_centers(centers)
+        return objective.value(objective.prepare(rows), labels, weight, centers)
+
+    def _new_rows(self, X, y, sample_weight, embedding):
+        """Return new rows as tested and as clustered, their weights and their clusters."""
+        embedding = self._embedded(X, embedding)
+        X = self._check_new(X)
+        rows = self._space.clustered_rows(X, y, embedding)
+        weight = check_sample_weight(sample_weight, X)
+        return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
+
+    def _leaves(self, X):
+        return self.tree_.route(kernel_arrays(X), n_jobs=effective_n_jobs(self.n_jobs))
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        check_names(X)
+        rows = check_rows(X)
+        check_fitted_names(self, X)
+        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
+        return rows
+
+
 class TreeClustering(
-    Readable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    _FittedClustering,
+    Readable,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Base class of the estimators whose clusters are the leaves of a tree.
 
@@ -118,10 +272,12 @@ class TreeClustering(
         """Return the checked arguments, their distinct rows, and the problem to be solved."""
         objective = method.objective
         check_names(X)
-        inputs = self._inputs(objective, X, y, sample_weight, embedding)
+        embedder, reference, embedding = split_pipeline(self.reference, X, embedding)
+        inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), unit_free=self.standardize)
-        reference = self._given(objective, inputs, rows)
+        names = _get_feature_names(X if embedding is None else embedding)
+        reference = self._given(reference, objective, inputs, rows, names)
         tested, space = rows.X, rows.space
         if self.standardize:
             if scaling is None:
@@ -131,24 +287,24 @@ class TreeClustering(
                 space, reference = tested, scaling.apply_to_reference(reference)
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
+        options = {"held_out": held_out, "scaling": scaling}
         try:
-            problem = Problem.from_rows(
-                *terms, self.random_state, held_out=held_out, scaling=scaling
-            )
+            problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:  # it counts distinct rows; users count the rows of X
             is_invalid = rows.expand(error.is_invalid) & inputs.present
             raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
-    def _given(self, objective, inputs, rows):
-        """Return the given centres, or the estimator that finds the free clustering."""
-        del rows  # only a subclass needs them
-        return given_centers(self.reference, inputs.space, inputs.weight, objective)
+    def _given(self, reference, objective, inputs, rows, names):
+        """Return the centres that a reference gives, or the reference if it is to be fitted."""
+        del rows
+        return given_centers(reference, inputs.space, inputs.weight, objective, names)
 
-    def _inputs(self, objective, X, y, sample_weight, embedding):
-        """Return the checked arguments of a fit."""
+    def _inputs(self, objective, X, y, sample_weight, embedding, embedder):
+        """Return the arguments of a fit after checking them."""
         if not objective.explains_labels:
-            return Inputs.from_arguments(X, sample_weight, embedding, self.n_clusters, self)
+            inputs = Inputs.from_arguments(X, sample_weight, embedding, self.n_clusters, self)
+            return replace(inputs, embedder=embedder)
         if embedding is not None or self.reference is not None:
             raise ValueError(
                 'objective="labels" explains the labels y and supports neither embedding nor '
@@ -161,21 +317,25 @@ class TreeClustering(
         _set(self, given, self._attributes(inputs, rows, problem, result))
 
     def _attributes(self, inputs, rows, problem, result):
-        """Return the fitted attributes of a result as a dict."""
+        """Return the fitted attributes of a result: a dict."""
         tree, free, n_jobs = result.tree, problem.free, effective_n_jobs(self.n_jobs)
         view, leaves = kernel_arrays(rows.X), result.leaves(problem, n_jobs)
         if problem.scaling is not None:
             scales = (problem.scaling, problem.X, rows.X)
             tree, leaves = in_units_of(tree, *scales, leaves, n_jobs)
         labels, counts = tree.leaf_label[leaves], tree.node_counts(leaves, problem.weight)
+        node_rows = tree.node_counts(rows.expand(leaves)[inputs.present]).astype(np.int64)
         spreads, gaps = stds_and_gaps(tree, view, leaves, problem.weight, n_jobs)
         centers, inertia = optimal_centers(
             problem.objective, problem.data, labels, problem.weight, free
         )
-        space, absent = (
-            ClusteringSpace.from_problem(problem, inputs),
-            np.flatnonzero(~inputs.present),
-        )
+        importances = {}
+        if problem.objective.is_sum:
+            costs = problem.objective.distances(problem.data, centers)
+            costs = cluster_sums(costs, leaves, problem.weight, tree.n_nodes)
+            importances["feature_importances_"] = feature_importances(tree, costs, spreads)
+        space = ClusteringSpace.from_problem(problem, inputs)
+        absent = np.flatnonzero(~inputs.present)
         labels_, free_labels = rows.expand(labels), rows.expand(free.labels)
         if len(absent):
             further = tree.route(kernel_arrays(inputs.X), absent, n_jobs=n_jobs)
@@ -185,8 +345,10 @@ class TreeClustering(
             "tree_": tree,
             "labels_": space.label_names(labels_),
             "node_counts_": counts,
+            "node_rows_": node_rows,
             "split_stds_": spreads,
             "split_gaps_": gaps,
+            **importances,
             "cluster_centers_": space.user_centers(centers, rows.X, labels, rows.weight),
             "inertia_": inertia,
             "free_labels_": space.label_names(free_labels.astype(np.int32)),
@@ -195,147 +357,9 @@ class TreeClustering(
             "cost_increase_": problem.cost_increase(inertia),
             "_space": space,
             **({} if space.classes is None else {"classes_": space.classes}),
+            **({} if inputs.embedder is None else {"_embedder": inputs.embedder}),
             **result.attributes,
         }
-
-    # ------------------------------------------------------------------ after fit
-
-    @on_snapshot
-    def predict(self, X):
-        """Return the cluster of each row: the label of its leaf, not the nearest centre.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-
-        Returns
-        -------
-        int32 array of shape (n,)
-            With ``objective="labels"`` an array of such labels.
-        """
-        leaves = self.apply(X)
-        return self._space.label_names(self.tree_.leaf_label[leaves])
-
-    @on_snapshot
-    def apply(self, X):
-        """Return the leaf of `tree_` that each row reaches: int32 array (n,) of node numbers."""
-        return self._leaves(self._check_new(X))
-
-    @on_snapshot
-    def decision_path(self, X):
-        """Return the nodes of `tree_` that each row visits: CSR indicator matrix (n, n_nodes)."""
-        return self.tree_.paths(self.apply(X))
-
-    @on_snapshot
-    def transform(self, X):
-        """Return the distances to `cluster_centers_` (Euclidean for k-means).
-
-        With ``standardize=True`` distances are those of standardised columns, as in all costs.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, m)
-            Rows in the space of the centres: rows of the embedding if `fit` was given one.
-
-        Returns
-        -------
-        float64 array of shape (n, n_clusters)
-        """
-        check_is_fitted(self)
-        rows = check_embedding(X) if self._space.has_embedding else self._check_new(X)
-        expected = self.cluster_centers_.shape[1]
-        if rows.shape[1] != expected:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{expected} features as input, as many as its centres have."
-            )
-        return self._space.distances(rows, self.cluster_centers_)
-
-    def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit and return `labels_`. See `fit`."""
-        return self.fit(X, y, sample_weight, embedding).labels_
-
-    def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit and transform the rows that were clustered. See `fit` and `transform`."""
-        self.fit(X, y, sample_weight, embedding)
-        return self.transform(X if embedding is None else embedding)
-
-    @on_snapshot
-    def score(self, X, y=None, sample_weight=None, embedding=None):
-        """Return the negative cost of the clusters that the tree assigns.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of these rows, for ``objective="labels"``; ignored otherwise.
-        sample_weight : array-like of shape (n,), optional
-        embedding : array-like or CSR matrix of shape (n, m)
-            The same rows in the clustering space. Required if `fit` was given an embedding.
-
-        Returns
-        -------
-        float, at most 0
-        """
-        check_is_fitted(self)
-        return -self._cost(X, y, sample_weight, embedding, self.cluster_centers_)
-
-    @on_snapshot
-    def cost_increase(self, X_new, sample_weight=None, embedding=None, y=None):
-        """Return by how many percent the tree costs more than the free clustering on some rows.
-
-        The tree assigns rows to `cluster_centers_`; the free clustering assigns each row to the
-        nearest of `free_centers_`. For the rows of the fit the result is close to
-        `cost_increase_`. For other rows it measures how well the tree generalises.
-
-        Parameters
-        ----------
-        X_new : array-like or CSR matrix of shape (n, d)
-        sample_weight : array-like of shape (n,), optional
-        embedding : array-like or CSR matrix of shape (n, m)
-            The same rows in the clustering space. Required if `fit` was given an embedding.
-        y : array-like of shape (n,)
-            Labels of these rows, for ``objective="labels"``. The result is then the percentage of
-            the total weight of the rows for which the tree predicts another label.
-
-        Returns
-        -------
-        float
-            It is negative if the free clustering fits these rows worse than the tree does.
-        """
-        X, rows, weight, labels = self._new_rows(X_new, y, sample_weight, embedding)
-        space = self._space
-        free = space.scaled_centers(self.free_centers_)
-        problem = Problem.from_centers(free, X, rows, weight, space.objective)
-        centers = space.scaled_centers(self.cluster_centers_)
-        cost = problem.objective.value(problem.data, labels, weight, centers)
-        return problem.cost_increase(cost)
-
-    def _cost(self, X, y, sample_weight, embedding, centers):
-        """Return the cost of the tree's clusters, for centres in the units of the user."""
-        _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
-        objective, centers = self._space.objective, self._space.scaled_centers(centers)
-        return objective.value(objective.prepare(rows), labels, weight, centers)
-
-    def _new_rows(self, X, y, sample_weight, embedding):
-        """Return new rows as tested and as clustered, their weights and their clusters."""
-        X = self._check_new(X)
-        rows = self._space.clustered_rows(X, y, embedding)
-        weight = check_sample_weight(sample_weight, X)
-        return X, rows, weight, self.tree_.leaf_label[self._leaves(X)]
-
-    def _leaves(self, X):
-        return self.tree_.route(kernel_arrays(X), n_jobs=effective_n_jobs(self.n_jobs))
-
-    def _check_new(self, X):
-        check_is_fitted(self)
-        check_names(X)
-        rows = check_rows(X)
-        check_fitted_names(self, X)
-        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
-        return rows
-
-    # ------------------------------------------------------------------ scikit-learn
 
     def _validate_params(self):
         super(TreeClustering, with_plain_numbers(self))._validate_params()

@@ -137,8 +137,10 @@ class TAOClustering(TreeClustering):
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering. None runs the estimator of the objective (scikit-learn's KMeans with
         ``n_init=10`` and this `random_state`). An estimator, fitted or not, must have
-        ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). An array gives
-        the centres.
+        ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). For a pipeline
+        that ends in such an estimator, rows are clustered in the space of its transformed columns,
+        and the tree tests the columns of X. An array gives the centres. A fitted estimator that
+        belongs to other columns or other rows raises an error.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
@@ -169,12 +171,20 @@ class TAOClustering(TreeClustering):
         better clusters than the free clustering, which is a local optimum.
     node_counts_ : float64 array of shape (n_nodes,)
         Weight of the rows that reach each node; without sample weights the number of rows.
+    node_rows_ : int64 array of shape (n_nodes,)
+        Number of rows that reach each node, whatever their weights.
     split_stds_ : float64 array of shape (n_nonzero,)
         Standard deviation of each feature of each test over the rows of its node, in the order of
         ``tree_.split_weights``. Displays rank features by |weight| times this value.
     split_gaps_ : float64 array of shape (n_nodes,)
         Distance from the threshold of a test of one feature to the next larger value of a row; NaN
         for other nodes.
+    feature_importances_ : float64 array of shape (n_features,)
+        Share of the cost that the tests of each feature save; it sums to 1, or is 0 throughout
+        for a single leaf. A test saves the cost of its rows in the best single cluster, minus
+        that cost on its left and on its right. The features of an oblique test share its saving
+        in proportion to |weight| times standard deviation over the rows of the node. It is the
+        mean decrease in impurity of scikit-learn's trees, with the clustering cost as impurity.
     free_labels_, free_centers_, free_inertia_
         Labels, centres and cost of the free clustering.
     history_ : list of dict

@@ -1,4 +1,4 @@
-"""Measures of a clustering tree: what it costs and how much there is to read."""
+"""Measures of a clustering tree: its cost, its agreement with labels, and its size."""
 
 import numpy as np
 import pandas as pd
@@ -32,13 +32,16 @@ __all__ = [
 
 
 def weighted_average_depth(tree, X, sample_weight=None):
-    """Mean number of tests on a row's path (WAD; Laber, Murtinho & Oliveira 2023, eq. 2).
+    """Return the mean number of tests on the decision path of a row.
+
+    This is the weighted average depth (WAD) of Laber, Murtinho & Oliveira (2023), eq. 2.
 
     Parameters
     ----------
-    tree : Tree, or fitted estimator with `tree_`
+    tree : Tree or fitted estimator with `tree_`
     X : array-like or sparse matrix of shape (n, n_features)
     sample_weight : array of shape (n,), optional
+        Weights of the rows. The result is then the weighted mean.
 
     Returns
     -------
@@ -59,12 +62,20 @@ def weighted_average_depth(tree, X, sample_weight=None):
 
 
 def weighted_average_explanation_size(tree, X, sample_weight=None):
-    """Mean number of non-redundant conditions on a row's path (WAES; same paper, eq. 3).
+    """Return the mean number of non-redundant conditions on the decision path of a row.
 
-    A condition is redundant if a deeper one on the same path bounds the same weighted sum in
-    the same direction; for axis-aligned trees that leaves distinct (feature, direction) pairs.
+    This is the weighted average explanation size (WAES) of Laber, Murtinho & Oliveira (2023),
+    eq. 3. A condition is redundant if a deeper one on the same path bounds the same weighted sum
+    in the same direction. An axis-aligned path thus has one condition per feature and direction.
 
-    Parameters and return value as in :func:`weighted_average_depth`.
+    Parameters
+    ----------
+    tree, X, sample_weight
+        As for :func:`weighted_average_depth`.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -78,18 +89,22 @@ def weighted_average_explanation_size(tree, X, sample_weight=None):
 
 
 def normalized_mutual_information(labels, reference_labels, sample_weight=None):
-    """Agreement of two clusterings: mutual information over the mean of their entropies.
+    """Return the normalized mutual information (NMI) of two clusterings.
 
-    The NMI of Laber, Murtinho & Oliveira (2023), table 2, and of scikit-learn, with weights.
+    This is their mutual information divided by the mean of their entropies, as in scikit-learn and
+    in Laber, Murtinho & Oliveira (2023), table 2, but with sample weights.
 
     Parameters
     ----------
     labels, reference_labels : int arrays of shape (n,)
     sample_weight : array of shape (n,), optional
+        Weights of the rows; a row of weight 2 counts twice.
 
     Returns
     -------
-    float; 1 for the same partition, also if both have one cluster; 0 for independent ones
+    float
+        It is 1 for equal partitions, also if both have a single cluster, and 0 for independent
+        ones.
 
     Examples
     --------
@@ -106,19 +121,21 @@ def normalized_mutual_information(labels, reference_labels, sample_weight=None):
 
 
 def adjusted_rand_index(labels, reference_labels, sample_weight=None):
-    """Agreement of two clusterings: pairs of rows on which they agree, beyond chance.
+    """Return the adjusted Rand index (ARI) of two clusterings.
 
-    The index of Hubert & Arabie (1985), as in scikit-learn, with weights: weight 2 is the row
-    twice.
+    This is the agreement on pairs of rows, corrected for chance (Hubert & Arabie 1985), as in
+    scikit-learn, but with sample weights.
 
     Parameters
     ----------
     labels, reference_labels : int arrays of shape (n,)
     sample_weight : array of shape (n,), optional
+        Weights of the rows; a row of weight 2 counts twice.
 
     Returns
     -------
-    float; 1 for the same partition, about 0 for independent ones
+    float
+        It is 1 for equal partitions and about 0 for independent ones.
 
     Examples
     --------
@@ -138,15 +155,16 @@ def adjusted_rand_index(labels, reference_labels, sample_weight=None):
 
 
 def accuracy(labels, reference_labels, sample_weight=None, *, matched=False):
-    """Share of the rows, or of their weight, that have their reference label.
+    """Return the share of the rows whose label equals the reference label.
 
     Parameters
     ----------
     labels, reference_labels : arrays of shape (n,)
     sample_weight : array of shape (n,), optional
+        Weights of the rows. The result is then a share of all weight.
     matched : bool, default=False
-        Renumber the clusters first, one-to-one, so that the share is largest: for clusters that
-        were found and numbered apart from the reference's.
+        Match the clusters one-to-one with those of the reference first, so that the share is
+        largest. Use it for clusterings that were numbered independently.
 
     Returns
     -------
@@ -168,32 +186,34 @@ def accuracy(labels, reference_labels, sample_weight=None, *, matched=False):
 
 
 def _joint_weights(labels, reference_labels, sample_weight):
-    """Weight of the rows of every pair of clusters: CSR, without the pairs that have none."""
+    """Return the contingency table of two clusterings in sample weights: CSR matrix."""
     weight = check_weight(sample_weight, len(labels))
     rows, columns = (
         pd.factorize(np.asarray(each), use_na_sentinel=False)[0]
         for each in (labels, reference_labels)
     )
-    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of a pair
+    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up duplicates
 
 
 def _pairs(weights):
-    """Number of pairs within groups of rows of these weights."""
+    """Return the number of pairs of rows within groups of the given weights."""
     return float(np.sum(weights * (np.asarray(weights) - 1)) / 2)
 
 
 def feature_usage(tree, X, sample_weight=None):
-    """Share of the rows whose path tests a feature.
+    """Return, for each feature, the share of the rows whose decision path tests it.
 
     Parameters
     ----------
-    tree : Tree, or fitted estimator with `tree_`
+    tree : Tree or fitted estimator with `tree_`
     X : array-like or sparse matrix of shape (n, n_features)
     sample_weight : array of shape (n,), optional
+        Weights of the rows. The result is then a share of all weight.
 
     Returns
     -------
-    float64 array of shape (n_features,); its sum is the mean number of features on a path
+    float64 array of shape (n_features,)
+        Its sum is the mean number of features on a decision path.
 
     Examples
     --------
@@ -223,19 +243,29 @@ _PRICES = {**OBJECTIVES, "kcenter": KCenter(), "spacing": Spacing()}
 
 
 def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
-    """Cost of a fitted tree's clusters with the centres of the free clustering.
+    """Return the cost of the clusters of a tree with the centres of the free clustering.
+
+    The free clustering is the clustering without a tree that the model explains.
 
     Parameters
     ----------
     model : fitted estimator
     X : array-like or sparse matrix of shape (n, m)
-        The rows of the fit, where they are clustered: the embedding, if `fit` was given one.
+        Rows of the fit; the embedding, if `fit` was given one.
     objective : {"kmeans", "kmedians"}, default="kmeans"
     sample_weight : array of shape (n,), optional
+        Weights of the rows.
 
     Returns
     -------
-    float, in the units of X, whatever the fit has standardised
+    float
+        In the units of X, also if the fit standardised the columns.
+
+    Raises
+    ------
+    ValueError
+        If X has another shape than the rows of the fit, or if the model explains labels that are
+        strings.
 
     Examples
     --------
@@ -249,18 +279,21 @@ def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
 
 
 def spacing(X, labels, sample_weight=None):
-    """Least Euclidean distance of two rows with different labels; inf if there are none.
+    """Return the smallest Euclidean distance between two rows with different labels.
+
+    It takes O(n^2 m) time and O(n) memory.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, m)
     labels : array of shape (n,)
     sample_weight : array of shape (n,), optional
-        Rows of weight 0 are absent.
+        Rows of weight 0 are ignored; other weights have no effect.
 
     Returns
     -------
-    float; takes O(n^2 m) time and O(n) memory
+    float
+        It is inf if all labels are equal.
 
     Examples
     --------
@@ -273,22 +306,33 @@ def spacing(X, labels, sample_weight=None):
 
 
 def price_of_explainability(model, X, objective=None, sample_weight=None):
-    """How many times worse a fitted tree's clustering is than the free clustering it explains.
+    """Return the cost of a tree divided by the cost of the free clustering that it explains.
 
     Parameters
     ----------
     model : fitted estimator
     X : array-like or sparse matrix of shape (n, m)
-        The rows of the fit, where they are clustered: the embedding, if `fit` was given one.
-    objective : {"kmeans", "kmedians", "kcenter", "spacing"}, default the model's own
-        The cost of both clusterings with optimal centres; for "kcenter" the largest Euclidean
-        distance to the reference's centre of the cluster; for "spacing", which is to be large,
-        that of the free clustering over that of the tree's (see :func:`spacing`).
+        Rows of the fit; the embedding, if `fit` was given one.
+    objective : {"kmeans", "kmedians", "kcenter", "spacing"}, optional
+        The cost that is compared. The default is the objective of the model.
+
+        - "kmeans", "kmedians": the cost of both clusterings with optimal centres;
+        - "kcenter": the largest Euclidean distance of a row to the free centre of its cluster;
+        - "spacing": the inverse ratio of the spacings, since a large spacing is better; see
+          :func:`spacing`.
     sample_weight : array of shape (n,), optional
+        Weights of the rows.
 
     Returns
     -------
-    float; 1 where nothing is lost, inf where the free clustering alone costs nothing
+    float
+        It is 1 if both cost the same, and inf if only the free clustering has cost 0.
+
+    Raises
+    ------
+    ValueError
+        If X has another shape than the rows of the fit, if the objective is unknown, or if the
+        model explains given labels.
 
     Examples
     --------
@@ -305,7 +349,7 @@ def price_of_explainability(model, X, objective=None, sample_weight=None):
 
 
 def explainability(model, X, objective=None, sample_weight=None):
-    """What a fitted tree loses of the free clustering, and what is proven of its method.
+    """Compare a fitted tree with the free clustering, and with the proven bound of its method.
 
     Parameters
     ----------
@@ -315,10 +359,15 @@ def explainability(model, X, objective=None, sample_weight=None):
     Returns
     -------
     dict
-        price; surrogate_price (with the reference's centres; k-means and k-medians only), to which
-        proven bounds apply; accuracy (share of the rows with their free label), accuracy_matched
-        (after renumbering), NMI and ARI with the free labels; bound, a
-        :class:`greedy.bounds.Bound` or None.
+        With the keys
+
+        - price: see :func:`price_of_explainability`;
+        - surrogate_price: the same ratio with the centres of the free clustering for both, to
+          which the proven bounds apply; only for k-means and k-medians;
+        - accuracy, accuracy_matched: agreement with the free labels, see :func:`accuracy`;
+        - NMI, ARI: agreement with the free labels, see :func:`normalized_mutual_information` and
+          :func:`adjusted_rand_index`;
+        - bound: the proven bound of the method, a :class:`greedy.bounds.Bound`, or None.
 
     Examples
     --------
@@ -345,16 +394,18 @@ def explainability(model, X, objective=None, sample_weight=None):
 
 
 def _rows_of(model, X, sample_weight):
-    """The rows of a fit, checked, and their weights."""
+    """Return the checked rows of a fit and their weights."""
     labels = labels_of(model)
     if labels.dtype.kind not in "iu":
-        raise ValueError("Labels that are given have no price: they have no free clustering.")
+        raise ValueError(
+            "A model that explains given labels has no free clustering to compare costs with."
+        )
     rows = check_rows(X)
     expected = len(labels), model.free_centers_.shape[1]
     if rows.shape != expected:
         raise ValueError(
-            f"X has the shape {rows.shape}, the rows that the model was fitted to had {expected} "
-            "where they are clustered."
+            f"X has the shape {rows.shape}, but the clustered rows of the fit had the shape "
+            f"{expected}. Give the rows of the fit, or their embedding if fit was given one."
         )
     return rows, check_weight(sample_weight, rows.shape[0])
 
@@ -366,9 +417,9 @@ def _named(name, objectives):
 
 
 def _costs(objective, model, rows, weight, recentred):
-    """Yield the cost of the tree's clusters, then of the free ones.
+    """Yield the cost of the clusters of the tree, then that of the free clusters.
 
-    With the centres of the free clustering, or with optimal ones instead.
+    `recentred`: whether both have their optimal centres instead of the free centres.
     """
     data, centers = objective.prepare(rows), model.free_centers_
     for labels in (model.labels_, model.free_labels_):
@@ -377,7 +428,7 @@ def _costs(objective, model, rows, weight, recentred):
 
 
 def _ratio(above, below):
-    """Ratio of two costs, 1 if they are equal, 0 and infinity, too."""
+    """Return the ratio of two costs; it is 1 if they are equal, also if both are 0 or inf."""
     if above == below:
         return 1.0
     return float(above / below) if below > 0 else np.inf

@@ -1,4 +1,4 @@
-"""Penalties P(z, T(x)) on disagreement (eq. 6), and the losses that a tree step minimises."""
+"""Penalties P(z, T(x)) for disagreement (eq. 6), and the losses that a tree step minimises."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,65 +14,70 @@ __all__ = ["Penalty", "SquaredError", "ZeroOne"]
 
 @runtime_checkable
 class Penalty(Protocol):
-    """What a penalty on disagreement must offer.
+    """A penalty for the disagreement of an assignment with the output of a leaf.
 
-    Because a leaf has one output, P(e_k, theta_leaf) over all leaves and clusters is a small
-    table; the optimiser reads everything it needs from it. `is_binary`: all values are 0 or 1,
-    so that node problems have no weights but those of the rows.
+    A leaf has one output, so P(e_k, theta_leaf) over all leaves and clusters is a small table, from
+    which the optimiser reads everything.
+
+    Attributes
+    ----------
+    is_binary : bool
+        Whether all values are 0 or 1, so that node problems have no instance weights beyond those
+        of the rows.
     """
 
     is_binary: bool
 
     def leaf(self, labels, weight, n_clusters) -> tuple[int, np.ndarray | None]:
-        """Optimal output of a leaf for the rows in it (eq. 10): label and histogram."""
+        """Return the optimal output of a leaf for its rows (eq. 10): label and histogram."""
 
     def table(self, tree, n_clusters) -> np.ndarray:
-        """P(e_k, output of node i) at leaves, float64 array of shape (n_nodes, n_clusters)."""
+        """Return P(e_k, output of node i) at leaves: float64 array (n_nodes, n_clusters)."""
 
 
 @dataclass(frozen=True)
 class ZeroOne:
-    """P = 1 if the cluster differs from the leaf's label, else 0; leaves carry a label.
+    """P is 1 if the cluster differs from the label of the leaf, and 0 otherwise.
 
-    The label is the majority of the weight in the leaf, ties to the lowest cluster.
+    A leaf has the label with the largest weight, ties to the lowest cluster.
     """
 
     is_binary = True
 
     def leaf(self, labels, weight, n_clusters):
-        """Majority label; no histogram."""
+        """Return the majority label; there is no histogram."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
         return int(votes.argmax()), None
 
     def table(self, tree, n_clusters):
-        """One minus the one-hot label of each leaf."""
+        """Return one minus the one-hot label of each leaf."""
         return 1.0 - _certain(tree, n_clusters)
 
 
 @dataclass(frozen=True)
 class SquaredError:
-    """P = ||e_z - theta||^2; leaves carry a histogram theta over the clusters (section 7).
+    """P = ||e_z - theta||^2; leaves have a histogram theta over the clusters (section 7).
 
-    The histogram is the share of each cluster in the weight of the leaf, the label its largest,
-    ties to the lowest. A node's rows then weigh by how much the histograms differ that
-    they reach through either child.
+    The histogram has the share of each cluster in the weight of the leaf. The label is the largest
+    one, ties to the lowest. At a node, the instance weight of a row is the difference of its
+    penalties in the leaves of both children.
     """
 
     is_binary = False
 
     def leaf(self, labels, weight, n_clusters):
-        """Label and normalised histogram."""
+        """Return the label and the normalised histogram."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
         return int(votes.argmax()), votes / votes.sum()
 
     def table(self, tree, n_clusters):
-        """1 - 2 theta_k + ||theta||^2; a leaf without a histogram is certain of its label."""
+        """Return 1 - 2 theta_k + ||theta||^2; a leaf without a histogram counts as pure."""
         theta = leaf_histograms(tree, n_clusters)
         return 1.0 - 2.0 * theta + (theta**2).sum(axis=1, keepdims=True)
 
 
 def leaf_histograms(tree, n_clusters):
-    """Histogram over the clusters at each leaf; one that is certain of its label by default.
+    """Return the histogram over the clusters at each leaf; leaves without one count as pure.
 
     Parameters
     ----------
@@ -81,8 +86,8 @@ def leaf_histograms(tree, n_clusters):
 
     Returns
     -------
-    float64 array of shape (n_nodes, n_clusters), zeros at decision nodes; read-only where it is
-    the tree's own
+    float64 array of shape (n_nodes, n_clusters)
+        Zeros at decision nodes. It is read-only if it is the array of the tree.
     """
     if tree.leaf_value is not None and tree.leaf_value.shape[1] == n_clusters:
         return tree.leaf_value
@@ -96,20 +101,20 @@ def _certain(tree, n_clusters):
 
 
 class Criterion(Protocol):
-    """The loss a tree step minimises, as a function of the leaf each row is given.
+    """The loss that a tree step minimises, as a function of the leaf of each row.
 
-    Penalised and direct forms of the problem differ only here.
+    It is the only difference between the penalty method and the direct form in a tree step.
     """
 
     def loss_at(self, tree: Tree) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """The loss with the outputs of this tree's leaves.
+        """Return the loss for the outputs of the leaves of a tree.
 
-        It is a function (rows, leaves) -> float64 array of shape (m,): the weighted loss of
-        rows[m] at leaves[m].
+        It is a function (rows, leaves) -> float64 array of shape (m,): the weighted loss of rows[m]
+        at leaves[m].
         """
 
     def best_output(self, rows: np.ndarray) -> tuple[int, np.ndarray | None]:
-        """Label (and histogram) with the least summed loss over some rows (eq. 10)."""
+        """Return the label (and histogram) with the least summed loss over rows (eq. 10)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +168,12 @@ class CostCriterion:
         return loss
 
     def best_output(self, rows):
-        """Label with the least summed cost, ties to the lowest; no histogram."""
+        """Return the label with the least summed cost, ties to the lowest; no histogram."""
         return int((self.weight[rows] @ self.distances[rows]).argmin()), None
 
 
 @jit
 def _fill_costs(distances, weight, rows, leaves, label, out):
-    # Half the time of numpy's indexing, which gathers twice; passes ask for it at every node.
+    # This takes half the time of numpy's fancy indexing, and passes need it at every node.
     for r in range(rows.shape[0]):
         out[r] = weight[rows[r]] * distances[rows[r], label[leaves[r]]]

@@ -1,4 +1,4 @@
-"""The free clustering: the same problem without a tree, which every method explains."""
+"""The free clustering: the solution of the clustering problem without a tree."""
 
 import contextlib
 import warnings
@@ -8,12 +8,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from ._utils.matrices import check_centers, check_kind
 from ._utils.threads import interruptible, one_thread
-from ._utils.warnings import warn
+from ._utils.warnings import listed, warn
 from .objectives.alternating import lloyd
 from .objectives.labels import encode
 from .problem.repeats import as_repeats
@@ -21,14 +22,16 @@ from .problem.repeats import as_repeats
 __all__ = ["FreeClustering", "cost_increase", "free_clustering"]
 
 _ROUNDING = 1e-12
-# Of rows that are repeated for what takes no weights, and as a multiple of the distinct ones.
+# Maximum number of rows after repetition for estimators without weights, absolute and relative.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
 _CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
+# Labels of a fitted reference that may differ from the nearest centres: number and share.
+_FEW_OTHER, _FEW_OTHER_SHARE = 3, 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class FreeClustering:
-    """Centres (k, m), the nearest-centre labels (n,) and their cost.
+    """Centres (k, m), labels of the nearest centres (n,) and their cost.
 
     Ties between centres go to the lowest cluster.
     """
@@ -100,7 +103,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     if reference is None and objective.stops_early:
         centers, labels = _finished(objective, data, sample_weight, centers, labels)
     used = used_clusters(np.bincount(labels, minlength=n_clusters))
-    if is_ours and not used.all():  # numbers of our own choosing: empty clusters last
+    if is_ours and not used.all():  # our own numbers of clusters put empty ones last
         order = np.argsort(~used, kind="stable")
         centers, labels = centers[order], np.argsort(order)[labels]
     with one_thread():
@@ -109,10 +112,11 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
 
 
 def _finished(objective, data, weight, centers, labels):
-    """Lloyd's algorithm from where a library has stopped, if it pays.
+    """Continue Lloyd's algorithm where a library has stopped early, if this lowers the cost.
 
-    Else a tree of the free labels would cost less than the free clustering, whose centres are not
-    the best ones of its clusters. Centres that only rounding parts from these stay.
+    Otherwise a tree with the free labels could cost less than the free clustering, whose centres
+    would not be optimal for its clusters. Centres that are optimal up to rounding are returned
+    unchanged.
     """
     with one_thread():
         run = lloyd(objective, data, weight, centers)
@@ -122,7 +126,7 @@ def _finished(objective, data, weight, centers, labels):
 
 
 def _by_labels(objective, rows, data, n_clusters, sample_weight):
-    """The free clustering of an objective that has clusters without centres."""
+    """Return the free clustering of an objective whose clusters do not follow from centres."""
     labels = objective.free_labels(data, n_clusters, sample_weight)
     used_clusters(np.bincount(labels, minlength=n_clusters))
     blank = np.zeros((n_clusters, rows.shape[1]))
@@ -131,7 +135,7 @@ def _by_labels(objective, rows, data, n_clusters, sample_weight):
 
 
 def used_clusters(counts):
-    """Which clusters have rows, by how many: bool array; a warning if some have none."""
+    """Return which clusters have rows, as a bool array; warn if some have none."""
     used = counts > 0
     if not used.all():
         warn(
@@ -143,7 +147,9 @@ def used_clusters(counts):
 
 
 def optimal_centers(objective, data, labels, sample_weight, free):
-    """Optimal centres of a partition and its cost; empty clusters keep their free centres.
+    """Return the optimal centres of a partition and its cost.
+
+    Clusters without rows keep their free centres.
 
     Parameters
     ----------
@@ -164,7 +170,7 @@ def optimal_centers(objective, data, labels, sample_weight, free):
 
 
 def cost_increase(cost, free_cost):
-    """Percent by which a clustering costs more than the free clustering.
+    """Return the percentage by which a clustering costs more than the free clustering.
 
     Parameters
     ----------
@@ -173,7 +179,8 @@ def cost_increase(cost, free_cost):
 
     Returns
     -------
-    float; 0 if they are equal up to the rounding of sums, inf if only the free cost is 0
+    float
+        0 if the costs are equal up to rounding of sums, inf if only the free cost is 0.
 
     Examples
     --------
@@ -188,7 +195,7 @@ def cost_increase(cost, free_cost):
 
 
 def nearest_center(objective, data, centers):
-    """Cluster of the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
+    """Return the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
     with one_thread():
         if objective.nearest is None:
             return objective.distances(data, centers).argmin(axis=1)
@@ -196,9 +203,9 @@ def nearest_center(objective, data, centers):
 
 
 def free_labels(objective, data, weight, centers):
-    """Clusters of rows beside a free clustering: those of the nearest of its centres.
+    """Return the clusters of further rows: those of the nearest free centres.
 
-    Where clusters do not follow from centres, a clustering of the rows into as many.
+    If clusters do not follow from centres, the rows are clustered on their own.
     """
     if objective.free_labels is None:
         return nearest_center(objective, data, centers)
@@ -206,12 +213,12 @@ def free_labels(objective, data, weight, centers):
 
 
 def is_to_be_fitted(reference):
-    """Whether the centres, and with them their numbers, are left to us.
+    """Return whether a reference has no centres or labels yet.
 
     Raises
     ------
     ValueError
-        If it is a class.
+        If it is a class instead of an object.
     """
     if isinstance(reference, type):
         name = reference.__name__
@@ -222,26 +229,158 @@ def is_to_be_fitted(reference):
     )
 
 
-def given_centers(reference, rows, sample_weight, objective):
-    """The centres that a reference gives; the reference itself where it is to be fitted.
+def split_pipeline(reference, X, embedding=None):
+    """Split a pipeline that ends in a clusterer into its transformers and the clusterer.
 
-    Parameters as for ``centers_of``; the rows are those of the input, in their order.
+    Parameters
+    ----------
+    reference : Pipeline, or another reference, which is returned as it is
+    X : array-like, CSR matrix or DataFrame of shape (n, d), as the user gave it
+    embedding : array-like or CSR matrix of shape (n, m), optional
+
+    Returns
+    -------
+    transformers : fitted Pipeline, or None
+        Those of a fitted pipeline, or copies that were fitted to X.
+    clusterer : the last step of the pipeline, or the reference
+    embedding : array or CSR matrix of shape (n, m), or None
+        X after all transformers, or what was given.
+
+    Raises
+    ------
+    ValueError
+        If there are both transformers and an embedding.
     """
+    if not isinstance(reference, Pipeline):
+        return None, reference, embedding
+    clusterer, transformers = reference.steps[-1][1], reference[:-1]
+    if len(reference.steps) == 1:
+        return None, clusterer, embedding
+    if embedding is not None:
+        raise ValueError(
+            "embedding and a pipeline as reference both say where rows are clustered: give one of "
+            "them."
+        )
+    if not is_to_be_fitted(clusterer):
+        return transformers, clusterer, transformers.transform(X)
+    transformers = clone(transformers)
+    return transformers, clusterer, transformers.fit_transform(X)
+
+
+def given_centers(reference, rows, sample_weight, objective, names=None):
+    """Return the centres that a reference gives, or the reference itself if it is to be fitted.
+
+    Parameters
+    ----------
+    reference : None, estimator or array-like
+    rows : array or CSR matrix of shape (n, m)
+        Rows of the input, in their order.
+    sample_weight : float64 array of shape (n,)
+    objective : Objective
+    names : sequence of str, optional
+        Names of the columns of `rows`.
+
+    Raises
+    ------
+    ValueError
+        If a fitted estimator belongs to other data; for the reasons of :func:`centers_of`.
+    """
+    if isinstance(reference, Pipeline):
+        raise ValueError(
+            "A pipeline as reference needs all rows at once: transform the blocks with its first "
+            "steps, give them as embedding, and its last step as reference."
+        )
     if is_to_be_fitted(reference):
         return reference
     if hasattr(reference, "fit"):
-        return centers_of(reference, rows, sample_weight, objective)
+        _check_names(reference, names)
+        centers = centers_of(reference, rows, sample_weight, objective)
+        _check_labels(reference, rows, centers, objective)
+        return centers
+    _check_shape(reference)
     return check_centers(reference)
 
 
+def _check_shape(reference):
+    """Raise a ValueError if a reference has one dimension, as labels have."""
+    if np.ndim(reference) != 1:
+        return
+    values = np.asarray(reference)
+    if values.dtype.kind == "f" and not np.all(values == np.rint(values)):
+        raise ValueError(
+            f"reference is one-dimensional, with {len(values)} numbers: centres of one column must "
+            "have the shape (n_clusters, 1), as of reference.reshape(-1, 1)."
+        )
+    raise ValueError(
+        f"reference is one-dimensional, with {len(values)} entries, as labels are; it must be an "
+        "estimator or an array of centres of shape (n_clusters, n_features). To explain given "
+        "labels, use TAOClustering(objective='labels') and fit(X, labels)."
+    )
+
+
+def _check_names(reference, names):
+    """Raise a ValueError if an estimator was fitted to columns of other names, or another order."""
+    seen = getattr(reference, "feature_names_in_", None)
+    if seen is None or names is None or list(seen) == list(names):
+        return
+    kind, missing = type(reference).__name__, [name for name in seen if name not in set(names)]
+    further = [name for name in names if name not in set(seen)]
+    if missing or further:
+        parts = [f"{listed(missing)} are not in X"] if missing else []
+        parts += [f"{listed(further)} of X are unknown to it"] if further else []
+        what = f"was fitted to other columns: {'; '.join(parts)}"
+    else:
+        place = next(i for i, name in enumerate(names) if name != seen[i])
+        what = (
+            f"was fitted to the same columns in another order: column {place} is {seen[place]!r} "
+            f"there and {names[place]!r} in X"
+        )
+    raise ValueError(
+        f"The reference, a {kind}, {what}. Give X with the columns of the reference, in their "
+        "order, or an unfitted reference."
+    )
+
+
+def _check_labels(reference, rows, centers, objective):
+    """Raise a ValueError if the labels of a fitted estimator are not those of the nearest centres.
+
+    That happens if the estimator was fitted to other data of the same shape, such as scaled
+    columns. Estimators that stopped early may differ in a few rows.
+    """
+    labels = getattr(reference, "labels_", None)
+    has_centers = any(hasattr(reference, name) for name in _CENTERS)
+    if labels is None or not has_centers or np.shape(labels) != (rows.shape[0],):
+        return
+    if centers.shape[1] != rows.shape[1] or len(centers) <= np.max(labels):
+        return  # the caller reports the shape
+    try:  # its own metric, if it has one
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # rows have no names of columns here
+            nearest = reference.predict(rows) if hasattr(reference, "predict") else None
+    except (TypeError, ValueError):
+        nearest = None
+    if nearest is None:
+        nearest = nearest_center(objective, objective.prepare(rows), centers)
+    n_rows, n_other = len(labels), int(np.sum(np.asarray(labels) != nearest))
+    if n_other > max(_FEW_OTHER, _FEW_OTHER_SHARE * n_rows):
+        raise ValueError(
+            f"The reference, a {type(reference).__name__}, does not belong to these data: "
+            f"{n_other} of its {n_rows} labels_ differ from the nearest of its centres. If it was "
+            "fitted to transformed columns, give the transformation as well: "
+            "reference=make_pipeline(StandardScaler(), KMeans(...)), or fit(X, embedding=Z) with "
+            "the transformed columns Z. Otherwise give an unfitted reference, or explain its "
+            "labels with TAOClustering(objective='labels') and fit(X, reference.labels_)."
+        )
+
+
 def centers_of(estimator, rows, sample_weight, objective):
-    """The centres of a fitted estimator: its own, or what the objective makes of its labels.
+    """Return the centres of a fitted estimator, or those that follow from its labels.
 
     Parameters
     ----------
     estimator : fitted estimator
         With `cluster_centers_`, as k-means has, `means_`, as mixtures have, or `labels_` of the
-        rows, -1 for noise, which belongs to no cluster.
+        rows. The label -1 marks noise, which belongs to no cluster.
     rows : array or CSR matrix of shape (n, m)
     sample_weight : float64 array of shape (n,)
     objective : Objective
@@ -253,8 +392,8 @@ def centers_of(estimator, rows, sample_weight, objective):
     Raises
     ------
     ValueError
-        If it has none of these, labels of other rows, or centres that
-        :func:`tao_cluster._utils.matrices.check_centers` refuses.
+        If it has none of these attributes, or labels of other rows. If
+        :func:`tao_cluster._utils.matrices.check_centers` rejects its centres.
     """
     for name in _CENTERS:
         if hasattr(estimator, name):
@@ -281,7 +420,7 @@ def centers_of(estimator, rows, sample_weight, objective):
 
 
 def _one_row_each(objective, data, n_clusters, shape):
-    """Centres of the distinct rows, the last one again where there are fewer than clusters."""
+    """Return one centre per distinct row; the last one repeats if there are fewer than clusters."""
     n_rows, n_columns = shape
     blank = np.zeros((n_rows, n_columns))
     centers = objective.update_centers(data, np.arange(n_rows), np.ones(n_rows), blank)
@@ -289,15 +428,17 @@ def _one_row_each(objective, data, n_clusters, shape):
 
 
 def to_fit(reference, objective, rows, n_clusters, random_state):
-    """What finds the free clustering of rows: the objective's own estimator, or a clone of one.
+    """Return the estimator that finds the free clustering: that of the objective, or a clone.
 
     Parameters
     ----------
     reference : None or unfitted estimator
     objective : Objective
-    rows : array or CSR matrix of shape (n, m), only its kind counts
+    rows : array or CSR matrix of shape (n, m)
+        Only its type matters.
     n_clusters : int
-    random_state : int, RandomState instance or None, of the objective's own
+    random_state : int, RandomState instance or None
+        Seed of the estimator of the objective.
 
     Returns
     -------
@@ -310,23 +451,27 @@ def to_fit(reference, objective, rows, n_clusters, random_state):
 
 
 def fit_reference(estimator, rows, sample_weight, random_state):
-    """Fit an unfitted estimator, with repeated rows where it takes no weights.
+    """Fit an unfitted estimator. If it takes no weights, rows are repeated.
 
     Parameters
     ----------
-    estimator : estimator, altered
+    estimator : estimator
+        It is fitted in place.
     rows : array or CSR matrix of shape (n, m)
     sample_weight : float64 array of shape (n,)
-    random_state : int, RandomState instance or None, for an estimator without one of its own
+    random_state : int, RandomState instance or None
+        Seed for an estimator without one of its own.
 
     Returns
     -------
-    The estimator, the rows that it has seen and their weights
+    estimator : the fitted estimator
+    rows : the rows that it was fitted to
+    sample_weight : their weights
 
     Raises
     ------
     ValueError
-        If it takes no weights and these are no multiples of one number, or of too many.
+        If it takes no weights and they are not multiples of one number, or represent too many rows.
     """
     if "random_state" in estimator.get_params() and estimator.random_state is None:
         estimator.set_params(random_state=check_random_state(random_state))
@@ -343,11 +488,11 @@ def fit_reference(estimator, rows, sample_weight, random_state):
         if not np.all(repeats == 1):
             rows = rows[np.repeat(np.arange(len(repeats)), repeats)]
         sample_weight = np.ones(rows.shape[0])
-    # scikit-learn's k-means adds up the sums of its threads in the order in which they end.
+    # scikit-learn's k-means adds the sums of its threads in the order in which they end.
     with one_thread(), warnings.catch_warnings():
-        # Fewer distinct rows than clusters: told by the caller.
+        # The caller warns of fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # Our own estimators check for Ctrl-C themselves; an interrupted kernel may fail otherwise.
+        # Our own estimators check for Ctrl-C themselves. An interrupted kernel could fail.
         is_ours = type(estimator).__module__.startswith(f"{__package__}.")
         with contextlib.nullcontext() if is_ours else interruptible():
             return estimator.fit(rows, **options), rows, sample_weight

@@ -1,6 +1,7 @@
-"""The report: a tree or fitted estimator as one plain dict, behind every readable export."""
+"""A tree or fitted estimator as one plain dict, from which all readable exports are made."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,61 +20,78 @@ __all__ = [
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
-# How far a shown threshold may be from the exact one, as shares of:
-_OF_SPREAD = 1e-3
-_OF_ROWS = 0.999  # the gap to the next row, which itself is on the other side
-_OF_GAP = 0.25  # the gap to the next threshold; below a half, thresholds keep their order
+# Largest rounding error of a shown threshold, as a share of
+_OF_STD = 1e-3  # the standard deviation of the feature or of the largest term
+_OF_ROWS = 0.999  # the gap to the next row, which must stay on the other side
+_OF_GAP = 0.25  # the gap to the next threshold; below 0.5 the thresholds keep their order
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
-    """What there is to show of a tree, as lists, dicts, numbers and strings.
+    """Return everything that displays show of a tree, as dicts, lists, numbers and strings.
 
     Parameters
     ----------
     model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     X : array-like or sparse matrix of shape (n, n_features), optional
-        Rows to count. Default: the rows an estimator was fitted to; a Tree has none.
+        Rows to count. The default is the rows that an estimator was fitted to; a Tree has none.
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows of X; weight 2 is the row twice.
+        Weights of the rows of X. A row of weight 2 counts twice, a row of weight 0 not at all.
     scaled : bool, default=False
-        Whether weights are shown times the spread of their feature, as `shown` holds them; then
-        they can be compared where features have different units.
+        Multiply the weights in `shown` by the standard deviation of their feature at the node, so
+        that they are comparable between features with different units.
 
     Returns
     -------
     dict
-        Ready for JSON; what is not known, or does not apply to a node, is None.
+        It can be written as JSON. A value that is unknown, or does not apply to a node, is None.
 
-        - `format`, `version`: how to read the rest.
+        - `format`, `version`: name and version of this format.
         - `summary`: n_features, n_clusters, n_nodes, n_leaves, depth, n_parameters, n_nonzero,
-          features_per_split, used_features (list of `feature`, `name`), count (rows, or their
-          weight), and of an estimator cost_increase (percent; None where it is infinite),
-          inertia, free_inertia and lambda;
-          explains_labels (whether labels were given: cost_increase is then the percentage of rows
-          that have another one).
-        - `nodes`: one dict a node, in the order of their numbers: id, parent, depth, children
-          ([left, right]; empty at a leaf), is_leaf, terms (list of `feature`, `name`,
-          `weight`, `spread`, `shown`, largest effects first), threshold, tolerance (how far what
-          texts show of it may be from it, in units of the feature or sum), cluster, its name and
-          the histogram of a leaf, count and share of the rows that reach it, counted
-          ("rows"; "labelled rows" where the fit left out rows without a label).
-        - `clusters`: one dict a cluster: cluster, name, leaves, size (rows, or their weight),
-          share.
+          features_per_split, used_features (list of dicts with `feature` and `name`), and rows,
+          weight and count as for a node. For an estimator also cost_increase (percent; None if it
+          is infinite), inertia, free_inertia and lambda. If `explains_labels` is true, the
+          estimator was fitted to given labels, and cost_increase is the percentage of the weight
+          of the rows with another label.
+        - `nodes`: one dict per node, in the order of the node numbers, as in the table below.
+        - `clusters`: one dict per cluster with cluster (its number), name, leaves (node numbers),
+          size (as `count` of a node), rows, weight, share and counted.
 
-        The *spread* of a feature at a node is its standard deviation over the node's rows, its
-        *effect* |weight| times spread. Where no rows are known (a Tree without X, a node that no
-        row reaches) spread is None and the effect |weight|. `shown` is the weight as texts and
-        pictures give it: itself, or with `scaled` times the spread where that is known.
+        ============ ========================================================================
+        key          value at a node
+        ============ ========================================================================
+        id, parent   node numbers; the root has no parent
+        depth        number of tests above the node
+        children     [left, right], empty at a leaf
+        is_leaf      bool
+        terms        list of dicts with `feature`, `name`, `weight`, `spread` and `shown`, in the
+                     order of decreasing effect
+        threshold    of the test
+        tolerance    largest difference between the threshold and the number shown for it, in
+                     units of the feature or of the sum
+        cluster      number of the cluster of a leaf
+        name         name of the cluster
+        histogram    shares of the free clusters in a leaf
+        rows         number of rows that reach the node
+        weight       sum of their sample weights; None if all rows have weight 1
+        count        `weight`, or `rows` if there are no sample weights
+        share        `count` as a share of that of the root
+        counted      "rows", or "labelled rows" if rows without a label were left out of the fit
+        ============ ========================================================================
+
+        The `spread` of a feature at a node is its standard deviation over the rows of the node.
+        The *effect* of a term is |weight| times spread. If no rows are known (a Tree without X, or
+        a node that no row reaches), spread is None and the effect is |weight|. `shown` is the
+        weight that displays print: the weight itself or, with `scaled`, the weight times spread.
 
     Raises
     ------
     ValueError
-        If X, `feature_names` or `sample_weight` do not fit, or if `scaled` meets a tree without
-        rows.
+        If X, `feature_names` or `sample_weight` do not fit the tree, or if `scaled` is true and no
+        rows are known.
     TypeError
-        If `model` is neither a Tree nor an estimator with one.
+        If `model` is neither a Tree nor a fitted estimator with one.
 
     Examples
     --------
@@ -89,51 +107,51 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     """
     model, names = shown(model, feature_names)
     tree = tree_of(model)
-    counts, spreads, gaps = _of_rows(model, tree, X, sample_weight)
+    sizes, spreads, gaps = _of_rows(model, tree, X, sample_weight)
     labels = cluster_names(model)
     nodes = [
-        _node(tree, i, counts, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
+        _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
     allowed = _tolerances(tree, nodes, gaps)
-    counted = _counted(model) if X is None else "rows"
-    nodes = [n | {"tolerance": allowed.get(n["id"]), "counted": counted} for n in nodes]
+    nodes = [n | {"tolerance": allowed.get(n["id"])} for n in nodes]
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "summary": _summary(model, tree, names, len(labels), nodes[0]["count"]),
+        "summary": _summary(model, tree, names, len(labels), nodes[0]),
         "nodes": nodes,
         "clusters": _clusters(nodes, labels),
     }
 
 
 def check_weight(sample_weight, n_rows):
-    """Weights of some rows: float64 array of shape (n_rows,), ones by default.
+    """Return checked sample weights: float64 array of shape (n_rows,), ones by default.
 
     Raises
     ------
     ValueError
-        If they are not one number a row, of at least 0 and not all 0.
+        If there is not one number per row, if one is negative, or if all are 0.
     """
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
         raise ValueError(
-            f"sample_weight must be {n_rows} numbers, one a row, of at least 0 and not all 0."
+            f"sample_weight must be {n_rows} numbers, one per row, none negative and not all 0."
         )
     return weight
 
 
 def cluster_names(model):
-    """Names of the clusters: "cluster 0", ..., or the labels that the model explains, printable.
+    """Return the names of the clusters: "cluster 0", ..., or the labels that the model explains.
 
     Parameters
     ----------
-    model : Tree, or fitted estimator; one with `classes_` has labels of its own
+    model : Tree or fitted estimator
+        An estimator with `classes_` explains these labels.
 
     Returns
     -------
     list of str
-        Also of clusters that no leaf has.
+        One printable name per cluster, also for clusters without a leaf.
     """
     classes = getattr(model, "classes_", None)
     if classes is not None:
@@ -145,34 +163,39 @@ def cluster_names(model):
 
 
 def terms_at(tree, node, names, spreads=None, scaled=False):
-    """Terms of the sum that a node tests, largest effects first; see :func:`report`.
+    """Return the terms of the weighted sum of a node; see :func:`report`.
 
     Parameters
     ----------
     tree : Tree
     node : int
+        Node number.
     names : list of str
+        Names of all features.
     spreads : float64 array of shape (n_nonzero,), optional
-    scaled : bool
+        Standard deviations, in the order of ``tree.split_weights``.
+    scaled : bool, default=False
+        Whether `shown` is the weight times the standard deviation.
 
     Returns
     -------
-    list of dict, ties to the lowest feature
+    list of dict
+        In the order of decreasing effect; ties go to the lowest feature.
 
     Raises
     ------
     ValueError
-        If terms are to be scaled by spreads that are not known.
+        If `scaled` is true and no standard deviations are given.
     """
     if scaled and spreads is None:
         raise ValueError(
-            "scaled=True multiplies weights by the spread of their feature over rows: give X, or a "
-            "fitted estimator."
+            "scaled=True multiplies weights by the standard deviation of their feature: give rows "
+            "as X, or a fitted estimator."
         )
     indices, weights = tree.split(node)
     here = slice(*tree.split_indptr[node : node + 2])
     spreads = np.full(len(weights), np.nan) if spreads is None else spreads[here]
-    with np.errstate(over="ignore"):  # of weights near the largest float: infinite, and first
+    with np.errstate(over="ignore"):  # an effect that overflows is infinite and comes first
         effects = weights * np.where(np.isnan(spreads), 1.0, spreads)
     shown = effects if scaled else weights
     return [
@@ -188,12 +211,12 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
 
 
 def effect(term):
-    """Weight times spread of a term, where that is known, with the sign of the weight."""
+    """Return weight times standard deviation of a term, or its weight if no rows are known."""
     return term["weight"] * (1.0 if term["spread"] is None else term["spread"])
 
 
 def _counted(model):
-    """What the counts of a fit are of: rows, or only those with a label."""
+    """Return "labelled rows" if the fit left out rows without a label, else "rows"."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return "rows"
@@ -201,20 +224,56 @@ def _counted(model):
     return "labelled rows" if {*given.tolist()} - {*classes.tolist()} else "rows"
 
 
+class _Sizes(NamedTuple):
+    """How many rows reach each node.
+
+    Parameters
+    ----------
+    rows : array of shape (n_nodes,)
+        Numbers of rows.
+    weights : float64 array of shape (n_nodes,)
+        Sums of their weights.
+    counted : str
+        "rows" or "labelled rows".
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray
+    counted: str
+
+    def at(self, node):
+        """Return the entries of a node's report."""
+        is_weighted = not np.array_equal(self.rows, self.weights)
+        return {
+            "rows": int(self.rows[node]),
+            "weight": float(self.weights[node]) if is_weighted else None,
+            "count": float(self.weights[node]),
+            "share": float(self.weights[node] / self.weights[0]),
+            "counted": self.counted,
+        }
+
+
+_NO_SIZE = {"rows": None, "weight": None, "count": None, "share": None, "counted": "rows"}
+
+
 def _of_rows(model, tree, X, sample_weight):
-    """Rows, or their weight, that reach each node, spreads and gaps; None without rows."""
+    """Return sizes of nodes, standard deviations and gaps; each is None if no rows are known."""
     if X is None:
         if sample_weight is not None:
-            raise ValueError("sample_weight needs the rows X that it weighs.")
-        known = ("node_counts_", "split_stds_", "split_gaps_")
-        return tuple(getattr(model, name, None) for name in known)
+            raise ValueError("sample_weight needs the rows X that it belongs to.")
+        weights = getattr(model, "node_counts_", None)
+        sizes = None
+        if weights is not None:
+            sizes = _Sizes(getattr(model, "node_rows_", weights), weights, _counted(model))
+        return sizes, getattr(model, "split_stds_", None), getattr(model, "split_gaps_", None)
     leaves = model.apply(X)
     weight = check_weight(sample_weight, len(leaves))
+    n_rows = tree.node_counts(leaves[weight > 0])
     rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
-    return tree.node_counts(leaves, weight), *stds_and_gaps(*rows)
+    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), *stds_and_gaps(*rows)
 
 
-def _node(tree, i, counts, labels):
+def _node(tree, i, sizes, labels):
     children = [int(tree.children_left[i]), int(tree.children_right[i])]
     is_leaf = children[0] < 0
     value = tree.leaf_value
@@ -228,12 +287,10 @@ def _node(tree, i, counts, labels):
         "cluster": int(tree.leaf_label[i]) if is_leaf else None,
         "name": labels[tree.leaf_label[i]] if is_leaf else None,
         "histogram": value[i].tolist() if is_leaf and value is not None else None,
-        "count": None if counts is None else float(counts[i]),
-        "share": None if counts is None else float(counts[i] / counts[0]),
-    }
+    } | (_NO_SIZE if sizes is None else sizes.at(i))
 
 
-def _summary(model, tree, names, n_clusters, count):
+def _summary(model, tree, names, n_clusters, root):
     return {
         "n_features": tree.n_features,
         "n_clusters": n_clusters,
@@ -244,7 +301,9 @@ def _summary(model, tree, names, n_clusters, count):
         "n_nonzero": tree.n_nonzero,
         "features_per_split": float(tree.features_per_split),
         "used_features": [{"feature": int(j), "name": names[j]} for j in tree.used_features],
-        "count": count,
+        "count": root["count"],
+        "rows": root["rows"],
+        "weight": root["weight"],
         "cost_increase": _number(model, "cost_increase_"),
         "inertia": _number(model, "inertia_"),
         "free_inertia": _number(model, "free_inertia_"),
@@ -254,47 +313,51 @@ def _summary(model, tree, names, n_clusters, count):
 
 
 def _number(model, attribute):
-    """An attribute as a float that JSON has; None without it."""
+    """Return an attribute as a float; None if it is missing or not finite, as JSON requires."""
     value = getattr(model, attribute, None)
     return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _clusters(nodes, labels):
-    """The leaves of each cluster, and its rows; None where they are not known."""
+    """Return one dict per cluster with its leaves and row counts; see :func:`report`."""
     parts = [{"cluster": k, "name": name, "leaves": []} for k, name in enumerate(labels)]
     for node in nodes:
         if node["is_leaf"]:
             parts[node["cluster"]]["leaves"].append(node["id"])
-    is_counted = nodes[0]["count"] is not None
+    root = nodes[0]
     for part in parts:
-        for total, of_leaf in (("size", "count"), ("share", "share")):
-            values = [nodes[leaf][of_leaf] for leaf in part["leaves"]]
-            part[total] = math.fsum(values) if is_counted else None
+        for total, key in (("size", "count"), ("weight", "weight"), ("share", "share")):
+            values = [nodes[leaf][key] for leaf in part["leaves"]]
+            part[total] = None if root[key] is None else math.fsum(values)
+        values = [nodes[leaf]["rows"] for leaf in part["leaves"]]
+        part |= {"rows": None if root["rows"] is None else sum(values), "counted": root["counted"]}
     return parts
 
 
 def _tolerances(tree, nodes, gaps=None):
-    """The largest errors of shown thresholds.
+    """Return the largest rounding errors of shown thresholds.
 
     Parameters
     ----------
     tree : Tree
-    nodes : list of dict, the nodes of its report with their terms and counts
+    nodes : list of dict
+        Nodes of its report, with terms and counts.
     gaps : float array of shape (n_nodes,), optional
         `split_gaps_` of a fitted estimator.
 
     Returns
     -------
-    dict of float, by node
-        In units of the feature, or of the sum of several. Nodes whose threshold may be shown with
-        any error, since neither rows nor other thresholds of it are known, have no entry.
+    dict of float
+        Tolerance by node number, in units of the feature or of the weighted sum. A node has no
+        entry if neither rows nor other thresholds of its feature or sum are known; its threshold
+        may be shown with any error.
 
     Notes
     -----
-    A quarter of the distance to the next threshold of the same feature or sum, and the gap to the
-    next row; where that is not known, a thousandth of the spread: of a sum's largest term, or of a
-    feature over the number of rows, which is a thousandth of what usually is between neighbouring
-    rows.
+    The tolerance is the smaller of two numbers: a quarter of the distance to the next threshold of
+    the same feature or sum, and the gap to the next row. If that gap is unknown, a thousandth of a
+    standard deviation takes its place: that of the largest term of a sum, or that of a single
+    feature divided by the number of rows, since neighbouring rows are about that far apart.
     """
     conditions = {}
     for node in tree.decision_nodes:
@@ -317,10 +380,10 @@ def _tolerances(tree, nodes, gaps=None):
 
 
 def _error_by_rows(node):
-    """What the rows of a node allow, in a list; empty where they do not vary or are not known."""
+    """Return the error that the rows of a node allow, as a list; empty without varying rows."""
     terms = node["terms"]
     if len(terms) == 1:
         size = (terms[0]["spread"] or 0.0) / max(node["count"] or 1.0, 1.0)
     else:
         size = max(abs(term["weight"]) * (term["spread"] or 0.0) for term in terms)
-    return [_OF_SPREAD * size] if size else []
+    return [_OF_STD * size] if size else []

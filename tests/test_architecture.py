@@ -164,6 +164,18 @@ def test_names_are_loaded_at_first_use():
 
 
 @pytest.mark.slow
+def test_a_quiet_fit_does_not_import_the_bar_of_notebooks():
+    """`tqdm.auto` warns at import where ipywidgets is missing."""
+    in_new_process(
+        "import sys; sys.modules['tqdm.auto'] = None\n"
+        "from tao_cluster import TAOClustering, outofcore\n"
+        "X = [[0.0], [1.0], [8.0], [9.0]]\n"
+        "TAOClustering(2, random_state=0).fit(X)\n"
+        "outofcore.fit(TAOClustering(2, random_state=0), [X])\n"
+    )
+
+
+@pytest.mark.slow
 def test_without_dask_a_sentence_says_what_to_install():
     code = (
         "import sys; sys.modules['distributed'] = None\n"

@@ -65,11 +65,11 @@ BAD_CENTERS = {
     "denormal": (CENTERS * 1e-310, "differ by less than 1e-150"),
     "a column": (CENTERS[:, :2], "n_clusters=3 centres with 3 features"),
     "a row": (CENTERS[:2], "n_clusters=3 centres with 3 features"),
-    "a vector": (CENTERS[0], "Expected 2D array"),
+    "a vector": (CENTERS[0], "one-dimensional, with 3 entries"),
     "masked": (np.ma.masked_greater(CENTERS, 4), "has masked entries"),
     "durations": (CENTERS.astype(np.int64).astype("m8[s]"), "has dates"),
     "sparse": (sp.csr_matrix(CENTERS), "is sparse"),
-    "none": (None, "Expected 2D array"),
+    "none": (None, "one-dimensional, with 3 entries"),
 }
 
 BAD_SIZES = {
@@ -189,7 +189,7 @@ def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
         *(model.predict, model.apply, model.transform, model.score, model.cost_increase),
         *(model.decision_path, model.explain, model.tree_.predict, model.tree_.apply),
         *(IMM(3, random_state=0).fit(ROWS).surrogate_score, lambda X: model.plot(X=X)),
-        *(lambda X: Rows.of(model.tree_, X), lambda X: stability(model, X, n=2)),
+        *(lambda X: Rows.from_data(model.tree_, X), lambda X: stability(model, X, n=2)),
         *(lambda X: compare(X, 3), lambda X: tao_path(X, 3)),
         lambda X: outofcore.fit(TAOClustering(3), [X]),
     ):

@@ -57,7 +57,7 @@ def fit_large(options, estimator, choices, folder):
         random_state=options.reference_seed,
     )
     seconds = time.perf_counter() - start
-    n_rows = int(model.node_counts_[0])
+    n_rows = int(model.node_rows_[0])
     print(f"{path}: {n_rows} rows, {model.n_features_in_} features\n")
     report_fit(model, seconds)
     write_tree(folder, model, large.recipe, image_shape=options.image_shape)

@@ -100,6 +100,12 @@ class RawView(Readable):
         return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
 
     @property
+    def feature_importances_(self):
+        """Shares of the saved cost; columns that are made of one raw feature are added up."""
+        shares = self.model.feature_importances_
+        return np.bincount(self._feature_of, shares, len(self._sources))
+
+    @property
     def cluster_centers_(self):
         """Centres in raw columns; where rows were clustered in an embedding, centres there."""
         return self._raw_centers(self.model.cluster_centers_)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..columns.view import shown, some_rows
 from ..export.format import (
+    comparable_texts,
     decimals_of,
     fact_text,
     factor_name,
@@ -18,10 +19,9 @@ from ..export.format import (
     number_text,
     rounded,
     summands,
-    told_apart,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
-from ..inspection.rows import ways
+from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path
 from ..report import cluster_names, terms_at
 from ..tree import tree_of
@@ -85,7 +85,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
     spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
     labels = cluster_names(model)
-    found = [_explanation(tree, way, terms, labels) for way in ways(model, table)]
+    found = [_explanation(tree, way, terms, labels) for way in decision_paths(model, table)]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))
@@ -223,7 +223,7 @@ class PathTest:
         fact = fact_text(term.name, bound)
         if fact and term.value in (0.0, 1.0):
             return fact
-        value, limit = told_apart(term.value, bound.value, bound.sign, _PRECISION)
+        value, limit = comparable_texts(term.value, bound.value, bound.sign, _PRECISION)
         return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
 
 

@@ -54,6 +54,10 @@ class ClusterProfile:
     features : tuple of FeatureRole, largest strength first
     count, share : float
         Rows, or their weight, in the cluster, and their share of all; None if no rows are known.
+    rows : int
+        Number of rows in the cluster; None if no rows are known.
+    weight : float
+        Sum of their sample weights; None without sample weights.
     counted : str, "rows" or "labelled rows"
     """
 
@@ -64,6 +68,8 @@ class ClusterProfile:
     features: tuple[FeatureRole, ...]
     count: float | None
     share: float | None
+    rows: int | None = None
+    weight: float | None = None
     counted: str = "rows"
 
     def to_dict(self):
@@ -98,7 +104,7 @@ class ClusterProfile:
         """The cluster, and how many rows."""
         if self.count is None:
             return self.name
-        return f"{self.name} ({rows_text(self.count, self.share, self.counted)})"
+        return f"{self.name} ({rows_text(vars(self))})"
 
     def __str__(self):
         roles = [str(role) for role in self.features[:MAX_TERMS]]
@@ -165,7 +171,9 @@ def cluster_profile(
         _roles(nodes, part, names),
         part["size"],
         part["share"],
-        nodes[0]["counted"],
+        part["rows"],
+        part["weight"],
+        part["counted"],
     )
 
 

@@ -1,9 +1,8 @@
-"""Exports: the tree in forms that people and other programs read.
+"""Exports of trees: text, rules, SQL, Graphviz, ONNX, tables and plain Python values.
 
-A new export is a file here, built on :func:`tao_cluster.report.report` or on
-:mod:`tao_cluster.tree.conditions`, never a walk of its own, with texts from `format.py`. It needs
-its name in the list below and in ``docs/api/inspection.rst``, a line in ``docs/guide/exports.md``,
-and a test file in ``tests/inspection`` that takes every kind of tree from ``export_cases.py``.
+Each export is one file. It is built on :func:`tao_cluster.report.report` or on
+:mod:`tao_cluster.tree.conditions`, and formats numbers with `format.py`. CONTRIBUTING.md lists what
+a new export needs.
 """
 
 from .dataframe import from_dict, to_dataframe, to_dict

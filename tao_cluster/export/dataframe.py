@@ -1,4 +1,4 @@
-"""The tree as a pandas DataFrame of its nodes, and as plain Python values and back."""
+"""Trees as a pandas DataFrame of their nodes, and as plain Python values and back."""
 
 from .._utils.optional import import_optional
 from ..columns.view import shown
@@ -7,7 +7,7 @@ from ..tree import Tree, tree_of
 from .format import check_options, condition_text
 
 _COLUMNS = ["node", "parent", "depth", "is_leaf", "left", "right", "cluster", "name", "test"]
-_COLUMNS += ["features", "weights", "spreads", "threshold", "count", "share", "histogram"]
+_COLUMNS += ["features", "weights", "spreads", "threshold", "rows", "count", "share", "histogram"]
 
 
 def to_dataframe(
@@ -20,30 +20,47 @@ def to_dataframe(
     sample_weight=None,
     scaled=False,
 ):
-    """The nodes of a tree as a table, a row each.
+    """Return the nodes of a tree as a table with one line per node.
 
     Parameters
     ----------
     tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    precision : int, significant digits in the column `test`
+    precision : int from 1 to 17, default=3
+        Significant digits in the column `test`.
     max_terms : int, optional
-        Features shown of each test, those with the largest effects; default all.
+        Number of features that are shown in `test`, those with the largest effects. The default
+        is all.
     X : array-like or sparse matrix of shape (n, n_features), optional
-        Rows to count at each node; default those an estimator was fitted to.
+        Rows to count at each node. The default is the rows that an estimator was fitted to.
     sample_weight : array-like of shape (n,), optional
+        Weights of the rows of X.
     scaled : bool, default=False
-        Show weights in `test` times the spread of their feature at the node.
+        Show weights in `test` times the standard deviation of their feature at the node.
 
     Returns
     -------
     pandas.DataFrame
-        The index is the node number. Columns: parent, depth, is_leaf, left, right, cluster
-        (whole numbers, <NA> where there is none), name (of the cluster, "" at a test), test (the
-        condition to go left, as text), features, weights and spreads (lists, features increasing;
-        a spread is None where no rows are known), threshold, count, share (NaN if no rows are
-        known) and, of a tree with histograms, histogram (lists).
+        The index is the node number. The columns are:
+
+        ========================= ============================================================
+        column                    value
+        ========================= ============================================================
+        parent, left, right       node numbers; <NA> if there is no such node
+        depth, is_leaf            number of tests above the node; whether it is a leaf
+        cluster, name             of a leaf: number and name of its cluster; else <NA> and ""
+        test                      condition to go left, as text; "" at a leaf
+        features, weights         lists, in the order of the features
+        spreads                   standard deviation of each of these features over the rows of
+                                  the node, as a list; None if no rows are known
+        threshold                 of the test; NaN at a leaf
+        rows                      number of rows that reach the node; <NA> if no rows are known
+        count, share              sum of their sample weights, and its share of all weight;
+                                  without weights, number and share of the rows
+        histogram                 shares of the free clusters in a leaf; only if the tree has
+                                  histograms
+        ========================= ============================================================
 
     Raises
     ------
@@ -66,8 +83,8 @@ def to_dataframe(
     facts = report(tree, X, **options)
     rows = [_row(node, precision, max_terms) for node in facts["nodes"]]
     frame = pandas.DataFrame(rows, columns=_COLUMNS).set_index("node")
-    whole = dict.fromkeys(("parent", "left", "right", "cluster"), "Int64")
-    frame = frame.astype({**whole, "threshold": float, "count": float, "share": float})
+    integers = dict.fromkeys(("parent", "left", "right", "cluster", "rows"), "Int64")
+    frame = frame.astype({**integers, "threshold": float, "count": float, "share": float})
     return frame if frame["histogram"].notna().any() else frame.drop(columns="histogram")
 
 
@@ -87,7 +104,9 @@ def _row(node, precision, max_terms):
 
 
 def to_dict(tree):
-    """Lists and numbers that give the tree back bit by bit, also through JSON.
+    """Return the tree as lists and numbers, from which :func:`from_dict` restores it exactly.
+
+    Writing them as JSON and reading them again changes nothing.
 
     Parameters
     ----------
@@ -95,7 +114,8 @@ def to_dict(tree):
 
     Returns
     -------
-    dict; `format` and `version` say how to read the rest
+    dict
+        `format` and `version` identify the layout of the rest.
 
     Examples
     --------
@@ -108,7 +128,20 @@ def to_dict(tree):
 
 
 def from_dict(data):
-    """Tree from the result of :func:`to_dict`; ValueError for anything else.
+    """Return the tree from the result of :func:`to_dict`.
+
+    Parameters
+    ----------
+    data : dict
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    ValueError
+        If `data` does not describe a tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The tree as text in Graphviz's DOT language."""
+"""Trees in Graphviz's DOT language."""
 
 import re
 
@@ -16,21 +16,25 @@ def to_dot(
     sample_weight=None,
     scaled=False,
 ):
-    r"""The tree as DOT text, to be drawn by Graphviz or any program that reads it.
+    r"""Return the tree in the DOT language, which Graphviz and other programs draw.
 
     Parameters
     ----------
     tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    precision : int, significant digits
-    max_terms : int or None
-        Features shown of each test, those with the largest effects; None for all.
+    precision : int from 1 to 17, default=3
+        Significant digits.
+    max_terms : int or None, default=6
+        Number of features that are shown of each test, those with the largest effects; None for
+        all.
     X : array-like or sparse matrix of shape (n, n_features), optional
-        Rows to count at each node; default those an estimator was fitted to.
+        Rows to count at each node. The default is the rows that an estimator was fitted to.
     sample_weight : array-like of shape (n,), optional
+        Weights of the rows of X. Nodes then show the weight beside the number of rows.
     scaled : bool, default=False
-        Show weights times the spread of their feature at the node, so that they compare.
+        Show weights times the standard deviation of their feature at the node, so that they are
+        comparable between features with different units.
 
     Returns
     -------
@@ -70,14 +74,14 @@ def _node_line(node, precision, max_terms):
     else:
         label, style = condition_text(node, precision, max_terms), ""
     if node["count"] is not None:
-        label += f"\n{rows_text(node['count'], node['share'], node['counted'])}"
+        label += f"\n{rows_text(node)}"
     return f'  {node["id"]} [label="{_escaped(label)}"{style}];'
 
 
 def _escaped(text):
-    r"""Text inside quotes; DOT reads a lone backslash as the start of an escape such as \N.
+    r"""Escape a text for use inside quotes.
 
-    And it reads what looks like an entity of HTML as one.
+    DOT reads a backslash as the start of an escape such as \N, and decodes HTML entities.
     """
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     for character, escape in (("\\", r"\\"), ('"', r"\""), ("\n", r"\n")):

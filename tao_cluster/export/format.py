@@ -1,4 +1,4 @@
-"""How trees are written: names, sums, tests, counts and numbers as text; options of the exports."""
+"""Text of tests, weighted sums, numbers and row counts, and checks of the options of exports."""
 
 import math
 import operator
@@ -12,24 +12,32 @@ from ..columns.names import Indicator
 from ..tree.conditions import Bound
 
 _CONSTRAINTS = {
-    "precision": [Interval(Integral, 1, 17, closed="both")],  # a float has no more digits
+    "precision": [Interval(Integral, 1, 17, closed="both")],  # 17 digits identify a float64
     "max_terms": [None, Interval(Integral, 1, None, closed="left")],
     "scaled": ["boolean"],
     "table": [None, str],
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
-_EXACT_DIGITS = 3  # of a feature's bound, beyond the precision, where they make it exact
-_MOST_DIGITS = 15  # that a float has in any case
+_EXTRA_DIGITS = 3  # a bound gets up to 3 digits more than asked for, if that makes it exact
+_MOST_DIGITS = 15  # every decimal number of 15 digits is a different float64
+_WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 
 
 def check_options(caller, **options):
-    """ValueError if an option of an export is not what it may be.
+    """Check options that several exports share.
 
     Parameters
     ----------
-    caller : str, name of the function that has the options
-    **options : their values, by their names
+    caller : str
+        Name of the export, for the error message.
+    **options
+        Values by name: precision, max_terms, scaled or table.
+
+    Raises
+    ------
+    ValueError
+        If a value is not allowed.
     """
     validate_parameter_constraints(
         {name: _CONSTRAINTS[name] for name in options}, options, caller_name=caller
@@ -37,28 +45,31 @@ def check_options(caller, **options):
 
 
 def factor_name(name):
-    """The name of a feature as a factor of a sum."""
+    """Return the name of a feature as a factor of a sum; an indicator gets brackets."""
     return f"[{name}]" if isinstance(name, Indicator) else str(name)
 
 
 def factor_of(name, shown, weight):
-    """What a shown weight multiplies: the feature, over its spread where the weight holds that.
+    """Return what a shown weight multiplies: "width", or "width/sd" for a scaled weight.
 
-    "sd" is the standard deviation of the feature over the rows of the node, so that the sum is
-    the same one, whose threshold stands beside it.
+    A scaled weight is the weight times the standard deviation (sd) of the feature over the rows of
+    the node. Dividing the feature by sd keeps the value of the sum, so that it can be compared
+    with the threshold shown beside it.
     """
     return factor_name(name) if shown == weight else f"{factor_name(name)}/sd"
 
 
 def terms_text(terms, precision, max_terms=None):
-    """The weighted sum of terms of a report, in their order: "0.5*a - 2*b"; "0" without any.
+    """Return the weighted sum of some terms, such as "0.5*a - 2*b", or "0" without terms.
 
     Parameters
     ----------
     terms : list of dict
-    precision : int, significant digits
+        Terms of a node of a report, shown in this order.
+    precision : int
+        Significant digits of the weights.
     max_terms : int, optional
-        Show only that many and say how many are left out.
+        Show only the first terms and the number of the others: "0.5*a + 3 more".
     """
     if not terms:
         return "0"
@@ -74,15 +85,16 @@ def terms_text(terms, precision, max_terms=None):
 
 
 def condition_text(node, precision, max_terms=None, *, is_left=True):
-    """What a decision node of a report asks: "0.5*a - 2*b <= 3", of one feature "a >= 2".
+    """Return the condition of one side of a test, such as "0.5*a - 2*b <= 3" or "a >= 2".
 
     Parameters
     ----------
     node : dict
+        Decision node of a report.
     precision, max_terms
         As for :func:`terms_text`.
     is_left : bool
-        The condition to go left, or to go right.
+        Whether to return the condition of the left side or of the right side.
     """
     if len(node["terms"]) == 1:
         name, tolerance = node["terms"][0]["name"], node["tolerance"]
@@ -92,28 +104,33 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
 
 
 def sum_text(node, precision, max_terms=None):
-    """The weighted sum of a node, with digits enough for its threshold to divide the rows."""
+    """Return the weighted sum of a node, with enough digits to separate the rows as it does."""
     digits = weight_digits(node["threshold"], node["tolerance"], precision)
     return terms_text(node["terms"], digits, max_terms)
 
 
 def threshold_text(node, precision):
-    """The threshold of a weighted sum."""
+    """Return the threshold of a weighted sum."""
     return near_number(node["threshold"], precision, node["tolerance"] or math.inf)
 
 
 def bound_of(node, is_left=True):
-    """What the rows that take a side of a test of one feature have in common: Bound."""
+    """Return the Bound that holds for the rows on one side of a test of one feature."""
     (term,) = node["terms"]
     return Bound.from_test(term["feature"], term["weight"], node["threshold"], is_left)
 
 
 def edge_signs(node):
-    """What the edges to the left and to the right say of the test that a box states: two str.
+    """Return the labels of the two edges below a test: comparison signs, or "yes" and "no".
 
     Parameters
     ----------
-    node : dict with the `terms` and `threshold` of a test
+    node : dict
+        Decision node of a report; its `terms` and `threshold` are read.
+
+    Returns
+    -------
+    left, right : str
     """
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
@@ -124,14 +141,17 @@ def edge_signs(node):
 
 
 def bounds_text(name, bounds, precision, tolerances):
-    """One or both bounds of a feature: "a >= 2", "2 <= a < 5", "plan is gold".
+    """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5", "plan is gold".
 
     Parameters
     ----------
-    name : str, maybe an Indicator
-    bounds : list of Bound, one a direction
-    precision : int, significant digits; up to three more where these make a bound exact
-    tolerances : list of float or None, how far what is shown of each bound may be from it
+    name : str or Indicator
+    bounds : list of Bound
+        At most one upper and one lower bound.
+    precision : int
+        Significant digits; a bound gets up to three more if these make it exact.
+    tolerances : list of float or None
+        Largest difference between each bound and the number shown for it.
     """
     facts = [fact_text(name, bound) for bound in bounds]
     if any(facts):
@@ -140,7 +160,8 @@ def bounds_text(name, bounds, precision, tolerances):
             for fact, bound, tolerance in zip(facts, bounds, tolerances, strict=True)
         )
         return " and ".join(dict.fromkeys(texts))
-    # Where what is shown of a bound may lie: rows at the bound itself stay on their side.
+    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
+    # bound is rounded up and a strict one down, and a lower bound the other way round.
     sides = [1 if bound.is_upper != bound.is_strict else -1 for bound in bounds]
     limits = [
         bound_number(bound.value, precision, tolerance or math.inf, side)
@@ -154,44 +175,68 @@ def bounds_text(name, bounds, precision, tolerances):
 
 
 def fact_text(name, bound):
-    """What a bound says of an indicator, "plan is gold"; None if it says nothing of the kind."""
+    """Return the category that a bound of an indicator implies, "plan is gold", or None."""
     if not isinstance(name, Indicator) or (0.0 in bound) == (1.0 in bound):
         return None
     return str(name) if 1.0 in bound else name.contrary
 
 
 def typeset(text):
-    """A condition as pictures show it, with the signs of print."""
+    """Return a condition with the signs ≤ and ≥ in place of <= and >=."""
     for typed, printed in _PRINTED.items():
         text = text.replace(typed, printed)
     return text
 
 
-def rows_text(count, share, counted="rows"):
-    """How many rows, as "120 rows, 6.7 %"; a row of weight 2 is two rows."""
-    return f"{count:.10g} {counted[:-1] if count == 1 else counted}, {100 * share:.1f} %"
+def rows_text(part):
+    """Return how many rows there are and their share.
+
+    Without sample weights it reads "120 rows, 6.7 %". With sample weights it reads
+    "120 rows, weight 1834.5, 6.7 % of the weight".
+
+    Parameters
+    ----------
+    part : dict
+        A node or cluster of a report, or anything else with its keys `rows`, `weight`, `share`
+        and `counted`; see :func:`tao_cluster.report.report`.
+    """
+    share = f"{100 * part['share']:.1f} %"
+    if part["weight"] is None:
+        return f"{count_text(part)}, {share}"
+    return f"{count_text(part)}, {share} of the weight"
+
+
+def count_text(part):
+    """Return the number of rows and, with sample weights, their weight: "59 rows, weight 120.5".
+
+    The parameter is that of :func:`rows_text`; the key `share` is not needed.
+    """
+    rows, counted, weight = part["rows"], part["counted"], part["weight"]
+    text = f"{rows} {counted[:-1] if rows == 1 else counted}"
+    return text if weight is None else f"{text}, weight {number_text(weight, _WEIGHT_DIGITS)}"
 
 
 def number_text(number, precision):
-    """A number with so many significant digits, but never fewer than its whole part has."""
+    """Return a number with `precision` significant digits, but with all digits before the point."""
     if 10**precision <= abs(number) < 1e15:
         return f"{number:.0f}"
     return f"{number:.{precision}g}"
 
 
 def bound_number(number, precision, tolerance=math.inf, side=0):
-    """A bound that values are compared with: exact where some more digits make it so.
+    """Return the text of a bound; up to three more digits are used if these make it exact.
 
     Parameters
     ----------
     number : float
-    precision : int, significant digits, the fewest
+    precision : int
+        Least number of significant digits.
     tolerance : float
-        The largest error; as many digits as that takes.
+        Largest difference between the number and its text.
     side : {0, 1, -1}
-        Where the shown number may lie: 1 not below it, -1 not above it, 0 on either side.
+        Direction of rounding: 1 up, -1 down, 0 to the nearest.
     """
-    for digits in range(precision, precision + _EXACT_DIGITS + 1):
+    for digits in range(precision, precision + _EXTRA_DIGITS + 1):
         text = number_text(number, digits)
         if math.isclose(float(text), number, rel_tol=1e-12):
             return text
@@ -199,8 +244,11 @@ def bound_number(number, precision, tolerance=math.inf, side=0):
 
 
 def near_number(number, precision, tolerance, side=0):
-    """A number with the fewest significant digits, but so many, that have at most that error."""
-    if not math.isfinite(number):  # sums of weights near the largest float
+    """Return a number with the fewest digits, at least `precision`, that keep the tolerance.
+
+    Parameters as for :func:`bound_number`.
+    """
+    if not math.isfinite(number):  # a sum of weights can overflow
         return repr(number)
     for digits in range(precision, _MOST_DIGITS + 1):
         text = number_text(number, digits)
@@ -213,9 +261,10 @@ def near_number(number, precision, tolerance, side=0):
 
 
 def weight_digits(threshold, tolerance, precision):
-    """Digits of the weights of a sum: their error in it stays within ten times the tolerance.
+    """Return the digits of the weights of a sum that keep its rounding error small.
 
-    A sum near a threshold that is far above the spread of the sum needs more of them.
+    The error stays within ten times the tolerance of the threshold. More digits are needed if the
+    threshold is large compared with the variation of the sum.
     """
     if not tolerance or not threshold or not math.isfinite(tolerance):
         return precision
@@ -224,31 +273,54 @@ def weight_digits(threshold, tolerance, precision):
 
 
 def decimals_of(total, threshold, largest, compare, precision):
-    """Decimals for all numbers of a line: enough for its sum, and to tell it from the threshold."""
+    """Return the number of decimals that show on which side of the threshold a sum lies.
+
+    Parameters
+    ----------
+    total, threshold : float
+        Sum and threshold that are compared.
+    largest : float
+        Size of the largest term, used if both are 0.
+    compare : {"<=", "<", ">=", ">"}
+        Comparison that holds between them.
+    precision : int
+        Least number of significant digits.
+    """
     size = max(abs(total), abs(threshold)) or largest
     least = max(0, precision - 1 - math.floor(math.log10(size))) if size else 0
     for decimals in range(least, least + _MOST_DIGITS):
-        if _are_told(total, threshold, compare, *(round(x, decimals) for x in (total, threshold))):
+        if _compare_alike(
+            total, threshold, compare, *(round(x, decimals) for x in (total, threshold))
+        ):
             return decimals
     return least
 
 
-def told_apart(value, limit, sign, precision):
-    """Texts of a value and of the limit that it keeps, with digits enough to see that it does."""
+def comparable_texts(value, limit, sign, precision):
+    """Return texts of a value and of a limit with enough digits to see how they compare.
+
+    Parameters
+    ----------
+    value, limit : float
+    sign : {"<=", "<", ">=", ">"}
+        Comparison that holds between them.
+    precision : int
+        Least number of significant digits.
+    """
     for digits in range(precision, _MOST_DIGITS):
         texts = bound_number(value, digits), bound_number(limit, digits)
-        if _are_told(value, limit, sign, *map(float, texts)):
+        if _compare_alike(value, limit, sign, *map(float, texts)):
             return texts
     return repr(value), repr(limit)
 
 
-def _are_told(a, b, sign, shown_a, shown_b):
-    """Whether shown numbers compare as those that they stand for, and differ where those do."""
+def _compare_alike(a, b, sign, shown_a, shown_b):
+    """Return whether rounded numbers compare like the exact ones, and differ if those differ."""
     return _COMPARISONS[sign](shown_a, shown_b) and (shown_a != shown_b or a == b)
 
 
 def rounded(number, decimals):
-    """A number to so many decimals, without zeros at its end; "0.00" is small, "0" is none."""
+    """Return a rounded number without trailing zeros; a small one is "0.00", and only 0 is "0"."""
     short = round(number, decimals)
     if short == 0:
         return f"{0:.{min(decimals, 6)}f}" if number else "0"
@@ -256,10 +328,23 @@ def rounded(number, decimals):
 
 
 def summands(numbers, total, decimals):
-    """Texts of numbers and of their total, to so many decimals, such that they add up exactly.
+    """Return texts of numbers and of their total that add up exactly.
 
-    Numbers are rounded down, and what is then missing to the rounded total goes to those that
-    lost most (the method of largest remainders): each is within a unit of its last decimal.
+    Numbers are rounded down. The units that are then missing to the rounded total are added to the
+    numbers with the largest remainders (the largest remainder method), so that each text is within
+    one unit of its last decimal.
+
+    Parameters
+    ----------
+    numbers : list of float
+    total : float
+        Their sum.
+    decimals : int
+
+    Returns
+    -------
+    texts : list of str
+    total : str
 
     Examples
     --------
@@ -277,7 +362,7 @@ def summands(numbers, total, decimals):
 
 
 def _of_units(units, decimals, number):
-    """So many units of the last decimal as text, in the manner of :func:`rounded`."""
+    """Return units of the last decimal as text, with zeros as :func:`rounded` writes them."""
     if units == 0:
         return f"{0:.{min(decimals, 6)}f}" if number else "0"
     text = f"{Decimal(units).scaleb(-decimals):f}"

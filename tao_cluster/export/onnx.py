@@ -1,4 +1,4 @@
-"""The tree as an ONNX model."""
+"""Trees as ONNX models."""
 
 import numpy as np
 
@@ -8,39 +8,40 @@ from ..columns.view import shown
 from ..tree import tree_of
 
 _OPSET = 17
-_IR_VERSION = 8  # of the release that brought this opset: older runtimes read it too
+_IR_VERSION = 8  # the version that introduced this opset, so that older runtimes read it, too
 
 
-def to_onnx(tree, *, dtype=np.float32):
-    """The tree as an ONNX model that predicts clusters of batches of rows.
+def to_onnx(tree, *, dtype="float32"):
+    """Return the tree as an ONNX model that predicts the clusters of batches of rows.
 
     Parameters
     ----------
     tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
-        Of a pipeline the columns of X are the raw columns that its steps use, in their order.
-    dtype : float32 or float64, default=float32
-        Type of the input. The tree computes in float64 with either, as `predict` does.
+        For a pipeline, the input of the model has the raw columns that the steps use, in their
+        order.
+    dtype : {"float32", "float64"} or numpy dtype, default="float32"
+        Type of the input. The model computes in float64 in either case, as `predict` does.
 
     Returns
     -------
     onnx.ModelProto
-        Input `X` of shape (n, n_features). Output `label`, int64 of shape (n,): the number of the
-        cluster, of a model with `classes_` the position in these. And of a tree with
-        histograms `probabilities`, float64 of shape (n, n_clusters).
+        The input is `X` of shape (n, n_features). The output `label`, int64 of shape (n,), is the
+        number of the cluster; for a model with `classes_` it is the position in `classes_`. A tree
+        with histograms has a second output, `probabilities`, float64 of shape (n, n_clusters).
 
     Raises
     ------
     ImportError
         If onnx is not installed (``pip install "tao-cluster[onnx]"``).
     ValueError
-        For another `dtype`, or a pipeline that encodes categories.
+        If `dtype` is another type, or if a pipeline encodes categories or imputes missing values.
 
     Notes
     -----
-    All tests are one matrix product in float64, whose order of summation is the runtime's, so that
-    a row within rounding of an oblique threshold may take the other side than in `predict`.
-    Axis-aligned trees give the same labels for all rows. The model has a number for each test and
-    feature, and one for each test and leaf: a tree of 10 001 nodes takes 100 MB.
+    The model evaluates all tests as one matrix product in float64. The runtime chooses the order of
+    summation, so a row within rounding error of an oblique threshold may get another label than
+    from `predict`. Axis-aligned trees give the same labels for all rows. The model stores one
+    number per test and feature, and one per test and leaf: a tree of 10 001 nodes takes 100 MB.
 
     Examples
     --------
@@ -96,25 +97,26 @@ def to_onnx(tree, *, dtype=np.float32):
 
 
 def _check_numbers(names):
-    """Refuse what is more than a column of numbers."""
+    """Raise a ValueError if a pipeline encodes categories or imputes missing values."""
     for name in names:
         if isinstance(name, Indicator | Filled):
-            task = "encodes categories" if isinstance(name, Indicator) else "fills gaps"
+            task = "encodes categories" if isinstance(name, Indicator) else "imputes values"
             raise ValueError(
-                f"to_onnx takes rows of numbers, but the pipeline {task} ({name}): use to_sql, or "
+                f"to_onnx needs numbers as input, but the pipeline {task} ({name}). Use to_sql, or "
                 f"convert the last step of the pipeline alone."
             )
 
 
 def _arrays(tree):
-    """The constants of the graph.
+    """Return the constants of the graph by name.
 
-    A row of `turns` is a test, a column a leaf: +1 where the path to the leaf turns left, -1
-    where it turns right. Summed over the nodes that a row would leave to the left, that is the
-    number of left turns at the leaf that the row reaches, and less at every other. A tree without
-    tests has one without weights that is on no path.
+    `turns` has one row per test and one column per leaf. An entry is +1 if the path to the leaf
+    turns left at the test, -1 if it turns right, and 0 if the test is not on the path. For a row of
+    the data, the sum over the tests whose condition holds equals the number of left turns at the
+    leaf that the row reaches, and is smaller at all other leaves.
     """
-    # A tree without weights reads one column, with weight 0: no tensor is empty.
+    # Tensors must not be empty: a tree without weights reads one column with weight 0, and a tree
+    # without tests has one test that is on no path.
     features = tree.used_features if tree.n_nonzero else np.zeros(1, dtype=np.int64)
     tests = tree.decision_nodes if tree.n_leaves > 1 else np.zeros(1, dtype=np.int64)
     weights = np.zeros((len(features), len(tests)))

@@ -1,4 +1,4 @@
-"""The tree as an SQL expression."""
+"""Trees as SQL expressions."""
 
 import math
 import re
@@ -19,26 +19,25 @@ _DECIMALS = 4
 _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
 _NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")
-# Whether a row goes left, and whether both sides of the comparison have changed their sign.
+# Comparison by (whether the row goes left, whether both sides were multiplied by -1).
 _COMPARE = {(True, False): "<=", (False, False): ">", (True, True): ">=", (False, True): "<"}
 
 
 def to_sql(tree, columns=None, *, table=None):
-    """The cluster of a row as an SQL ``CASE`` expression, one ``WHEN`` a leaf.
+    """Return the cluster of a row as an SQL ``CASE`` expression with one ``WHEN`` per leaf.
 
-    Of a model with `classes_`, its label: numbers as they are, others as quoted strings.
-
-    Put it into a query: ``f"SELECT *, {to_sql(tree)} AS cluster FROM flowers"``.
+    For a model with `classes_` the value is the label: a number, or a quoted string. Use the
+    expression in a query: ``f"SELECT *, {to_sql(tree)} AS cluster FROM flowers"``.
 
     Parameters
     ----------
     tree : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     columns : sequence of str of length n_features, optional
-        Names of the columns; default `feature_names_in_`, or x0, x1, ... Of a pipeline those of
-        the raw table.
+        Names of the columns. The default is `feature_names_in_`, or x0, x1, ...; for a pipeline,
+        the names in the raw table.
     table : str, optional
-        Table that qualifies the columns. With it, SQLite reports a missing column; without, it
-        takes a quoted name that is no column for a string.
+        Table name that is written before each column. With it, SQLite reports a missing column.
+        Without it, SQLite reads a quoted name that is no column as a string.
 
     Returns
     -------
@@ -47,20 +46,20 @@ def to_sql(tree, columns=None, *, table=None):
     Raises
     ------
     ValueError
-        If two columns have the name of one that the tree tests, or names that differ by case only,
-        which most databases take for one; if such a name is empty, or it, a category or a label
-        has a character that SQL cannot hold (NUL, half of a surrogate pair).
+        If the name of a tested column is empty, belongs to a second column, or differs from
+        another name only by case, which most databases ignore; or if a name, category or label has
+        a character that SQL cannot hold (NUL, or half of a surrogate pair).
 
     Notes
     -----
-    Sums are written from left to right in the order in which the tree adds, and numbers so that
-    they are read back bit by bit: a database with IEEE double arithmetic gives the labels of
-    `predict`. It is tested with SQLite. A row whose path tests a NULL has the cluster NULL; a
-    NULL that its path does not test is harmless. Only where a pipeline fills gaps or encodes
-    categories NULL is a value like others: the one that the imputer puts in, the category of
-    missing values, if the encoder has seen some, or no category. Conditions are not nested, so
-    that the depth of the tree meets no limit of a parser, but SQLite refuses sums of more than
-    about 990 terms.
+    - Sums have the order of summation of `predict`, and every number is read back exactly. A
+      database with IEEE double arithmetic therefore returns the labels of `predict`. This is
+      tested with SQLite.
+    - The cluster is NULL if a tested column is NULL on the path of the row. For pipelines that
+      impute values or encode categories, NULL instead stands for the imputed value, for the
+      category of missing values if the encoder has seen some, or else for no category.
+    - Conditions are not nested, so deep trees do not exceed limits of parsers. SQLite does not
+      support sums of more than about 990 terms.
 
     Examples
     --------
@@ -77,14 +76,14 @@ def to_sql(tree, columns=None, *, table=None):
     check_options("to_sql", table=table)
     tree, names = named(tree, columns)
     classes = getattr(tree, "classes_", None)
-    # Tests without weights have no condition, so leaves that they shut off must go.
+    # A test without weights sends all rows to one side: pruning removes the other side.
     tree = tree_of(tree).prune()
     _check_unique(names, tree.used_features)
     prefix = "" if table is None else f"{_identifier(table)}."
     operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
         return _label(classes, tree.leaf_label[0])
-    lines, written = {}, {}  # a test is written once, and repeated on the paths that have it
+    lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
     for leaf, conditions in conditions_of_leaves(tree):
         for condition in conditions:
             key = condition.node, condition.is_left
@@ -96,7 +95,7 @@ def to_sql(tree, columns=None, *, table=None):
 
 
 def _label(classes, cluster):
-    """What stands for a cluster: its number, or the label that the model explains."""
+    """Return the SQL value of a cluster: its number, or the label that the model explains."""
     if classes is None:
         return str(cluster)
     label = classes[cluster]
@@ -110,7 +109,7 @@ def _text(value):
 
 
 def _check_unique(names, used):
-    """ValueError where a column that the tree tests is not told from another by its name."""
+    """Raise a ValueError if the name of a tested column does not identify it."""
     if isinstance(names, Numbered):
         return
     tested = [names[j] for j in used]
@@ -120,28 +119,30 @@ def _check_unique(names, used):
         alike.setdefault(column.lower(), set()).add(column)
     for name in tested:
         if times[name] > 1:
-            raise ValueError(f"{times[name]} columns have the name {name!r}; SQL needs one.")
+            raise ValueError(
+                f"{times[name]} columns have the name {name!r}; SQL needs distinct names."
+            )
         same = sorted(alike[_column(name).lower()])
         if len(same) > 1:
             raise ValueError(
-                f"The columns {same[0]!r} and {same[1]!r} differ by case only; SQL needs other "
-                "names."
+                f"The names of the columns {same[0]!r} and {same[1]!r} differ only by case, which "
+                "SQL ignores; rename one of them."
             )
 
 
 def _column(name):
-    """What a feature is read from."""
+    """Return the name of the column that a feature is computed from."""
     return name.column if isinstance(name, Indicator) else str(name)
 
 
 def _identifier(name):
     if not name:
-        raise ValueError("A column has an empty name; SQL needs one.")
+        raise ValueError("A column has an empty name; SQL needs a name.")
     return '"' + _held(name).replace('"', '""') + '"'
 
 
 def _held(text):
-    """The text, if SQL can hold it."""
+    """Return the text; raise a ValueError if it has a character that SQL cannot hold."""
     found = _NOT_IN_SQL.search(text)
     if found:
         raise ValueError(f"{text!r} has the character {found[0]!r}, which SQL cannot hold.")
@@ -149,7 +150,15 @@ def _held(text):
 
 
 class _Operand(NamedTuple):
-    """What stands for a feature: as a number, and where it is a category as both answers."""
+    """SQL expressions of a feature.
+
+    Parameters
+    ----------
+    number : str
+        Its value as a number.
+    holds, fails : str, optional
+        Conditions that a row has the category, and that it has not; only for indicators.
+    """
 
     number: str
     holds: str | None = None
@@ -166,7 +175,11 @@ def _operand(name, prefix):
 
 
 def _category(name, column):
-    """Comparisons with NULL are neither true nor false, but a missing value is no category."""
+    """Return the operand of an indicator.
+
+    Comparisons with NULL are neither true nor false in SQL, so missing values are tested
+    explicitly.
+    """
     is_missing = f"{column} IS NULL"
     if name.value is None:
         holds, fails = is_missing, f"{column} IS NOT NULL"
@@ -181,7 +194,7 @@ def _category(name, column):
 
 
 def _value(value):
-    """A category as SQL: text but for numbers and truth values."""
+    """Return a category as an SQL literal: a number, TRUE, FALSE or a string."""
     if isinstance(value, bool):
         return str(value).upper()
     return repr(value) if isinstance(value, Real) else _text(value)
@@ -194,10 +207,10 @@ def _condition(condition, operands):
         answer = operand.holds if 1.0 in bound else operand.fails
         if answer is not None:
             return answer
-    # -w x <= -t is the same as w x >= t, to the bit.
+    # -w x <= -t holds for exactly the same floats as w x >= t.
     is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
     flip = -1.0 if is_turned else 1.0
-    # The factor 1 stays: it makes a number of what a column holds as text or as a whole number.
+    # The factor 1 is kept: it converts columns of strings or integers to floating-point numbers.
     terms = [
         f"{'-' if weight < 0 else '+'} {_literal(abs(weight))} * {operands[j].number}"
         for j, weight in zip(condition.indices, (flip * condition.weights).tolist(), strict=True)
@@ -208,18 +221,19 @@ def _condition(condition, operands):
 
 
 def _signed(number):
-    """Any float as an expression."""
+    """Return any float as an expression."""
     return f"{'-' if number < 0 else ''}{_literal(abs(number))}"
 
 
 def _literal(number):
-    """An expression that every database reads as this very float >= 0.
+    """Return an expression that every database evaluates to exactly this float >= 0.
 
-    SQLite rounds decimal literals twice, so that one in ten thousand of 17 digits is a bit off: a
-    row on the threshold then takes the other side. Literals with few decimals are too far from the
-    midpoints of floats for that. So other numbers are the sum of one of these and a remainder,
-    whose last bit does not matter, times a power of two if they are very small or large. Exponents
-    mark binary floating-point numbers, where plain literals are decimal ones.
+    SQLite rounds decimal literals twice. One literal of 17 digits in ten thousand is therefore off
+    by one bit, and a row on the threshold would take the other side. A literal with few decimals is
+    too far from the midpoint of two floats for that to happen. So a number with more decimals is
+    written as the sum of such a literal and a remainder, whose last bit does not matter. A very
+    small or large number is scaled by a power of two. Literals have an exponent because some
+    databases read literals without one as decimal numbers.
     """
     if number == round(number, _DECIMALS) and number < _LARGE:
         return f"{number!r}e0"
@@ -234,7 +248,7 @@ def _literal(number):
 
 
 def _powers(exponent):
-    """Factors that make 2 ** exponent, none of more digits than an integer may have."""
+    """Yield factors with the product 2 ** exponent, each small enough for an exact literal."""
     sign = "*" if exponent > 0 else "/"
     left = abs(exponent)
     while left:

@@ -1,4 +1,4 @@
-"""The tree as indented text, and as rules: one sentence a leaf."""
+"""Trees as indented text, and as one rule per leaf."""
 
 from ..columns.names import Indicator
 from ..columns.view import shown
@@ -18,19 +18,22 @@ _BAR, _MOST_BARS = "|    ", 30
 
 
 def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=False):
-    """The tree as indented text, one line a branch or leaf.
+    """Return the tree as indented text with one line per branch or leaf.
 
     Parameters
     ----------
     tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    precision : int, 1 to 17, significant digits; a bound of one feature gets up to three more
-        where these make it exact
+    precision : int from 1 to 17, default=3
+        Significant digits. The threshold of a test of one feature gets up to three more if these
+        make it exact.
     max_terms : int, optional
-        Features shown of each test, those with the largest effects; default all.
+        Number of features that are shown of each test, those with the largest effects. The
+        default is all.
     scaled : bool, default=False
-        Show weights times the spread of their feature at the node, so that they compare.
+        Show weights times the standard deviation of their feature at the node, so that they are
+        comparable between features with different units.
 
     Returns
     -------
@@ -38,9 +41,10 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
 
     Notes
     -----
-    Features stand in the order of their *effect*, |weight| times spread over the node's rows, where
-    rows are known. The numbers are the tree's weights, in units of the columns, unless `scaled`.
-    From the 31st level on a line tells its level as a number, instead of by a bar for each.
+    Features are in the order of decreasing *effect*: |weight| times standard deviation over the
+    rows of the node or, if no rows are known, |weight|. Without `scaled`, the numbers are the
+    weights of the tree, in the units of the columns. Lines below level 30 show the number of their
+    level instead of further bars.
 
     Examples
     --------
@@ -71,9 +75,9 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
 
 
 def _indent(depth):
-    """Bars for the levels above; of very deep nodes their level as a number instead.
+    """Return one bar per level above; below 30 levels, the number of the level replaces more bars.
 
-    A line is then no longer than that, and the text of a chain in proportion to its tests.
+    This keeps the text of a chain of tests proportional to their number.
     """
     if depth > _MOST_BARS:
         return f"{_BAR * _MOST_BARS}(level {depth}) |--- "
@@ -90,25 +94,30 @@ def to_rules(
     sample_weight=None,
     scaled=False,
 ):
-    """One sentence a leaf: "if 2 < a <= 5 and ... then cluster k".
+    """Return one rule per leaf: "if 2 < a <= 5 and ... then cluster k".
 
     Parameters
     ----------
     tree : Tree, or fitted estimator with `tree_`
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    precision : int, significant digits, as for :func:`to_text`
+    precision : int from 1 to 17, default=3
+        Significant digits, as for :func:`to_text`.
     max_terms : int, optional
-        Features shown of each weighted sum, those with the largest effects; default all.
+        Number of features that are shown of each weighted sum, those with the largest effects.
+        The default is all.
     X : array-like or sparse matrix of shape (n, n_features), optional
-        Rows to count at each leaf; default those an estimator was fitted to.
+        Rows to count at each leaf. The default is the rows that an estimator was fitted to.
     sample_weight : array-like of shape (n,), optional
+        Weights of the rows of X. Rules then show the weight beside the number of rows.
     scaled : bool, default=False
-        Show weights times the spread of their feature at the node, so that they compare.
+        Show weights times the standard deviation of their feature at the node, so that they are
+        comparable between features with different units.
 
     Returns
     -------
-    list of str, leaves in the order of their node numbers
+    list of str
+        In the order of the node numbers of the leaves.
 
     Examples
     --------
@@ -131,13 +140,15 @@ def to_rules(
 
 
 def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
-    """The sentences of some leaves.
+    """Return the rules of some leaves.
 
     Parameters
     ----------
     tree : Tree
-    nodes : list of dict, the nodes of its report
-    leaves : sequence of int, node numbers
+    nodes : list of dict
+        Nodes of its report.
+    leaves : sequence of int
+        Node numbers of the leaves.
     precision, max_terms
         As for :func:`to_rules`.
 
@@ -145,48 +156,54 @@ def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    known = {}  # paths to many leaves have the same conditions: each is written once
+    known = {}  # the paths to many leaves share conditions: each is formatted once
 
-    def said(pair):
+    def premise_of(pair):
         key = tuple((condition.node, condition.is_left) for condition in pair)
         if key not in known:
-            known[key] = _said(pair, nodes, precision, max_terms)
+            known[key] = _premise(pair, nodes, precision, max_terms)
         return known[key]
 
     wanted = set(leaves)
     rules = {
-        leaf: _rule(conditions, nodes[leaf], said)
+        leaf: _rule(conditions, nodes[leaf], premise_of)
         for leaf, conditions in conditions_of_leaves(tree)
         if leaf in wanted
     }
     return [rules[leaf] for leaf in leaves]
 
 
-def _rule(conditions, leaf, said):
-    """The sentence of a leaf: both bounds of a feature or sum stand together."""
+def _rule(conditions, leaf, premise_of):
+    """Return the rule of a leaf; a lower and an upper bound of a feature or sum are joined."""
     pairs = {}
     for condition in conditions:
         pairs.setdefault(condition.sum, []).append(condition)
-    held = _without_implied([said(pair) for pair in pairs.values()])
+    held = _without_implied([premise_of(pair) for pair in pairs.values()])
     premise = f"if {' and '.join(held)}" if held else "always"
     rule = f"{premise} then {leaf['name']}"
     if leaf["count"] is None:
         return rule
-    return f"{rule} ({rows_text(leaf['count'], leaf['share'], leaf['counted'])})"
+    return f"{rule} ({rows_text(leaf)})"
 
 
-def _without_implied(said):
-    """Texts of pairs (name, text), without "is not" where another value of the column is."""
-    known = {n.column for n, text in said if isinstance(n, Indicator) and text == str(n)}
+def _without_implied(premises):
+    """Return the texts, without "plan is not gold" if another one is "plan is silver".
+
+    Parameters
+    ----------
+    premises : list of (name or None, text)
+        Results of :func:`_premise`.
+    """
+    known = {n.column for n, text in premises if isinstance(n, Indicator) and text == str(n)}
     return [
         text
-        for name, text in said
+        for name, text in premises
         if not (isinstance(name, Indicator) and text == name.contrary and name.column in known)
     ]
 
 
-def _said(pair, nodes, precision, max_terms):
-    """The name of the one feature, None of a sum, and the text of one or two conditions on it."""
+def _premise(pair, nodes, precision, max_terms):
+    """Return (name, text) of one or two conditions on a feature; the name is None for a sum."""
     tests = [nodes[condition.node] for condition in pair]
     if len(tests[0]["terms"]) == 1:
         name = tests[0]["terms"][0]["name"]

@@ -19,7 +19,7 @@ from ..tree.routing import kernel_arrays, project
 # Tests between centres are found by their directions: no sum of many squared distances.
 _LARGEST = 1e152
 _THINNEST = 1e-11
-# BuilderInput that prove a side to be reachable without a linear program lie this far inside it.
+# Points that prove a side to be reachable without a linear program lie this far inside it.
 _CLEAR = 1e-9
 _LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -256,7 +256,7 @@ class _Region:
     def halves(self, normal, offset):
         """The parts left and right of one more test; None for a part without points."""
         margin = self.inside @ normal - offset
-        # BuilderInput that a linear program put far away carry a larger rounding.
+        # Points that a linear program put far away carry a larger rounding.
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:

@@ -1,1 +1,1 @@
-"""Fitted trees for people and other programs: reports, measures, exports, pictures, the page."""
+"""Colours and statistics of rows, which pictures, explanations and the page share."""

@@ -1,4 +1,4 @@
-"""Rows as they fall through a tree: statistics at its nodes, and the ways that they take."""
+"""Rows in a tree: statistics of the rows of each node, and decision paths of single rows."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -16,23 +16,29 @@ from ..objectives.base import cluster_sums
 from ..tree import tree_of
 from ..tree.routing import kernel_arrays, project
 
-_MOST_BARS = 30  # features of a tree that bars are chosen for
+_MOST_BARS = 30  # trees that use more features are shown by words instead of bars
 
 
 def picture_kind(tree, rows, image_shape, feature_names):
-    """What suits the nodes of a tree: "image", "words" or "bars".
+    """Return how the nodes of a tree are best shown: as "image", "words" or "bars".
 
     Parameters
     ----------
     tree : Tree
-    rows : Rows, or None
-    image_shape : (height, width), or None
-    feature_names : list of str, maybe Indicators
+    rows : Rows or None
+    image_shape : (height, width) or None
+    feature_names : list of str or Indicator
+
+    Returns
+    -------
+    str
+        "image" if there is an image shape. "words" if the rows are sparse and not one-hot encoded,
+        or if the tree uses more than 30 features. "bars" otherwise.
 
     Raises
     ------
     ValueError
-        If the image has not as many pixels as there are features.
+        If the number of pixels is not the number of features.
     """
     if image_shape is not None:
         if image_shape[0] * image_shape[1] != tree.n_features:
@@ -40,23 +46,26 @@ def picture_kind(tree, rows, image_shape, feature_names):
                 f"image_shape {tuple(image_shape)} does not hold {tree.n_features} features."
             )
         return "image"
-    is_table = has_indicators(feature_names)  # one-hot is no text
+    is_table = has_indicators(feature_names)  # one-hot encoded columns are not words
     is_text = rows is not None and sp.issparse(rows.X) and not is_table
     return "words" if is_text or len(tree.used_features) > _MOST_BARS else "bars"
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows and how they fall through a tree.
+    """Rows and the leaves of a tree that they reach.
 
     Parameters
     ----------
     tree : Tree
     X : array or CSR matrix of shape (n, n_features)
     leaf_of_row : int array of shape (n,)
-    classes : int array of shape (n,), positions in `class_names`; None if they are not known
+        Leaf that each row reaches.
+    classes : int array of shape (n,) or None
+        Positions of the classes of the rows in `class_names`; None if they are unknown.
     class_names : list of str
-    weight : float64 array of shape (n,), optional; default 1 a row
+    weight : float64 array of shape (n,), optional
+        Sample weights; the default is 1 per row.
     """
 
     tree: Any
@@ -67,8 +76,12 @@ class Rows:
     weight: np.ndarray | None = None
 
     @classmethod
-    def of(cls, model, X, y=None, class_names=None, weight=None):
-        """Checked rows in the tree of a model; None where X is None.
+    def from_data(cls, model, X, y=None, class_names=None, weight=None):
+        """Check rows and route them through the tree of a model.
+
+        Returns
+        -------
+        Rows, or None if X is None
 
         Raises
         ------
@@ -76,7 +89,7 @@ class Rows:
             If X does not fit the tree, `y` does not fit X or `class_names` does not fit `y`.
         """
         if X is None and y is not None:
-            raise ValueError("y needs X, the rows whose classes it holds.")
+            raise ValueError("y needs X, the rows whose classes it gives.")
         if X is None:
             return None
         tree, X = tree_of(model), check_rows(numbers_of(model, X))
@@ -93,22 +106,22 @@ class Rows:
         return cls(tree, X, leaf_of_row, classes, names, weight)
 
     def through(self, tree, stands_for):
-        """The same rows in a tree whose node stands_for[i] takes the place of node i."""
+        """Return the same rows in another tree, whose node stands_for[i] replaces node i."""
         return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
 
     @cached_property
     def counts(self):
-        """Rows, or their weight, that reach each node."""
+        """Weight of the rows that reach each node; without weights their number."""
         return self.tree.node_counts(self.leaf_of_row, self.weight)
 
     @cached_property
     def limits(self):
-        """Least and largest value of X."""
+        """Smallest and largest value of X."""
         return float(self.X.min()), float(self.X.max())
 
     @cached_property
     def means(self):
-        """Means of the nodes' rows, of shape (n_nodes, n_features); 0 without rows."""
+        """Mean of the rows of each node: array (n_nodes, n_features), 0 at nodes without rows."""
         weight = np.ones(len(self.leaf_of_row)) if self.weight is None else self.weight
         at_leaves = cluster_sums(self.X, self.leaf_of_row, weight, self.tree.n_nodes)
         sums = self.tree.path_matrix.T @ at_leaves
@@ -124,16 +137,20 @@ class Rows:
         return mean, np.sqrt(np.average((self.X - mean) ** 2, axis=0, weights=self.weight))
 
     def words(self, leaf, n):
-        """The n features of largest mean above 0 in a leaf, and these means."""
+        """Return the n features with the largest positive mean in a leaf, and these means."""
         mean = self.means[leaf]
         most = np.argsort(-mean, kind="stable")[:n]
         most = most[mean[most] > 0]
         return most, mean[most]
 
     def deviations(self, leaf, n):
-        """The n features in which a leaf's mean is farthest from that of all rows, and how far.
+        """Return the n features whose mean in a leaf deviates most from the mean of all rows.
 
-        In standard deviations of all rows.
+        Returns
+        -------
+        features : int array of shape (n,)
+        deviations : float64 array of shape (n,)
+            In standard deviations of all rows.
         """
         mean, deviation = self.moments
         off = np.zeros(len(mean))
@@ -143,27 +160,30 @@ class Rows:
         return most, off[most]
 
     def class_shares(self, leaf):
-        """Share of each class among the rows of a leaf."""
+        """Return the share of each class among the rows of a leaf."""
         here = self.leaf_of_row == leaf
         weight = None if self.weight is None else self.weight[here]
         counts = np.bincount(self.classes[here], weight, minlength=len(self.class_names))
         return counts / (counts.sum() or 1)
 
     def reaching(self, node):
-        """Mask of the rows that reach a node."""
+        """Return a mask of the rows that reach a node."""
         return self.tree.path_matrix[:, [node]].toarray().ravel()[self.leaf_of_row] > 0
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
-    """The way of one row.
+class DecisionPath:
+    """Decision path of one row.
 
     Parameters
     ----------
     values : float64 array or CSR matrix of shape (1, n_features)
-    leaf : int, node number
-    totals : dict of float, the weighted sum by test, from the root on
-        By the order of summation that routing uses.
+        The row.
+    leaf : int
+        Node number of its leaf.
+    totals : dict of float
+        Weighted sum of each test on the path by node number, in the order of the path. Sums have
+        the order of summation of `predict`.
     """
 
     values: Any
@@ -171,26 +191,28 @@ class Way:
     totals: dict
 
 
-def ways(model, table):
-    """The ways of rows.
+def decision_paths(model, table):
+    """Return the decision path of each row.
 
     Parameters
     ----------
-    model : Tree, fitted estimator, or a pipeline in its raw columns
-    table : rows as :func:`tao_cluster.columns.some_rows` gives them
+    model : Tree, fitted estimator or RawView of a pipeline
+    table : result of :func:`tao_cluster.columns.some_rows`
 
     Returns
     -------
-    list of Way
+    list of DecisionPath
     """
     tree, rows = tree_of(model), numbers_of(model, table)
-    # An estimator compares the names of columns with those of fit; a bare array has none.
+    # A table keeps its column names, which an estimator compares with those of the fit.
     leaves = model.apply(table) if hasattr(table, "columns") else tree.apply(rows)
     values = rows if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
-    return [_way(tree, values[[i]], int(leaf)) for i, leaf in enumerate(leaves)]
+    return [_path(tree, values[[i]], int(leaf)) for i, leaf in enumerate(leaves)]
 
 
-def _way(tree, values, leaf):
+def _path(tree, values, leaf):
     view, first = kernel_arrays(values), np.zeros(1, dtype=np.int64)
     nodes = [node for node, _ in itertools.pairwise(tree.path(leaf).tolist())]
-    return Way(values, leaf, {i: float(project(view, first, *tree.split(i))[0]) for i in nodes})
+    return DecisionPath(
+        values, leaf, {i: float(project(view, first, *tree.split(i))[0]) for i in nodes}
+    )

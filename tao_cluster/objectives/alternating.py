@@ -16,16 +16,16 @@ from .kmeans import KMeans
 
 
 class Swaps(NamedTuple):
-    """How swaps of centres for rows are looked for.
+    """Settings of the search for swaps of centres and rows.
 
     Parameters
     ----------
     n_together : int
-        Rows that are compared as candidates before the best of them is tried.
+        Rows that are compared as candidates before the best one is tried.
     n_tried : int
-        The search ends when so many rows, or all, one after another have been of no use.
+        The search ends after this many rows (or all) in a row without success.
     n_passes : int
-        Passes of alternation after which a swap is judged; 0: as it is.
+        Passes of alternation before a swap is judged; 0 judges it at once.
     """
 
     n_together: int
@@ -33,15 +33,15 @@ class Swaps(NamedTuple):
     n_passes: int
 
 
-# FasterPAM's, where a centre is a row; where it is not, a row only stands for the centre of the
-# rows about it, and the swap has to settle.
+# "eager" is FasterPAM, for centres that are rows. Other centres only start at a row, and some
+# passes must follow before a swap is judged.
 _SWAPS = {"eager": Swaps(128, 3200, 0), "settled": Swaps(16, 400, 5)}
 
-# A swap has settled when a pass lowers the cost by no more than this share; one that lowers the
-# cost by no more than the other share is rounding.
+# A swap has settled when a pass lowers the cost by at most the first share. A decrease of at most
+# the second share is rounding.
 _SETTLED, _ROUNDING = 1e-4, 1e-9
 
-_BLOCK_VALUES = 4_000_000  # dissimilarities to candidates that are kept at a time
+_BLOCK_VALUES = 4_000_000  # dissimilarities to candidates in memory at a time
 
 
 class AlternatingClustering(NearestCenters):
@@ -204,9 +204,9 @@ class Run(NamedTuple):
 
 
 def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
-    """Lloyd's algorithm: alternate assignments and centres from given centres.
+    """Run Lloyd's algorithm from given centres: alternate assignments and centres.
 
-    A cluster without weight gets one of the rows farthest from their centres.
+    A cluster without weight gets one of the rows that are farthest from their centres.
 
     Parameters
     ----------
@@ -214,9 +214,11 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
     data : result of ``objective.prepare``
     weight : float64 array of shape (n,)
     centers : float64 array of shape (k, m)
-    max_iter : int, updates of the centres at most
+    max_iter : int
+        Maximum number of updates of the centres.
     tol : float
-        It ends when no label changes, or the cost falls by no more than this share.
+        The algorithm ends when no label changes, or when the relative decrease of the cost is at
+        most this.
 
     Returns
     -------
@@ -240,9 +242,9 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
 
 
 def _fill_empty(labels, own, weight, n_clusters):
-    """Labels in which clusters without weight have one of the rows farthest from their centres.
+    """Give each cluster without weight one of the rows that are farthest from their centres.
 
-    The same array where no cluster needs or finds such a row.
+    The same array is returned if no cluster needs, or finds, such a row.
     """
     empty = np.flatnonzero(np.bincount(labels, weights=weight, minlength=n_clusters) == 0)
     paid = np.where(weight > 0, own, 0.0)
@@ -256,17 +258,17 @@ def _fill_empty(labels, own, weight, n_clusters):
 
 
 def _centers_at(objective, X, rows):
-    """Centres of clusters of one row each."""
+    """Return the centres of clusters of one row each."""
     one_each = objective.prepare(X[rows])
     blank = np.zeros((len(rows), X.shape[1]))
     return objective.update_centers(one_each, np.arange(len(rows)), np.ones(len(rows)), blank)
 
 
 def _draw(mass, n, order, rng):
-    """Rows drawn with probability proportional to their mass, with replacement.
+    """Draw rows with replacement, with probability proportional to their mass.
 
-    By the inverse of the mass summed in the given order, which is that of the contents of rows: a
-    row of mass 2 is drawn as two equal rows of mass 1 are, wherever they stand.
+    The mass is summed in the given order, which depends on the contents of rows only. A row of mass
+    2 is then drawn like two equal rows of mass 1, wherever they stand.
     """
     summed = np.cumsum(mass[order])
     drawn = np.searchsorted(summed, rng.uniform(size=n) * summed[-1], side="right")
@@ -274,13 +276,13 @@ def _draw(mass, n, order, rng):
 
 
 def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
-    """Seeds of k-means++ with trials, for any dissimilarity."""
+    """Return seeds of k-means++ with several trials per seed, for any dissimilarity."""
     n_trials = 2 + int(np.log(n_clusters))
     centers = _centers_at(objective, X, _draw(weight, 1, order, rng))
     nearest = objective.distances(data, centers)[:, 0]
     for _ in range(1, n_clusters):
         mass = weight * nearest
-        if not mass.any():  # every row is a seed already
+        if not mass.any():  # every row is a seed
             mass = weight
         candidates = _centers_at(objective, X, _draw(mass, n_trials, order, rng))
         after = np.minimum(objective.distances(data, candidates), nearest[:, None])
@@ -291,7 +293,7 @@ def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
-    """Centres at rows drawn without replacement."""
+    """Return centres at rows drawn without replacement."""
     del data
     mass, rows = weight.copy(), []
     for _ in range(n_clusters):
@@ -301,21 +303,21 @@ def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def shuffled_rows(X, weight, rng):
-    """Distinct rows of positive weight in a random order that follows from their contents."""
+    """Return distinct rows of positive weight, shuffled in a way that only depends on contents."""
     present = np.flatnonzero(weight > 0)
     some = X[present]
-    # Of weight 1, so that rows are told apart by their contents alone.
+    # With weight 1, rows are distinguished by their contents only.
     rows, _, _ = distinct_rows(some, some, np.ones(len(present)))
     rows = content_order(some) if rows is None else rows
     return present[rng.permutation(rows)]
 
 
 class _Moves:
-    """Centres that make way for rows as long as that lowers the cost.
+    """Swaps of centres for rows, as long as they lower the cost.
 
     A block of rows gives the change of cost of all swaps for them in one pass over their
-    dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and 4.3); the best
-    swap of the block is made at once, and the block is looked at again.
+    dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and 4.3). The best
+    swap of the block is made at once, and the block is tried again.
     """
 
     def __init__(self, objective, X, data, weight, swaps, centers):
@@ -324,10 +326,10 @@ class _Moves:
         self._start(centers)
 
     def run(self, deck):
-        """Try the rows of a deck, again and again in its order: the centres at the end.
+        """Try the rows of a deck repeatedly, in its order; return the centres.
 
-        No single swap for a row of a deck of at most `n_tried` rows then lowers the cost, if
-        `n_passes` is 0.
+        If `n_passes` is 0 and the deck has at most `n_tried` rows, no single swap for a row of it
+        lowers the cost of the result.
         """
         step = max(1, min(self.swaps.n_together, _BLOCK_VALUES // max(len(deck), 1)))
         improve = self._settle if self.swaps.n_passes else self._make_all
@@ -341,7 +343,7 @@ class _Moves:
         return self.centers
 
     def _make_all(self, candidates, distances):
-        """Make the best swap for a candidate until none pays; whether one was made."""
+        """Make the best swap for a candidate until none lowers the cost; return whether one did."""
         is_better = False
         while True:
             change, center, candidate = self._best(distances)
@@ -365,20 +367,20 @@ class _Moves:
         return is_better
 
     def _best(self, distances):
-        """The swap of least cost: (change of the cost, centre, candidate), ties to the first."""
+        """Return the best swap as (change of the cost, centre, candidate), ties to the first."""
         terms = (self.nearest, self.first, self.second, self.weight, len(self.centers))
         change = swap_changes(distances, *terms)
         center, candidate = np.unravel_index(change.argmin(), change.shape)
         return change[center, candidate], center, candidate
 
     def _start(self, centers):
-        """Take centres, whatever was before."""
+        """Set the centres."""
         self.centers = np.array(centers, dtype=np.float64)
         self.distances = self.objective.distances(self.data, self.centers)
         self._rank()
 
     def _rank(self):
-        """Nearest centres, dissimilarities to the nearest and second nearest ones, and the cost."""
+        """Compute the nearest centres, the two smallest dissimilarities and the cost."""
         every = np.arange(len(self.distances))
         self.nearest = self.distances.argmin(axis=1)
         self.first = self.distances[every, self.nearest]
@@ -390,10 +392,10 @@ class _Moves:
 
 @jit
 def swap_changes(distances, nearest, first, second, weight, k):
-    """Change of the cost if a centre makes way for a candidate: float64 array of shape (k, c).
+    """Return the change of the cost if a centre is replaced: float64 array of shape (k, c).
 
-    A row that is nearer to the candidate goes there, whatever was swapped; one that loses its
-    centre goes to the candidate or to its second nearest centre.
+    A row that is closer to the candidate joins it, whichever centre is removed. A row that loses
+    its centre joins the candidate or its second nearest centre.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a clustering objective promises, and what several of them need."""
+"""The protocol of clustering objectives, and helpers that several of them share."""
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -17,28 +17,44 @@ from ..tree.routing import kernel_arrays
 
 @runtime_checkable
 class Objective(Protocol):
-    """What a clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) must offer (eq. 3).
+    """A clustering cost E(Z, psi) = sum_n c_n d(x_n, psi_{z_n}) (eq. 3).
 
-    The optimiser calls `prepare` once a fit and passes its result, opaque to it, to the
-    other methods. `centers_are_means`: whether its centres are weighted means of rows; then initial
-    trees start from them, else from such means. `explains_labels`: whether what is clustered are
-    labels that `fit` is given as y; a cost is then told as a share of all weight. `geometry`: the
-    objective in whose terms centres of clusters are shown, where its own are no places.
-    `is_sum`: whether E is the sum above, which trees are searched by; a method that is made for
-    the objective does without. `free_labels`: a method (data, n_clusters, weight) -> int array
-    with the clusters of the free clustering, where these do not follow from centres.
-    `in_threads`: a method (data, n_jobs) -> data, what is prepared for work in as many threads, by
-    which no result changes. `nearest`: a method (data, centers) -> int array with the first of the
-    least distances of each row, where that costs less than to have them all. `cluster_sums`: a
-    method (data, labels, weight, n_clusters) -> float64 array of shape (n_clusters, m) of sums over
-    rows, and `centers_of`: a method (sums, total weights, centers) -> what `update_centers` gives,
-    where optimal centres follow from sums; rows in blocks need that. `stops_early`: whether the
-    estimator of the free clustering may end before its centres are optimal for its clusters, so
-    that its iterations are to be finished. `sparse_reference`: a method (n_clusters, random_state)
-    -> what `reference` gives, made for sparse rows, where these are better served otherwise.
-    `can_perturb_rows`: whether a row plus a little noise is again a row that can be clustered, as
-    it is not where rows are codes or dissimilarities; only then a tree of few rows is also judged
-    by noisy copies of them.
+    The optimiser calls `prepare` once per fit and passes its result, whose type is up to the
+    objective, to the other methods. An objective that inherits from this class may leave out the
+    attributes and the optional methods.
+
+    Attributes
+    ----------
+    centers_are_means : bool
+        Whether centres are weighted means of rows. Initial trees then start from the centres, and
+        otherwise from such means.
+    explains_labels : bool
+        Whether the objective explains labels y that `fit` is given. Costs are then shares of the
+        weight.
+    geometry : Objective, optional
+        The objective that defines displayed centres and distances, if this one has no centres in
+        space.
+    is_sum : bool
+        Whether E is the sum above, which TAOClustering needs.
+    stops_early : bool
+        Whether the estimator of the free clustering can stop before its centres are optimal, so
+        that its iterations are continued.
+    can_perturb_rows : bool
+        Whether a row plus a little noise is a valid row. It is not if rows are codes or
+        dissimilarities. Only then are trees of few rows also judged by noisy copies of the rows.
+    free_labels : method (data, n_clusters, weight) -> int array, optional
+        Clusters of the free clustering, if they do not follow from centres.
+    in_threads : method (data, n_jobs) -> data, optional
+        Returns data for work in several threads. Results do not depend on it.
+    nearest : method (data, centers) -> int array, optional
+        Nearest centre of each row, ties to the lowest, if this is cheaper than all distances.
+    cluster_sums : method (data, labels, weight, n_clusters) -> float64 array (n_clusters, m),
+    optional
+        Sums over rows, from which `centers_of` computes centres. Rows in blocks need both.
+    centers_of : method (sums, total weights, centers) -> centres, optional
+        The result of `update_centers` from sums.
+    sparse_reference : method (n_clusters, random_state) -> estimator, optional
+        As `reference`, for sparse rows.
     """
 
     centers_are_means: ClassVar[bool] = False
@@ -55,15 +71,15 @@ class Objective(Protocol):
     can_perturb_rows: ClassVar[bool] = False
 
     def reference(self, n_clusters: int, random_state: Any) -> Any:
-        """Unfitted estimator of the free clustering, with `cluster_centers_` once fitted.
+        """Return an unfitted estimator of the free clustering.
 
-        :class:`AlternatingClustering` serves any objective.
+        It has `cluster_centers_` after fit. :class:`AlternatingClustering` serves any objective.
         """
 
     def prepare(self, X) -> Any:
-        """Check X and compute once what the other methods need: X itself, if it is all.
+        """Check X, and compute once what the other methods need, or return X itself.
 
-        Never modifies X.
+        X is never modified.
 
         Raises
         ------
@@ -74,24 +90,24 @@ class Objective(Protocol):
         return X
 
     def distances(self, data, centers) -> np.ndarray:
-        """d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
+        """Return d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
 
     def update_centers(self, data, labels, weight, centers) -> np.ndarray:
-        """Optimal centres of a partition; a cluster without weight keeps its row of `centers`."""
+        """Return optimal centres of a partition; empty clusters keep their row of `centers`."""
 
     def value(self, data, labels, weight, centers) -> float:
-        """E(Z, psi)."""
+        """Return E(Z, psi)."""
 
     def as_distance(self, dissimilarities) -> np.ndarray:
-        """What `transform` shows for d: d itself, or the root of d for k-means, in place."""
+        """Return what `transform` shows for d: d, or for k-means its root, in place."""
         return dissimilarities
 
 
 class NearestCenters(ClusterMixin, BaseEstimator):
-    """Base of estimators of free clusterings, which put rows to the nearest centre."""
+    """Base of estimators of free clusterings, which assign rows to the nearest centre."""
 
     def predict(self, X):
-        """Nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
+        """Return the nearest centre of each row, ties to the lowest: int32 array of shape (n,)."""
         check_is_fitted(self)
         rows = check_rows(X)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -101,7 +117,7 @@ class NearestCenters(ClusterMixin, BaseEstimator):
         return distances.argmin(axis=1).astype(np.int32)
 
     def _check_input(self, X, sample_weight):
-        """The rows of a fit and their weights, checked."""
+        """Check and return the rows of a fit and their weights."""
         rows = check_rows(X)
         validate_data(self, X, skip_check_array=True)  # names and number of features
         X = rows
@@ -116,7 +132,7 @@ class NearestCenters(ClusterMixin, BaseEstimator):
 
 
 def cluster_sums(X, labels, weight, n_clusters, origin=None):
-    """Weighted sums of the rows of each cluster, in the order of the rows.
+    """Return the weighted sums of the rows of each cluster, added in the order of the rows.
 
     Parameters
     ----------
@@ -125,7 +141,7 @@ def cluster_sums(X, labels, weight, n_clusters, origin=None):
     weight : float64 array of shape (n,)
     n_clusters : int, k
     origin : float64 array of shape (d,), optional
-        What is subtracted from the rows of an array.
+        It is subtracted from the rows of a dense X.
 
     Returns
     -------
@@ -161,7 +177,7 @@ def _add_members(X, origin, labels, weight, sums):
 
 
 def members_of(labels, weight, n_clusters):
-    """Yield (cluster, its rows of positive weight) for the clusters that have some."""
+    """Yield (cluster, its rows of positive weight) for each cluster that has some."""
     present = np.flatnonzero(weight > 0)
     order = present[np.argsort(labels[present], kind="stable")]
     bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
@@ -171,16 +187,17 @@ def members_of(labels, weight, n_clusters):
 
 
 def euclidean(X, places, squared=False):
-    """Euclidean distances: float64 array of shape (n, k), by differences for dense rows.
+    """Return Euclidean distances, by differences for dense rows: float64 array of shape (n, k).
 
-    Of whole numbers they are exact, and so are ties. See :meth:`.kmeans.KMeans.distances` for
-    distances by products, which cost less.
+    Distances between integers, and their ties, are exact. :meth:`.kmeans.KMeans.distances` is
+    faster, and computes distances from products.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     places : float64 array of shape (k, d)
-    squared : bool, whether to give the squares of the distances
+    squared : bool
+        Whether to return squared distances.
     """
     out = np.empty((X.shape[0], len(places)))
     for part in row_blocks(X):
@@ -193,7 +210,7 @@ def euclidean(X, places, squared=False):
 
 
 def squared_distances(X):
-    """Function of one place: squared Euclidean distances of rows, from what is computed once."""
+    """Return a function of one point: squared distances of the rows of X to it."""
     X = X.astype(np.float64, copy=False)
     if not sp.issparse(X):
         return lambda place: cdist(X, place[None], "sqeuclidean")[:, 0]
@@ -202,7 +219,7 @@ def squared_distances(X):
 
 
 def check_norms(X):
-    """ValueError if squared norms of rows overflow."""
+    """Raise a ValueError if squared norms of rows overflow."""
     with np.errstate(over="ignore"):
         for part in row_blocks(X):
             norms = row_norms(X[part].astype(np.float64, copy=False), squared=True)

@@ -1,4 +1,4 @@
-"""The k-center objective, the largest distance of a row to its centre, and smallest balls."""
+"""The k-center objective (the largest distance of a row to its centre), and smallest balls."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,11 +14,11 @@ from .._utils.matrices import as_array
 from ..problem.repeats import content_order
 from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
-_N_NEW = 16  # rows outside a ball that are looked at together
+_N_NEW = 16  # rows outside of a ball that are added together
 _ROUNDING = 1e-12
 
-# In more columns nearly every row may be on the sphere, as documents are; then a ball is closed in
-# on until its squared radius is known to this share, in this many steps at most.
+# With more columns nearly every row can be on the sphere, as for documents. The squared radius is
+# then approximated to this relative error, in at most this many steps.
 _MOST_COLUMNS = 1024
 _SHARE, _MOST_STEPS = 1e-3, 300
 
@@ -27,9 +27,9 @@ _SHARE, _MOST_STEPS = 1e-3, 300
 class KCenter(Objective):
     """k-center: the largest Euclidean distance of a row to its centre (Laber & Murtinho 2021).
 
-    A centre may be anywhere, as in the paper, so that the best one of a cluster is the middle of
-    the smallest ball that holds it. Weights do not matter: a row of positive weight is there.
-    The value is no sum over rows, so that only methods made for it take it.
+    A centre may be anywhere, as in the paper. The best centre of a cluster is the centre of the
+    smallest ball that contains it. Weights do not matter, except that rows of weight 0 are absent.
+    The value is not a sum over rows, so only methods that are made for it accept it.
 
     Parameters
     ----------
@@ -41,40 +41,40 @@ class KCenter(Objective):
     is_sum: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
-        """Farthest-first traversal and alternation, `n_init` restarts."""
+        """Return farthest-first traversal and alternation with `n_init` restarts."""
         return FarthestFirst(n_clusters, n_init=self.n_init, random_state=random_state)
 
     def distances(self, data, centers):
-        """Euclidean distances, float64 array of shape (n, k)."""
+        """Return Euclidean distances, float64 array of shape (n, k)."""
         return euclidean(data, centers)
 
     def update_centers(self, data, labels, weight, centers):
-        """Middles of the smallest balls that hold the clusters: float64 array of shape (k, d)."""
+        """Return the centres of the smallest balls of the clusters: float64 array (k, d)."""
         updated = np.array(centers, dtype=np.float64)
         for k, rows in members_of(labels, weight, len(centers)):
             updated[k] = smallest_ball(data[rows])
         return updated
 
     def value(self, data, labels, weight, centers):
-        """Largest distance of a row of positive weight to the centre of its cluster."""
+        """Return the largest distance of a row of positive weight to the centre of its cluster."""
         own = self.distances(data, centers)[np.arange(len(labels)), labels]
         return float(own.max(initial=0.0, where=weight > 0))
 
 
 class FarthestFirst(NearestCenters):
-    """k centres that every row is near to: farthest-first traversal, then alternation.
+    """k centres that are close to all rows: farthest-first traversal, then alternation.
 
-    Every centre after the first is the row farthest from those before it, which is at most twice
-    the optimal largest distance (Gonzalez 1985). Then clusters get the middles of their smallest
-    balls for centres, and rows the nearest of these, until no row moves to another cluster.
+    Each centre after the first is the row farthest from the earlier ones, which is at most twice
+    the optimal largest distance (Gonzalez 1985). Centres then move to the centres of the smallest
+    balls of their clusters, and rows to the nearest centre, until no row changes its cluster.
 
     Parameters
     ----------
     n_clusters : int, default=8
     n_init : int, default=10
-        Restarts, from first centres drawn among the distinct rows; the best one is kept.
+        Restarts, with first centres drawn among the distinct rows; the best one is kept.
     max_iter : int, default=100
-        Most rounds of the alternation of a restart; 0 is Gonzalez' traversal alone, whose centres
+        Maximum number of iterations per restart. 0 runs Gonzalez' traversal alone, whose centres
         are rows.
     random_state : int, RandomState instance or None, default=None
 
@@ -83,7 +83,7 @@ class FarthestFirst(NearestCenters):
     cluster_centers_ : float64 array of shape (n_clusters, d)
     labels_ : int32 array of shape (n,), nearest centres, ties to the lowest
     inertia_ : float, the largest distance of a row to its centre
-    n_iter_ : int, rounds of the restart that is kept
+    n_iter_ : int, iterations of the best restart
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -147,18 +147,18 @@ class FarthestFirst(NearestCenters):
 
 
 def _distinct(rows):
-    """The first of the rows that are equal and stand side by side: int array."""
+    """Return the first one of each run of equal rows: int array."""
     differs = rows[1:] != rows[:-1]
     is_new = np.asarray(differs.sum(axis=1)).ravel() > 0
     return np.flatnonzero(np.append(True, is_new))
 
 
 def _single_run(objective, rows, n_clusters, first, max_iter):
-    """One traversal and its alternation.
+    """Run one traversal and its alternation.
 
     Returns
     -------
-    centers, largest distance, number of rounds
+    centers, largest distance, number of iterations
     """
     centers = _traverse(rows, n_clusters, first)
     weight, n_iter = np.ones(rows.shape[0]), 0
@@ -172,14 +172,15 @@ def _single_run(objective, rows, n_clusters, first, max_iter):
         moved = objective.update_centers(rows, labels, weight, centers)
         distances = objective.distances(rows, moved)
         after = distances.min(axis=1).max()
-        if not after <= cost * (1 + _ROUNDING):  # where it stays, smaller balls may still move
+        # If the cost stays equal, smaller balls can still move.
+        if not after <= cost * (1 + _ROUNDING):
             break
         centers, cost = moved, after
     return centers, float(cost), n_iter
 
 
 def _traverse(rows, n_clusters, first):
-    """Centres at rows, each the farthest from those before it, ties to the first row."""
+    """Return centres at rows, each the farthest from the earlier ones, ties to the first row."""
     chosen, nearest = [first], np.full(rows.shape[0], np.inf)
     while len(chosen) < n_clusters:
         nearest = np.minimum(nearest, euclidean(rows, _as_dense(rows[chosen[-1:]]))[:, 0])
@@ -188,11 +189,11 @@ def _traverse(rows, n_clusters, first):
 
 
 def smallest_ball(rows):
-    """Centre of the smallest ball that holds some rows: float64 array of shape (d,).
+    """Return the centre of the smallest ball that contains some rows: float64 array of shape (d,).
 
-    The ball of a few rows is made larger by the rows farthest outside, until there are none;
-    every pass over the rows takes O(n d) time, and there are few. In more than 1024 columns the
-    radius is the least one up to a share of 5e-4.
+    The ball of a few rows is enlarged by the rows farthest outside until there are none. A pass
+    over the rows takes O(n d) time, and few passes are needed. With more than 1024 columns the
+    radius is exact up to a relative error of 5e-4.
 
     Parameters
     ----------
@@ -214,16 +215,16 @@ def smallest_ball(rows):
 
 
 def _ball_of_few(points):
-    """Centre and radius of the smallest ball of some points, which it walks to.
+    """Return the centre and radius of the smallest ball of some points.
 
     Fischer, Gaertner & Kutz (2003), "Fast smallest-enclosing-ball computation in high dimensions".
-    The centre of a ball with some points on its sphere, its support, moves towards the nearest
-    place of their affine hull until another point is on the sphere; where it has arrived, a
-    point that pulls the wrong way leaves the support.
+    The centre of a ball with some points on its sphere (the support) moves towards the nearest
+    point of their affine hull, until another point is on the sphere. At the end of the move, a
+    point with a negative coefficient leaves the support.
     """
     center = points[0]
     support = [int(cdist(points, center[None])[:, 0].argmax())]
-    for _ in range(20 * sum(points.shape)):  # never seen to be needed; a ball that holds all anyway
+    for _ in range(20 * sum(points.shape)):  # a limit that is never reached in practice
         first, spans = points[support[0]], points[support[1:]] - points[support[0]]
         shares = np.linalg.lstsq(spans.T, center - first)[0] if len(spans) else np.empty(0)
         way = first + shares @ spans - center
@@ -242,11 +243,11 @@ def _ball_of_few(points):
 
 
 def _first_on_sphere(points, support, center, way):
-    """How far the centre moves along its way, at most 1, and the point that stops it, if any."""
+    """Return how far the centre can move, at most 1, and the point that stops it, if any."""
     first = points[support[0]]
     slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
     rate = 2 * (first - points) @ way
-    # BuilderInput of the support's hull stay on the sphere; their rate is rounding.
+    # Points of the hull of the support stay on the sphere; their rate is rounding.
     least = _ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
     is_near = rate > least
     is_near[support] = False
@@ -257,12 +258,12 @@ def _first_on_sphere(points, support, center, way):
 
 
 def _closed_in(rows):
-    """Centre of nearly the smallest ball, as a weighted mean of rows.
+    """Return approximately the centre of the smallest ball, as a weighted mean of rows.
 
-    Frank-Wolfe steps with steps away (Yildirim 2008, "Two algorithms for the minimum enclosing ball
-    problem", algorithm 4.1): the mean moves towards the farthest row, or away from the nearest one
-    that it is made of. The weighted mean of the squared distances is a lower bound of the
-    squared radius.
+    Frank-Wolfe with away steps (Yildirim 2008, "Two algorithms for the minimum enclosing ball
+    problem", algorithm 4.1): the mean moves towards the farthest row, or away from the nearest row
+    that has a weight. The weighted mean of the squared distances is a lower bound of the squared
+    radius.
     """
     share = np.zeros(rows.shape[0])
     first = int(euclidean(rows, _as_dense(rows[:1]))[:, 0].argmax())
@@ -279,7 +280,7 @@ def _closed_in(rows):
             break
         row, step = far, above / (2 * (1 + above))
         if below > above:
-            most = share[near] / (1 - share[near])  # with this step the row has no share left
+            most = share[near] / (1 - share[near])  # after this step the row has no weight
             row, step = near, -min(below / (2 * (1 - below)) if below < 1 else most, most)
             share[near] = 0.0 if step == -most else share[near]
         center = (1 - step) * center + step * _as_dense(rows[[row]])[0]
@@ -289,5 +290,5 @@ def _closed_in(rows):
 
 
 def _as_dense(rows):
-    """Dense copy of a few rows: float64 array."""
+    """Return a dense copy of a few rows: float64 array."""
     return as_array(rows).astype(np.float64)

@@ -15,14 +15,14 @@ from .._utils.threads import fixed_parts, map_in_threads, n_threads
 from ..tree.routing import kernel_arrays
 from .base import Objective, cluster_sums
 
-# Rows are worked on where the fast cache holds them with their products.
+# Size of blocks of rows that fit into the cache together with their products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 
-# Rows are about zero where their mean has at most so much of their squares: products with centres
-# then lose a digit of distances.
+# Rows are close enough to zero if the squared norm of their mean is at most this share of the mean
+# squared norm. Distances then lose about one digit.
 _ABOUT_ZERO = 0.9
 
-# Squares up to this share of those of a row are rounding of a centre that it is the mean of.
+# Squared distances below this share of the squared norm of a row are rounding.
 _OFF = (8 * np.finfo(np.float64).eps) ** 2
 
 
@@ -30,7 +30,7 @@ _OFF = (8 * np.finfo(np.float64).eps) ** 2
 class KMeans(Objective):
     """k-means: squared Euclidean distance; centres are weighted means.
 
-    Scratch memory is a block of rows, 256 or more, beside the (n, k) distances; X is not copied.
+    Besides the (n, k) distances, memory is needed for blocks of 256 or more rows. X is not copied.
 
     Parameters
     ----------
@@ -41,19 +41,20 @@ class KMeans(Objective):
     n_init: int = 10
     centers_are_means: ClassVar[bool] = True
     can_perturb_rows: ClassVar[bool] = True
-    stops_early: ClassVar[bool] = True  # by a tolerance of all columns: wide ones hide the others
+    # Its tolerance is one for all columns, so that large ones decide.
+    stops_early: ClassVar[bool] = True
 
     def reference(self, n_clusters, random_state):
-        """scikit-learn's KMeans (k-means++, `n_init` restarts)."""
+        """Return scikit-learn's KMeans (k-means++, `n_init` restarts)."""
         return _SklearnKMeans(n_clusters, n_init=self.n_init, random_state=random_state)
 
     def sparse_reference(self, n_clusters, random_state):
-        """The same with Elkan's bounds, (n, k) numbers: a distance costs sparse rows much."""
+        """Return KMeans with the bounds of Elkan, as distances of sparse rows are expensive."""
         reference = self.reference(n_clusters, random_state)
         return reference.set_params(algorithm="elkan") if n_clusters > 1 else reference
 
     def prepare(self, X):
-        """Mean and squared norms of the rows; X itself is only referred to.
+        """Compute the mean and the squared norms of the rows; X itself is not copied.
 
         Raises
         ------
@@ -70,44 +71,45 @@ class KMeans(Objective):
         return rows
 
     def in_threads(self, data, n_jobs):
-        """The same rows, to be worked on by so many threads."""
+        """Return the same data for work in several threads."""
         return replace(data, n_jobs=n_jobs)
 
     def distances(self, data, centers):
-        """Squared Euclidean distances, float64 array of shape (n, k)."""
+        """Return squared Euclidean distances, float64 array of shape (n, k)."""
         out = np.empty((data.X.shape[0], len(centers)))
         data.for_distances(centers, out.__setitem__)
         return out
 
     def nearest(self, data, centers):
-        """The nearest centre of each row, ties to the lowest: int array of shape (n,)."""
+        """Return the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
         out = np.empty(data.X.shape[0], dtype=np.intp)
         data.for_distances(centers, lambda part, own: own.argmin(axis=1, out=out[part]))
         return out
 
     def update_centers(self, data, labels, weight, centers):
-        """Weighted means of the clusters, float64 array of shape (k, d)."""
+        """Return the weighted means of the clusters, float64 array of shape (k, d)."""
         k, origin = len(centers), data.origin
         total = np.bincount(labels, weights=weight, minlength=k)
         return self.centers_of(data.sums(labels, weight, k), total, centers, origin)
 
     def cluster_sums(self, data, labels, weight, n_clusters):
-        """Weighted sums of the rows of each cluster: float64 array of shape (n_clusters, d)."""
+        """Return weighted sums of the rows of each cluster: float64 array (n_clusters, d)."""
         total = np.bincount(labels, weights=weight, minlength=n_clusters)
         return data.sums(labels, weight, n_clusters) + total[:, None] * data.origin
 
     def centers_of(self, sums, total, centers, origin=0.0):
-        """Means from sums of rows and of weights; see :class:`Objective`."""
+        """Return means from sums of rows and of weights; see :class:`Objective`."""
         updated, filled = np.array(centers, dtype=np.float64), total > 0
         updated[filled] = sums[filled] / total[filled, None] + origin
         return updated
 
     def value(self, data, labels, weight, centers):
-        """Weighted sum of squared distances of the rows to the centres of their clusters."""
+        """Return the weighted sum of squared distances of rows to the centres of their clusters."""
         if sp.issparse(data.X):
             labels, stored = labels.astype(np.intp, copy=False), np.zeros(centers.shape)
             cost = _stored_squares(kernel_arrays(data.X), labels, weight, centers, stored)
-            # Added up in the order of the rows, as what is stored: no difference where all are.
+            # Summed in the order of rows, as for stored values, so that dense and sparse results
+            # agree.
             in_all = np.bincount(labels, weights=weight, minlength=len(centers))[:, None]
             return cost + float((np.maximum(in_all - stored, 0.0) * centers**2).sum())
         total, origin = 0.0, float(data.origin @ data.origin)
@@ -116,18 +118,18 @@ class KMeans(Objective):
             rows = np.subtract(data.X[part], data.origin, dtype=np.float64)
             rows -= moved[labels[part]]
             squares = row_norms(rows, squared=True)
-            # Rows on their centres are off by the rounding of these.
+            # The distance of a row to an equal centre is rounding of the centre.
             noise = _OFF * (data.squared_norms[part] + origin)
             total += float(weight[part] @ np.where(squares > noise, squares, 0.0))
         return total
 
     def as_distance(self, dissimilarities):
-        """Euclidean distances, as scikit-learn's KMeans.transform gives them."""
+        """Return Euclidean distances, as KMeans.transform of scikit-learn does."""
         return np.sqrt(dissimilarities, out=dissimilarities)
 
 
 def cluster_means(X, labels, weight, n_clusters):
-    """Weighted means of the rows of each cluster; of all rows for a cluster without any.
+    """Return the weighted means of the clusters; an empty cluster gets the mean of all rows.
 
     Parameters
     ----------
@@ -156,10 +158,10 @@ def cluster_means(X, labels, weight, n_clusters):
 
 @dataclass(frozen=True)
 class _CenteredRows:
-    """Rows of X relative to a common origin, made a block at a time.
+    """Rows of X relative to a common origin, computed block by block.
 
-    Dense data far from zero are shifted by their mean, which keeps the digits of distances; sparse
-    data stay where they are, since a shift would fill them, and so do data about zero.
+    Dense data far from zero are shifted by their mean, which preserves the digits of distances.
+    Sparse data are not shifted, because that would fill them.
     """
 
     X: Any
@@ -175,25 +177,25 @@ class _CenteredRows:
         if not sp.issparse(X):
             one = np.zeros(n_rows, dtype=np.int8)
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
-            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # or they overflow
+            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # also if they overflow
                 rows.origin[:] = mean
-                rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose those digits
+                rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose digits
         return rows
 
     def _measure(self):
-        """Fill in the squared norms."""
+        """Compute the squared norms."""
         for part, block in self.blocks(self.parts):
             self.squared_norms[part] = row_norms(block, squared=True)
 
     @property
     def parts(self):
-        """Slices of rows in which the cache holds the values of each: a list."""
-        if sp.issparse(self.X):  # a slice costs more than what the cache saves
+        """Return slices of rows whose values fit into the cache."""
+        if sp.issparse(self.X):  # slices of sparse rows cost more than the cache saves
             return list(row_blocks(self.X))
         return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
 
     def blocks(self, parts):
-        """Yield (slice, rows as float64 relative to the origin); the next ones replace these."""
+        """Yield (slice, rows as float64 relative to the origin); each block replaces the last."""
         X, origin = self.X, self.origin
         if sp.issparse(X):
             for part in parts:
@@ -209,7 +211,7 @@ class _CenteredRows:
             yield part, np.subtract(rows, origin, out=room[: len(rows)])
 
     def sums(self, labels, weight, n_clusters):
-        """Weighted sums of the rows of each cluster, relative to the origin."""
+        """Return the weighted sums of the rows of each cluster, relative to the origin."""
         if sp.issparse(self.X):
             return cluster_sums(self.X, labels, weight, n_clusters)
         parts, n_rows = list(fixed_parts(len(labels))), len(labels)
@@ -230,12 +232,12 @@ class _CenteredRows:
 
         def run(some):
             for part, block in self.blocks(some):
-                distances = block @ doubled  # -2 x.c, which makes |x - c|^2 with both norms
+                distances = block @ doubled  # -2 x.c; both norms are added below
                 distances += self.squared_norms[part, None]
                 distances += squares
                 use(part, np.maximum(distances, 0.0, out=distances))
 
-        # The blocks are the same for any number of threads.
+        # Blocks do not depend on the number of threads, so that results are equal.
         n_runs = n_threads(self.n_jobs, len(self.squared_norms))
         bounds = np.linspace(0, len(parts), n_runs + 1).astype(int)
         runs = [parts[a:b] for a, b in itertools.pairwise(bounds) if a < b]
@@ -244,9 +246,10 @@ class _CenteredRows:
 
 @jit
 def _stored_squares(X, labels, weight, centers, stored):
-    """Cost of the stored values of sparse rows; `stored` gets their weights by cluster and column.
+    """Return the cost of the stored values of sparse rows.
 
-    A squared distance as |x|^2 - 2 x.c + |c|^2 would have lost the digits of what is near.
+    `stored` receives their weights by cluster and column. The formula |x|^2 - 2 x.c + |c|^2 would
+    lose the digits of small distances.
     """
     data, columns, indptr = X
     total = 0.0

@@ -11,7 +11,7 @@ from .._utils.matrices import row_blocks
 from .alternating import ByDistances
 from .base import members_of
 
-# Values of a cluster that are sorted at a time.
+# Number of values of a cluster that are sorted at a time.
 _SORTED_VALUES = 1_000_000
 
 
@@ -19,13 +19,13 @@ _SORTED_VALUES = 1_000_000
 class KMedians(ByDistances):
     """k-medians: L1 distance; centres are coordinate-wise weighted medians.
 
-    Where two values are medians, the lower one is taken. CSR input stays sparse: of a
-    cluster, only columns with non-zeros in half of the rows or more are looked at.
+    If two values are medians, the lower one is used. CSR input stays sparse: only columns with
+    non-zeros in at least half of the rows of a cluster can have a non-zero median.
 
     Parameters
     ----------
     n_init : int, default=10
-        Restarts of the free clustering; swaps of centres begin at the best.
+        Restarts of the free clustering; swaps of centres start from the best one.
     """
 
     can_perturb_rows: ClassVar[bool] = True
@@ -34,7 +34,7 @@ class KMedians(ByDistances):
     n_init: int = 10
 
     def distances(self, data, centers):
-        """L1 distances, float64 array of shape (n, k)."""
+        """Return L1 distances, float64 array of shape (n, k)."""
         if sp.issparse(data):
             centers = sp.csr_matrix(centers)
         out = np.empty((data.shape[0], centers.shape[0]))
@@ -43,7 +43,7 @@ class KMedians(ByDistances):
         return out
 
     def update_centers(self, data, labels, weight, centers):
-        """Weighted medians of each column of each cluster, float64 array of shape (k, d)."""
+        """Return weighted medians of each column of each cluster, float64 array (k, d)."""
         updated = np.array(centers, dtype=np.float64)
         medians = _sparse_medians if sp.issparse(data) else _dense_medians
         for k, rows in members_of(labels, weight, len(centers)):
@@ -52,14 +52,14 @@ class KMedians(ByDistances):
 
 
 def _dense_medians(rows, weight):
-    """Lower weighted median of each column: float64 array of shape (d,)."""
+    """Return the lower weighted median of each column: float64 array of shape (d,)."""
     out = np.empty(rows.shape[1])
     step = max(1, _SORTED_VALUES // rows.shape[0])
     for start in range(0, len(out), step):
         values = rows[:, start : start + step].astype(np.float64)
         order = np.argsort(values, axis=0, kind="stable")
         below = np.cumsum(weight[order], axis=0)
-        # The first row at which half of the weight is reached; sums differ by their rounding.
+        # The first row at which half of the weight is reached, with a margin for rounding of sums.
         half = (below >= below[-1] / 2 * (1 - 1e-12)).argmax(axis=0)
         columns = np.arange(values.shape[1])
         out[start : start + step] = values[order[half, columns], columns]
@@ -67,7 +67,7 @@ def _dense_medians(rows, weight):
 
 
 def _sparse_medians(rows, weight):
-    """The same for CSR rows: a column whose non-zeros are fewer than half has median 0."""
+    """Return the same for CSR rows: a column with less than half non-zeros has median 0."""
     out = np.zeros(rows.shape[1])
     stored = np.repeat(weight, np.diff(rows.indptr))
     filled = np.bincount(rows.indices, weights=stored, minlength=len(out))

@@ -14,13 +14,13 @@ from .._utils.matrices import row_blocks
 from .alternating import ByDistances
 from .base import members_of
 
-# Dissimilarities that are worked on at a time.
+# Number of dissimilarities per block.
 _BLOCK_VALUES = 1_000_000
 
 _BY_DIFFERENCES = {"euclidean": "euclidean", "l2": "euclidean", "sqeuclidean": "sqeuclidean"}
 _OF_THE_DATA = ("seuclidean", "mahalanobis", "nan_euclidean")
 
-# Metrics of codes or truth values, of which a row and a little noise is no row.
+# Metrics of codes or booleans, for which a row plus noise is not valid.
 _OF_CODES = {"precomputed", "hamming", "matching", *PAIRWISE_BOOLEAN_FUNCTIONS}
 
 
@@ -28,19 +28,18 @@ _OF_CODES = {"precomputed", "hamming", "matching", *PAIRWISE_BOOLEAN_FUNCTIONS}
 class KMedoids(ByDistances):
     """k-medoids: the centre of a cluster is its row with the least summed dissimilarity.
 
-    An update of the centres takes the dissimilarities within clusters, a block at a time:
-    time grows with the square of the largest cluster (20 000 rows are a matter of seconds),
-    memory does not.
+    An update of the centres computes the dissimilarities within clusters, one block at a time. Time
+    grows with the square of the largest cluster (seconds for 20 000 rows); memory does not.
 
     Parameters
     ----------
     metric : str or callable, default="euclidean"
-        A metric of :func:`sklearn.metrics.pairwise_distances` without parameters, or a function of
-        two rows, of at least 0. With "precomputed" the rows that are clustered (the `embedding`)
-        are dissimilarities to all n rows of the fit, 0 to themselves; a centre is then a row of
-        zeros with a one in the medoid's column.
+        A metric of :func:`sklearn.metrics.pairwise_distances` without parameters, or a non-negative
+        function of two rows. With "precomputed", the rows of the `embedding` are dissimilarities to
+        all n rows of the fit, 0 to themselves. A centre is then a row of zeros with a one in the
+        column of the medoid.
     n_init : int, default=10
-        Seedings of the free clustering, whose swaps begin at the best.
+        Number of seedings of the free clustering; swaps start from the best one.
     """
 
     swaps: ClassVar[str | None] = "eager"
@@ -50,17 +49,17 @@ class KMedoids(ByDistances):
 
     @property
     def can_perturb_rows(self):
-        """Whether the metric is one of numbers; of a function nobody knows."""
+        """Whether the metric is one of numbers; it is unknown for a function."""
         return isinstance(self.metric, str) and self.metric not in _OF_CODES
 
     def prepare(self, X):
-        """X itself.
+        """Return X.
 
         Raises
         ------
         ValueError
-            If precomputed dissimilarities are sparse, or the metric takes its parameters from
-            the data, so that it would be another one for each part of them.
+            If precomputed dissimilarities are sparse, or if the metric estimates parameters from
+            the data, which would differ from block to block.
         """
         if self.metric in _OF_THE_DATA:
             raise ValueError(
@@ -74,7 +73,7 @@ class KMedoids(ByDistances):
         return X
 
     def distances(self, data, centers):
-        """Dissimilarities to the medoids, float64 array of shape (n, k).
+        """Return dissimilarities to the medoids, float64 array of shape (n, k).
 
         Raises
         ------
@@ -93,7 +92,7 @@ class KMedoids(ByDistances):
         return out
 
     def update_centers(self, data, labels, weight, centers):
-        """Medoids of the clusters, ties to the first row: float64 array of shape (k, d)."""
+        """Return the medoids of the clusters, ties to the first row: float64 array (k, d)."""
         updated = np.array(centers, dtype=np.float64)
         medoid = self._precomputed_medoid if self.metric == "precomputed" else self._medoid
         for k, rows in members_of(labels, weight, len(centers)):
@@ -101,11 +100,12 @@ class KMedoids(ByDistances):
         return updated
 
     def _between(self, a, b):
-        """Dissimilarities of two sets of rows."""
+        """Return the dissimilarities of two sets of rows."""
         if sp.issparse(a):
             return pairwise_distances(a, sp.csr_matrix(b), metric=self.metric)
         if self.metric in _BY_DIFFERENCES:
-            # scikit-learn's come from products, which lose the digits of rows far from zero.
+            # scikit-learn computes distances from products, which lose digits for rows far from
+            # zero.
             return cdist(a, b, _BY_DIFFERENCES[self.metric])
         return pairwise_distances(a, b, metric=self.metric)
 

@@ -1,4 +1,4 @@
-"""The objective of given labels: the weight of the rows that a tree puts elsewhere."""
+"""The objective of given labels: the weight of the rows that a tree misassigns."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,50 +12,50 @@ from .kmeans import KMeans
 
 @dataclass(frozen=True)
 class Labels(Objective):
-    """Disagreement with labels that are given: ``fit(X, y)``.
+    """Disagreement with given labels: ``fit(X, y)``.
 
-    d(x_n, k) is 1 if y_n is another label than the k-th, and 0 for rows that have none (noise),
-    so that the cost is the weight of the rows that the tree puts into a cluster that is not
-    theirs. There are no centres to look for: the k-th is the number k. This is what Tree
-    Alternating Optimization was made for (Carreira-Perpinan & Tavallali, NeurIPS 2018).
+    d(x_n, k) is 0 if y_n is the k-th label, and 1 otherwise; it is 0 for rows without a label
+    (noise). The cost is the weight of the rows that the tree assigns to another cluster than
+    theirs. The k-th centre is the number k. Tree Alternating Optimization was designed for this
+    loss (Carreira-Perpinan & Tavallali, NeurIPS 2018).
     """
 
     explains_labels: ClassVar[bool] = True
     geometry: ClassVar[KMeans] = KMeans()
 
     def reference(self, n_clusters, random_state):
-        """The centres themselves: array of shape (n_clusters, 1)."""
+        """Return the centres: array of shape (n_clusters, 1)."""
         return np.arange(float(n_clusters))[:, None]
 
     def prepare(self, X) -> Any:
-        """Numbers of the labels, from a column of them; below 0 for rows that have none."""
+        """Return the numbers of the labels, from a column of them; below 0 for rows without one."""
         return X[:, 0].astype(np.intp)
 
     def distances(self, data, centers):
-        """1 for another label, 0 for the row's own: float64 array of shape (n, k)."""
+        """Return 1 for other labels and 0 for a row's own: float64 array of shape (n, k)."""
         others = data[:, None] != np.arange(len(centers))
         others[data < 0] = False
         return others.astype(np.float64)
 
     def update_centers(self, data, labels, weight, centers):
-        """The centres as they are."""
+        """Return the centres unchanged."""
         return centers
 
     def value(self, data, labels, weight, centers):
-        """Weight of the rows whose cluster is not their label."""
+        """Return the weight of the rows whose cluster is not their label."""
         return float(weight[(data >= 0) & (data != labels)].sum())
 
 
 def encode(y, classes=None):
-    """Labels as numbers.
+    """Return labels as numbers.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels of any kind that can be ordered: numbers, strings, truth values. -1, None and NaN
-        mark rows without one.
+        Labels of any type that can be ordered: numbers, strings, booleans. -1, None and NaN mark
+        rows without a label.
     classes : array of shape (k,), optional
-        The labels that there are; others become k. Default: those of y, sorted.
+        Known labels; others become k. The default is the sorted labels of y.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def encode(y, classes=None):
     Raises
     ------
     ValueError
-        If y is no column, or its labels cannot be compared with each other.
+        If y is not one-dimensional, or its labels cannot be compared with each other.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _sorted(known):
 
 
 def _column(y):
-    """Labels as an array of one dimension; lists keep their values as they are."""
+    """Return labels as a one-dimensional array; values of lists are not converted."""
     y = np.asarray(y) if hasattr(y, "dtype") else np.array(y, dtype=object)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

@@ -17,20 +17,20 @@ from .kmeans import cluster_means
 class Spacing(Objective):
     """Maximum spacing: the least Euclidean distance between rows of different clusters.
 
-    Single linkage makes it largest (Laber & Murtinho 2021, section 5). The value, which is to be
-    small as that of every objective, is one over the spacing: then the cost increase of a tree
-    is the price of explainability, the free spacing over that of the tree, minus one. There are
-    no centres; the means of clusters are shown for them. Weights do not matter, but that rows of
-    weight 0 are absent. Time grows with the square of the number of rows, memory does not.
+    Single linkage maximises it (Laber & Murtinho 2021, section 5). Objectives are minimised, so the
+    value is one over the spacing. The cost increase of a tree is then the price of explainability:
+    the spacing of the free clustering over that of the tree, minus one. There are no centres; means
+    of the clusters are displayed instead. Weights do not matter, except that rows of weight 0 are
+    absent. Time grows with the square of the number of rows, memory does not.
     """
 
     is_sum: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
-        """None: the free clustering is that of `free_labels`."""
+        """Return None: `free_labels` gives the free clustering."""
 
     def prepare(self, X):
-        """X and, once it is asked for, its minimum spanning tree.
+        """Return the rows; their minimum spanning tree is computed when it is first needed.
 
         Raises
         ------
@@ -40,11 +40,11 @@ class Spacing(Objective):
         return SpannedRows(super().prepare(X))
 
     def free_labels(self, data, n_clusters, weight):
-        """Clusters of single linkage: int array of shape (n,), numbered by their first rows.
+        """Return the clusters of single linkage: int array of shape (n,), numbered by first rows.
 
-        The longest edges of the minimum spanning tree are cut; of equal ones, those that the
-        walk from the first row met last. Rows that coincide stay together, so that there may be
-        fewer clusters; rows of weight 0 are in cluster 0.
+        The longest edges of the minimum spanning tree are cut; among equal ones, those that the
+        walk from the first row met last. Equal rows stay together, so that there can be fewer
+        clusters. Rows of weight 0 are in cluster 0.
         """
         labels, present = np.zeros(data.X.shape[0], np.intp), weight > 0
         some = data if present.all() else SpannedRows(data.X[present])
@@ -54,24 +54,24 @@ class Spacing(Objective):
         return labels
 
     def distances(self, data, centers):
-        """Euclidean distances to the means, float64 array of shape (n, k)."""
+        """Return Euclidean distances to the means, float64 array of shape (n, k)."""
         return euclidean(data.X, centers)
 
     def update_centers(self, data, labels, weight, centers):
-        """Means of the clusters; one without weight keeps its row of `centers`."""
+        """Return the means of the clusters; one without weight keeps its row of `centers`."""
         means = cluster_means(data.X, labels, weight, len(centers))
         is_empty = np.bincount(labels, weights=weight, minlength=len(centers)) == 0
         means[is_empty] = centers[is_empty]
         return means
 
     def value(self, data, labels, weight, centers):
-        """One over the spacing: 0 for one cluster, inf where clusters touch."""
+        """Return one over the spacing: 0 for one cluster, inf if clusters touch."""
         squared = self.squared_spacing(data, labels, weight)
         with np.errstate(divide="ignore"):
             return float(1 / np.sqrt(squared))
 
     def squared_spacing(self, data, labels, weight):
-        """Squared spacing of a clustering: float, inf for one cluster.
+        """Return the squared spacing of a clustering; inf for one cluster.
 
         The shortest pair of rows between two sides is an edge of the minimum spanning tree.
         """
@@ -98,21 +98,21 @@ class Edges:
 
     @classmethod
     def none(cls):
-        """No edges."""
+        """Return an empty forest."""
         return cls(np.empty((0, 2), np.int64), np.empty(0))
 
     def some(self, mask):
-        """Edges of a mask, or the first ones, of a slice."""
+        """Return the edges of a mask or a slice."""
         return Edges(self.ends[mask], self.squared[mask])
 
     def joined(self, others):
-        """These edges and others."""
+        """Return these edges and others."""
         ends, squared = np.vstack([self.ends, others.ends]), np.append(self.squared, others.squared)
         order = np.argsort(squared, kind="stable")
         return Edges(ends[order], squared[order])
 
     def components(self, n_rows):
-        """Component of each of n rows that the edges make, numbered by their first rows."""
+        """Return the connected component of each of n rows, numbered by first rows."""
         pairs = (np.ones(len(self.ends)), (self.ends[:, 0], self.ends[:, 1]))
         graph = sp.csr_matrix(pairs, shape=(n_rows, n_rows))
         _, found = connected_components(graph, directed=False)
@@ -122,9 +122,9 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class SpannedRows:
-    """Rows with their minimum spanning tree, which is made when it is first asked for.
+    """Rows with their minimum spanning tree, which is computed when it is first needed.
 
-    The tree is found in O(n^2 d) time (Prim 1957); the memory is that of a copy of the rows.
+    The tree is found in O(n^2 d) time (Prim 1957) and in the memory of a copy of the rows.
 
     Parameters
     ----------
@@ -139,9 +139,9 @@ class SpannedRows:
         return self.join(np.arange(self.X.shape[0]), Edges.none())
 
     def join(self, rows, forest):
-        """The minimum spanning tree of some rows, of which a forest is known.
+        """Return the minimum spanning tree of some rows, given a part of it.
 
-        Distances are measured between rows of different trees of the forest alone.
+        Only distances between rows of different components of the part are computed.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class SpannedRows:
 
 
 def _joining_edges(X, component):
-    """Edges of least length that join components of rows to a tree: Prim's algorithm.
+    """Return the shortest edges that join components of rows to a tree (Prim's algorithm).
 
     Parameters
     ----------
@@ -169,15 +169,15 @@ def _joining_edges(X, component):
 
     Returns
     -------
-    Edges in the order in which they were found, one less than there are components; ties to the
-    row that comes first
+    Edges
+        In the order in which they were found, one fewer than components. Ties go to the first row.
     """
     n_edges, rest = component.max(), np.arange(len(component))
     ends, squared = np.empty((n_edges, 2), np.int64), np.empty(n_edges)
     key, near = np.full(len(rest), np.inf), np.zeros(len(rest), np.int64)
     added, others, distances_to = component[0], rest, squared_distances(X)
     for edge in range(n_edges):
-        rest = rest[component[rest] != added]  # the rows that are not in the tree yet
+        rest = rest[component[rest] != added]  # rows outside of the tree
         if 2 * len(rest) <= len(others):
             others, distances_to = rest, squared_distances(X[rest])
         for member in np.flatnonzero(component == added):

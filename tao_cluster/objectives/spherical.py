@@ -12,19 +12,19 @@ from .._utils.matrices import row_blocks, rows_between
 from .alternating import AlternatingClustering, ByDistances
 from .base import cluster_sums
 
-# Cosine distances below this are the rounding of products of unit vectors.
+# Cosine distances below this are rounding of products of unit vectors.
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
-    """Rows of X and the inverse of their norms: their directions, which are never stored."""
+    """Rows of X and the inverses of their norms; normalised rows are never stored."""
 
     X: Any
     inverse_norms: np.ndarray
 
     def blocks(self):
-        """Yield (slice, rows as they are, in float64)."""
+        """Yield (slice, rows as float64, not normalised)."""
         for part in row_blocks(self.X):
             yield part, rows_between(self.X, part).astype(np.float64, copy=False)
 
@@ -33,16 +33,16 @@ class _Directions:
 class SphericalKMeans(ByDistances):
     """Spherical k-means: one minus the cosine of the angle; centres are normalised sums.
 
-    Only the direction of a row counts (Dhillon & Modha 2001; KDD'22 paper, section 9.2). The tree
-    still tests X as it is, so rows are best normalised, as tf-idf vectors are.
-    CSR input stays sparse; scratch memory is a block of rows beside the (n, k) distances.
+    Only the direction of a row matters (Dhillon & Modha 2001; KDD'22 paper, section 9.2). The tree
+    still tests X itself, so rows should be normalised, as tf-idf vectors are. CSR input stays
+    sparse. Besides the (n, k) distances, memory is needed for a block of rows.
 
     Parameters
     ----------
     n_init : int, default=10
         Restarts of the free clustering.
     init : {"k-means++", "random"}, default="k-means++"
-        Its seeding.
+        Seeding of the free clustering.
     """
 
     can_perturb_rows: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class SphericalKMeans(ByDistances):
     init: str = "k-means++"
 
     def reference(self, n_clusters, random_state):
-        """Alternation of assignments and centres, `n_init` restarts."""
+        """Return an AlternatingClustering with `n_init` restarts."""
         return AlternatingClustering(
             n_clusters, self, init=self.init, n_init=self.n_init, random_state=random_state
         )
@@ -81,7 +81,7 @@ class SphericalKMeans(ByDistances):
         return _Directions(X, 1.0 / norms)
 
     def distances(self, data, centers):
-        """Cosine distances in [0, 2], float64 array of shape (n, k); 1 to a centre of zeros."""
+        """Return cosine distances in [0, 2], float64 array (n, k); 1 to a centre of zeros."""
         directions = np.ascontiguousarray(normalize(centers).T)
         out = np.empty((data.X.shape[0], len(centers)))
         for part, block in data.blocks():
@@ -92,19 +92,19 @@ class SphericalKMeans(ByDistances):
         return np.minimum(out, 2.0, out=out)
 
     def update_centers(self, data, labels, weight, centers):
-        """Directions of the weighted sums of the clusters' directions: float64 array (k, d)."""
+        """Return the directions of the weighted sums of directions: float64 array (k, d)."""
         sums = self.cluster_sums(data, labels, weight, len(centers))
         total = np.bincount(labels, weights=weight, minlength=len(centers))
         return self.centers_of(sums, total, centers)
 
     def cluster_sums(self, data, labels, weight, n_clusters):
-        """Weighted sums of the directions of each cluster: float64 array of shape (k, d)."""
+        """Return weighted sums of the directions of each cluster: float64 array (k, d)."""
         return cluster_sums(data.X, labels, weight * data.inverse_norms, n_clusters)
 
     def centers_of(self, sums, total, centers):
-        """Directions of such sums; see :class:`Objective`."""
+        """Return the directions of such sums; see :class:`Objective`."""
         norms = row_norms(sums)
-        # Directions that cancel leave a sum of rounding errors, which is no direction.
+        # If directions cancel, the sum is rounding errors and has no direction.
         defined = norms > 8 * np.finfo(np.float64).eps * total
         updated = np.array(centers, dtype=np.float64)
         updated[defined] = sums[defined] / norms[defined, None]

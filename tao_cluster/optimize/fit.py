@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from tqdm.auto import tqdm
 
+from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted
 from .._utils.warnings import warn
 from ..outofcore.refinement import refine, relabel_leaves
@@ -106,7 +106,7 @@ class Method:
                 yield {name: value}, result
 
     def _bar(self):
-        return tqdm(desc="trees", disable=not self.verbose)
+        return progress_bar(desc="trees", disable=not self.verbose)
 
 
 def _shown_in(bar):

@@ -1,4 +1,4 @@
-"""The interactive page: one offline HTML file of trees, their weights and ways through them."""
+"""The interactive page: trees, their weights and the paths of rows in one offline HTML file."""
 
 import html
 import json
@@ -15,9 +15,9 @@ from ..report import report
 from ..tree import tree_of
 from .packing import packed
 
-__all__ = ["to_frame", "to_html"]
+__all__ = ["Page", "to_frame", "to_html"]
 
-# In the order in which they run, all in one scope: a file owns one thing.
+# The scripts run in this order and share one scope.
 _SCRIPTS: tuple[str, ...] = ("data", "arithmetic", "state", "layout", "elements", "glyphs")
 _SCRIPTS += ("drawing", "viewport", "details", "trace", "table", "keys", "main")
 _MEANS = {
@@ -44,46 +44,53 @@ def to_html(
     sample_weight=None,
     scaled=False,
 ):
-    """A page that shows a tree, or the trees of a path, without anything from elsewhere.
+    """Return or write a page on which a tree, or several trees, can be explored.
 
-    Tests show what they weigh, leaves what their rows have in common, as pictures, words or bars;
-    a node's panel has all of it. The tree can be moved, zoomed, folded and searched, the way of a
-    row followed from test to test in the arithmetic of `predict`, and a slider goes through the
-    models. All of it works by mouse, touch and keys (``?`` lists them), in light and dark, and
-    prints on one sheet.
+    The page is one HTML file that loads nothing from elsewhere.
+
+    - Tests show their largest weights. Leaves show the mean of their rows, as pictures, words or
+      bars. A panel lists everything about the selected node.
+    - The tree can be moved, zoomed, folded and searched by mouse, touch and keys; ``?`` lists the
+      keys. A slider selects the tree if there are several.
+    - The decision path of a row is shown test by test, with the arithmetic of `predict`.
+    - The page has a light and a dark style and prints on one sheet.
 
     Parameters
     ----------
-    models : Tree, fitted estimator or pipeline, or list of them over the same features
+    models : Tree, fitted estimator or fitted pipeline, or list of them
+        The models of a list have the same features.
     path : path-like, optional
-        Where to write the page; it is returned where there is none.
+        File to write the page to. The default is to return the page.
     X : array-like or CSR matrix of shape (n, n_features), optional
-        Rows to count at the nodes (default those of the fit) and to show at the leaves; some are
-        offered for tracing.
+        Rows to count at the nodes and to summarise at the leaves. Some of them can be traced. The
+        default is to count the rows of the fit and to summarise none.
     y : array-like of shape (n,), optional
-        True classes of the rows; a leaf shows their shares.
+        True classes of the rows. Leaves show the share of each class.
     feature_names : sequence of str, optional
         Default `feature_names_in_`, or x0, x1, ...
     class_names : sequence of str, optional
-        In the order of the sorted distinct values of `y`; default these values.
+        Names of the classes, in the order of the sorted distinct values of `y`. The default is
+        these values.
     image_shape : (height, width), optional
-        Draw features as pixels; height * width = n_features.
+        Draw features as pixels; height * width must be n_features.
     title : str, optional
+        Title of the page. The default is the name of the class of the models.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows of X.
+        Weights of the rows of X. Nodes then show the weight beside the number of rows.
     scaled : bool, default=False
-        Whether weights are shown times the spread of their feature at the node. Features are
-        ranked by that product, their effect, in any case.
+        Show weights times the standard deviation of their feature at the node. Features are ranked
+        by this product, their effect, in either case.
 
     Returns
     -------
-    str, the page; None if it is written to `path`
+    Page or None
+        The page, a string that notebooks show as a page; None if it is written to `path`.
 
     Raises
     ------
     ValueError
-        If there is no model, their numbers of features differ, or names, image_shape, X
-        or y do not fit them.
+        If there is no model, if the models differ in their number of features, or if names,
+        image_shape, X or y do not fit the models.
 
     Examples
     --------
@@ -95,7 +102,7 @@ def to_html(
     """
     models = list(models) if isinstance(models, list | tuple) else [models]
     if not models:
-        raise ValueError("There is no model to show.")
+        raise ValueError("models is empty; give at least one fitted model or Tree.")
     page_title = printable(title or _title(models))
     views = [shown(model, feature_names) for model in models]
     models, names = [view for view, _ in views], views[0][1]
@@ -103,7 +110,7 @@ def to_html(
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    rows = [Rows.of(model, X, y, class_names, weight) for model in models]
+    rows = [Rows.from_data(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
@@ -114,15 +121,43 @@ def to_html(
         data=json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
     )
     if path is None:
-        return page
+        return Page(page)
     Path(path).write_text(page, encoding="utf-8")
     return None
 
 
-def to_frame(model, **options):
-    """The page in a frame of its own, as notebooks show it: str.
+class Page(str):
+    """An HTML page as a string, which a notebook shows in a frame.
 
-    Parameters as for :func:`to_html`.
+    Examples
+    --------
+    >>> from tao_cluster import Tree
+    >>> page = Tree.single_leaf(0, 2).to_html()
+    >>> page[:15]
+    '<!DOCTYPE html>'
+    """
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"<Page of {len(self) / 1000:.0f} kB: to_html(path) writes it to a file>"
+
+    def _repr_html_(self):
+        """Return an iframe that holds the page and keeps its styles from the notebook's."""
+        return _FRAME.format(html.escape(self))
+
+
+def to_frame(model, **options):
+    """Return the page in an iframe, as notebooks show it.
+
+    Parameters
+    ----------
+    model, **options
+        As for :func:`to_html`, except `path`.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -131,7 +166,7 @@ def to_frame(model, **options):
     >>> to_frame(Tree.single_leaf(0, 2))[:15]
     '<iframe srcdoc='
     """
-    return _FRAME.format(html.escape(to_html(model, **options)))
+    return to_html(model, **options)._repr_html_()
 
 
 def _part(name):
@@ -144,20 +179,20 @@ def _title(models):
 
 
 def _reading(reports, kind, has_rows, scaled):
-    """How to read what there is."""
+    """Return the text below the tree, which explains how to read this page."""
     n_terms = {len(node["terms"]) for facts in reports for node in facts["nodes"]} - {0}
     phrases = []
     if n_terms:
         phrases.append(
-            "The left branch is for rows that meet the test, the right one for others; the "
-            "strip below a test shows the clusters that they end in."
+            "Rows that meet the test go left, all others go right. The strip below a test shows "
+            "the clusters of these rows."
         )
     if n_terms - {1}:
-        weights = "weights times spread (feature/sd)" if scaled else "weights"
+        weights = "weight times standard deviation (feature/sd)" if scaled else "weight"
         phrases.append(
-            "A weighted sum is at most its threshold there: red weights push a row right, blue "
-            "ones left. Features stand by their effect, weight times spread, which the bars of a "
-            f"node's list show, with their {weights}."
+            "A row goes left if the weighted sum is at most the threshold: red weights push it "
+            "right, blue ones left. Features are sorted by effect, which is weight times standard "
+            f"deviation. In the list of a node, bars show the effect and numbers the {weights}."
         )
     if has_rows:
         phrases.append(_MEANS[kind])

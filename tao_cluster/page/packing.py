@@ -1,4 +1,4 @@
-"""What the page's script reads: trees, pictures of their nodes and some rows, packed small."""
+"""The compact data of a page: trees, pictures of their nodes, and some rows."""
 
 import base64
 
@@ -7,7 +7,14 @@ import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
 from ..columns.names import Indicator, printable
-from ..export.format import condition_text, edge_signs, factor_name, threshold_text, typeset
+from ..export.format import (
+    condition_text,
+    count_text,
+    edge_signs,
+    factor_name,
+    threshold_text,
+    typeset,
+)
 from ..inspection.palette import (
     NEGATIVE,
     POSITIVE,
@@ -18,30 +25,33 @@ from ..inspection.palette import (
 )
 from ..inspection.rows import picture_kind
 
-_MOST_AT_LEAF = 12  # words or bars that a leaf carries
-_MOST_ROWS, _LEAST_ROWS = 1000, 20  # offered for tracing
-_ROOM_OF_ROWS = 130_000  # characters
-_NARROW = 200  # so many features are carried in any case
-_LEVELS = 256  # so many distinct values are told by a byte
+_MOST_AT_LEAF = 12  # words or bars per leaf
+_MOST_ROWS, _LEAST_ROWS = 1000, 20  # rows that can be traced
+_ROW_CHARACTERS = 130_000  # approximate size of these rows
+_NARROW = 200  # pages with at most so many features include all of them
+_LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
 _SUMMARY += ("cost_increase", "explains_labels", "lambda")
 
 
 def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
-    """The data of a page: lists, dicts, numbers and strings, ready for JSON.
+    """Return the data of a page as dicts, lists, numbers and strings, ready for JSON.
 
-    Features are numbered as they are carried: of many, only those that some test uses or some
-    leaf shows. Weights, thresholds and values of rows are exact; what is only looked at is
-    rounded.
+    Pages of images, and pages of at most 200 features, include all features. Other pages include
+    those that a test uses or a leaf shows, and renumber them. Weights, thresholds and values of
+    rows are exact. Numbers that are only displayed are rounded.
 
     Parameters
     ----------
-    reports : list of dict, results of :func:`tao_cluster.report.report`
+    reports : list of dict
+        Results of :func:`tao_cluster.report.report`.
     trees : list of Tree
     names : list of str
-    rows : list of Rows, one a tree over the same X; of None without X
+        Names of all features.
+    rows : list of Rows or None
+        One entry per tree, over the same X; None without X.
     image_shape : (height, width), optional
-    scaled : bool
+    scaled : bool, default=False
 
     Returns
     -------
@@ -71,12 +81,12 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
 
 
 def bytes_text(array):
-    """Numbers as base64 of their bytes, least significant first."""
+    """Return the bytes of an array as base64 text, in the byte order of the array."""
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
 def _carried(kind, trees, tops, n_features):
-    """Features that the page knows, increasing."""
+    """Return the features that the page includes, in increasing order."""
     if kind == "image" or n_features <= _NARROW:
         return np.arange(n_features)
     used = [tree.used_features for tree in trees]
@@ -88,20 +98,21 @@ def _carried(kind, trees, tops, n_features):
 
 
 def _model(facts, rows, tops, place):
-    """A tree: its nodes, its clusters with their colours, its summary."""
+    """Return a tree: its nodes, its clusters with their colours, and its summary."""
     nodes = [_node(node, place, rows, tops) for node in facts["nodes"]]
     clusters = []
     for part in facts["clusters"]:
         color = cluster_color(part["cluster"])
         shades = {"color": hex_color(color), "ink": text_color(color)}
         clusters.append({"name": part["name"], **shades})
-    counted = facts["nodes"][0]["counted"]
+    is_weighted = facts["summary"]["weight"] is not None
     summary = {key: facts["summary"].get(key) for key in _SUMMARY}
-    return {"summary": summary, "nodes": nodes, "clusters": clusters, "counted": counted}
+    return {"summary": summary, "nodes": nodes, "clusters": clusters, "is_weighted": is_weighted}
 
 
 def _node(node, place, rows, tops):
-    known = {"count": node["count"], "share": _short(node["share"])}
+    size = None if node["rows"] is None else count_text(node)
+    known = {"count": node["count"], "share": _short(node["share"]), "size": size}
     if not node["is_leaf"]:
         return known | _test(node, place)
     known |= {"cluster": node["cluster"], "histogram": _shorts(node["histogram"])}
@@ -114,7 +125,7 @@ def _node(node, place, rows, tops):
 
 
 def _test(node, place):
-    """A test: its terms as lists, largest effects first, and what it asks in words."""
+    """Return a test: its terms as lists, in the order of decreasing effect, and its text."""
     terms = node["terms"]
     spreads = [term["spread"] for term in terms]
     return {
@@ -129,7 +140,11 @@ def _test(node, place):
 
 
 def _test_of_one_feature(node):
-    """Conditions to go left and right, and the first one in two lines; None of other nodes."""
+    """Return the texts of a test of one feature; None for a weighted sum.
+
+    They are the conditions to go left and right, the first of them in two lines, and the labels of
+    the edges.
+    """
     if len(node["terms"]) != 1:
         return None
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
@@ -140,7 +155,7 @@ def _test_of_one_feature(node):
 
 
 def _short(value):
-    """Four digits of a number that is only looked at; None stays."""
+    """Round a number that is only displayed to four digits; None stays None."""
     return None if value is None else float(f"{value:.4g}")
 
 
@@ -152,16 +167,16 @@ def _shorts(values):
 
 
 def _tops(kind, rows):
-    """What each leaf with rows shows of their mean."""
+    """Return the summary of the mean of each leaf that has rows, by node number."""
     tree = rows.tree
     shown = {int(leaf): _top(kind, rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
-    vars(rows).pop("means", None)  # those of many trees would fill the memory
+    vars(rows).pop("means", None)  # the means of many trees could fill the memory
     return shown
 
 
 def _top(kind, rows, leaf):
-    """The mean as a picture, the words of largest mean, or where the mean is most unusual."""
-    if kind == "image":  # a byte a pixel, between the limits of the data
+    """Return the mean of a leaf as an image, as its largest words, or as its largest deviations."""
+    if kind == "image":  # one byte per pixel, from the smallest to the largest value of X
         low, high = rows.limits
         scale = 255 / (high - low) if high > low else 0.0
         return {"image": bytes_text(np.round((rows.means[leaf] - low) * scale).astype(np.uint8))}
@@ -176,10 +191,10 @@ def _top(kind, rows, leaf):
 
 
 def _rows(rows, carried):
-    """Some rows: evenly spaced ones, and the first one of every leaf of every tree.
+    """Return some rows: evenly spaced ones, and the first row of every leaf of every tree.
 
-    Where few distinct values occur a row is a byte a feature, which stands for a level; else it
-    is its non-zero values.
+    Dense rows with at most 256 distinct values are stored as one byte per feature. Of other rows,
+    the non-zero values are stored.
     """
     X = rows[0].X
     n = X.shape[0]
@@ -187,7 +202,7 @@ def _rows(rows, carried):
     some = X[spaced_rows(n, _LEAST_ROWS)][:, carried]
     levels = np.unique(some.data if sp.issparse(some) else some)
     cost = _cost(some, len(levels))
-    most = int(np.clip(_ROOM_OF_ROWS / cost, _LEAST_ROWS, _MOST_ROWS))
+    most = int(np.clip(_ROW_CHARACTERS / cost, _LEAST_ROWS, _MOST_ROWS))
     chosen = np.unique(np.concatenate([spaced_rows(n, most), *firsts]))
     classes = None if rows[0].classes is None else rows[0].classes[chosen].tolist()
     return {
@@ -199,7 +214,7 @@ def _rows(rows, carried):
 
 
 def _cost(X, n_levels):
-    """Characters a row takes, about."""
+    """Return the approximate number of characters per row."""
     if not sp.issparse(X) and n_levels <= _LEVELS // 2:
         return 4 / 3 * X.shape[1] + 20
     n_values = X.nnz if sp.issparse(X) else np.count_nonzero(X)

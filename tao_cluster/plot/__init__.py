@@ -1,4 +1,4 @@
-"""Pictures of trees, with matplotlib; no other part imports it."""
+"""Pictures of trees, paths, histories and regions, drawn with matplotlib."""
 
 from .curves import plot_history, plot_path, plot_tradeoff
 from .glyphs import Bars, Glyph, Image, Projection, Words

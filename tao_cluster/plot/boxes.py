@@ -1,4 +1,4 @@
-"""Boxes, where a glyph draws, with text that keeps to them."""
+"""Boxes: rectangles of a drawing that glyphs draw into, and text that fits into them."""
 
 import functools
 from dataclasses import dataclass
@@ -7,18 +7,21 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
-_SMALLEST = 5.4  # points; a longer text is cut
-_HINTING = 1.06  # drawn text is that much wider than its outline, at most
+_SMALLEST = 5.4  # points; text that does not fit at this size is cut
+_HINTING = 1.06  # largest ratio of the width of drawn text to the width of its outline
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle, in inches of the drawing.
+    """A rectangle of a drawing.
 
     Parameters
     ----------
     left, top, width, height : float
-    scale : float, size of the drawing's inch on paper, for sizes of text
+        Inches of the drawing; y grows upwards.
+    scale : float, default=1.0
+        Length of an inch of the drawing on paper. Sizes of text and widths of lines are multiplied
+        by it.
     """
 
     left: float
@@ -48,13 +51,13 @@ class Box:
         return self.top - self.height
 
     def part(self, top=0.0, height=None, margin=0.0):
-        """The part that starts `top` below the upper edge, with a margin left and right."""
+        """Return the part that starts `top` below the upper edge, with a margin left and right."""
         height = self.height - top if height is None else height
         width = self.width - 2 * margin
         return Box(self.left + margin, self.top - top, width, height, self.scale)
 
     def lines(self, n, height):
-        """N parts of one height, below each other, vertically centred."""
+        """Return n parts of the same height, one below the other, vertically centred."""
         start = (self.height - n * height) / 2
         return [self.part(start + i * height, height) for i in range(n)]
 
@@ -74,22 +77,24 @@ class Box:
         ax.add_artist(patch)
 
     def bar(self, ax, left, width, height, color, zorder=2):
-        """Draw a horizontal bar at half height; of negative width, it goes to the left."""
+        """Draw a horizontal bar at half height. A negative width draws it to the left."""
         place = (left, self.y - height / 2)
         ax.add_artist(Rectangle(place, width, height, color=color, linewidth=0, zorder=zorder))
 
     def write(self, ax, text, size, *, x=None, ha="center", room=None, may_cut=True, **style):
-        """Write one line at half height, smaller or cut where it does not fit.
+        """Write one line at half height; text that does not fit is shrunk, and then cut.
 
         Parameters
         ----------
-        text : str, never read as formulas
+        text : str, never parsed as a formula
         size : float, points
-        x : float, default the centre
-        room : float, inches it may take, default the width
+        x : float, default the horizontal centre
+        ha : {"left", "center", "right"}, horizontal alignment at `x`
+        room : float, available width in inches, default the width of the box
         may_cut : bool, default=True
-            Whether a long text loses its end: half a number would be another one.
-        **style : further properties of the text
+            Whether the end of a long text may be cut off. False for numbers, since a part of a
+            number is another number.
+        **style : properties of :class:`matplotlib.text.Text`
         """
         text, size = fit(text, size, self.width if room is None else room, may_cut)
         style = {"va": "center_baseline", "zorder": 5, "color": "0.15", **style}
@@ -99,13 +104,14 @@ class Box:
 
 
 def fit(text, size, room, may_cut=True):
-    """Text and size in points that take at most `room` inches: first smaller, then cut."""
+    """Return text and size in points that fit into `room` inches; shrink first, then cut."""
     natural = _natural_width(text)
     if natural == 0 or size * natural <= room:
         return text, size
     if _SMALLEST * natural <= room or not may_cut:
         return text, room / natural
-    fits, too_long = 1, len(text)  # characters: bisected, since long texts are slow to measure
+    # Numbers of characters, found by bisection since long texts are slow to measure.
+    fits, too_long = 1, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
         if _SMALLEST * _natural_width(text[:middle] + "…") <= room:
@@ -116,12 +122,12 @@ def fit(text, size, room, may_cut=True):
 
 
 def text_width(text, size):
-    """Inches that a line of text takes at a size in points."""
+    """Return the width in inches of a line of text at a size in points."""
     return size * _natural_width(text)
 
 
 def wrap(text, size, room):
-    """Lines of whole words that take at most `room` inches; lines of the text stay lines."""
+    """Wrap a text into lines of at most `room` inches, at spaces; line breaks are kept."""
     lines = []
     for paragraph in text.split("\n"):
         line = ""
@@ -137,7 +143,7 @@ def wrap(text, size, room):
 
 @functools.lru_cache(4096)
 def _natural_width(text):
-    """Width in inches at a size of one point."""
-    # Measured at a size where rounding does not matter.
+    """Return the width of a text in inches at a size of one point."""
+    # Measured at a large size, so that rounding does not matter.
     font = FontProperties(family="sans-serif", size=100)
     return text_to_path.get_text_width_height_descent(text, font, False)[0] / 7200 * _HINTING

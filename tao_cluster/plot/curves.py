@@ -1,9 +1,11 @@
-"""Curves: cost against size over several fitted models, and the way of one fit."""
+"""Curves: cost against size of several fitted models, and the optimisation history of one fit."""
+
+from collections.abc import Iterable
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from ..columns.names import brief, printable
 from ..export.format import number_text
@@ -17,19 +19,19 @@ STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
 _MARKERS = "osD^vPX*<>"
 _LINES = ("-", "--", "-.", ":")
 _MOST_NOTES = 5
-_LOGARITHMIC = 8  # from this ratio of the largest to the smallest on
-_FAR = 20  # the same of costs
+# Ratios of the largest to the smallest value from which an axis is logarithmic: sizes, costs.
+_LOGARITHMIC, _FAR = 8, 20
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
-COST = "cost over the free clustering, %"
+COST = "cost increase over the free clustering, %"
 
-# What a tree's size is called: columns of a comparison.
+# Labels of the axis for each measure of the size of a tree; the keys are columns of a comparison.
 SIZE_NAMES = {
-    "parameters": "parameters (weights, thresholds, leaves)",
-    "leaves": "leaves",
-    "WAD": "mean tests on a row's path (WAD)",
-    "WAES": "mean conditions a row (WAES)",
+    "parameters": "number of parameters (weights, thresholds, leaves)",
+    "leaves": "number of leaves",
+    "WAD": "mean number of tests per row (WAD)",
+    "WAES": "mean number of conditions per row (WAES)",
 }
-# The sizes that `plot_tradeoff` measures itself.
+# Sizes that `plot_tradeoff` computes: the key in SIZE_NAMES, and the function.
 _MEASURES = {
     "leaves": ("leaves", lambda tree, X: tree.n_leaves),
     "parameters": ("parameters", lambda tree, X: tree.n_parameters),
@@ -38,7 +40,7 @@ _MEASURES = {
 
 
 def plot_path(models, *, ax=None, title=None):
-    """Cost increase against parameters along lambda; the knee is marked.
+    """Draw cost increase against number of parameters along a path; the knee is marked.
 
     Parameters
     ----------
@@ -57,6 +59,7 @@ def plot_path(models, *, ax=None, title=None):
     >>> from tao_cluster.plot import plot_path
     >>> axes = plot_path(tao_path(load_iris().data, 3, random_state=0))
     """
+    models = _model_list(models)
     with mpl.rc_context(STYLE):
         ax = _axes(ax)
         x = [tree_of(model).n_parameters for model in models]
@@ -83,19 +86,20 @@ def plot_path(models, *, ax=None, title=None):
 
 
 def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=None):
-    """Cost increase against size for any fitted estimators, on the same axes.
+    """Draw cost increase against size for any fitted estimators.
 
-    One series a method: models with the same label are joined by a line, smallest first.
+    Models with the same label are one series, joined by a line from the smallest to the largest.
 
     Parameters
     ----------
     models : list of fitted estimators with `tree_` and `cost_increase_`
     labels : list of str, optional
-        Default the names of their classes, with those parameters given as words, such as `split`,
-        in which models of the class differ: oblique and axis-aligned trees are two series.
+        One label per model. Default: the names of their classes. Parameters with string values,
+        such as `split`, are added if models of one class differ in them, so that oblique and
+        axis-aligned trees are two series.
     size : {"leaves", "parameters", "explanation_size"}
     X : array-like or CSR matrix of shape (n, d)
-        Rows over which "explanation_size" is a mean; needed for it only.
+        Rows over which "explanation_size" is averaged; the other sizes do not need it.
     ax : matplotlib Axes, default a new figure
     title : str, optional
 
@@ -106,7 +110,7 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     Raises
     ------
     ValueError
-        If `size` is unknown, X is missing, or there is not one label a model.
+        If `size` is unknown, X is missing, or the number of labels is not that of the models.
 
     Examples
     --------
@@ -120,10 +124,13 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     if size not in _MEASURES:
         raise ValueError(f"size must be one of {', '.join(_MEASURES)}; got {size!r}.")
     if size == "explanation_size" and X is None:
-        raise ValueError("size='explanation_size' needs X, the rows it is a mean over.")
+        raise ValueError("size='explanation_size' is a mean over rows: pass them as X.")
+    models = _model_list(models)
     labels = _methods(models) if labels is None else list(labels)
     if len(labels) != len(models):
-        raise ValueError(f"There are {len(labels)} labels for {len(models)} models.")
+        raise ValueError(
+            f"labels must have one entry per model; got {len(labels)} for {len(models)} models."
+        )
     column, measure = _MEASURES[size]
     points = {}
     for label, model in zip(labels, models, strict=True):
@@ -132,35 +139,53 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     return plot_series(points, column, ax=ax, title=title)
 
 
+def _model_list(models):
+    """Return models as a list that is not empty."""
+    if not isinstance(models, Iterable):
+        raise TypeError(
+            f"models must be a list of fitted estimators, such as tao_path returns; got one "
+            f"{type(models).__name__}."
+        )
+    models = list(models)
+    if not models:
+        raise ValueError("models is an empty list: there is nothing to draw.")
+    return models
+
+
 def _methods(models):
-    """Names of the methods of models: the class, and the words in which its models differ."""
-    words = [_words(model) for model in models]
+    """Return a label per model: its class, and the string parameters in which the class differs."""
+    strings = [_string_parameters(model) for model in models]
     names = [type(model).__name__ for model in models]
     for i, name in enumerate(names):
-        same = [words[j] for j in range(len(models)) if type(models[j]) is type(models[i])]
-        # A word that others have as a number, lambda_="auto" say, is not a method of its own.
-        shared = [key for key in words[i] if all(key in other for other in same)]
+        same = [strings[j] for j in range(len(models)) if type(models[j]) is type(models[i])]
+        # Only parameters that are strings in all models of the class count: lambda_="auto" of one
+        # model and lambda_=3.0 of another are not two methods.
+        shared = [key for key in strings[i] if all(key in other for other in same)]
         differ = [key for key in shared if len({other[key] for other in same}) > 1]
-        names[i] = ", ".join([name, *(f"{key}={words[i][key]}" for key in differ)])
+        names[i] = ", ".join([name, *(f"{key}={strings[i][key]}" for key in differ)])
     return names
 
 
-def _words(model):
-    """Parameters of a model that are words; none of what has no parameters."""
+def _string_parameters(model):
+    """Return the parameters of a model whose values are strings."""
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     return {key: value for key, value in parameters.items() if isinstance(value, str)}
 
 
 def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
-    """Cost against size, a colour and a marker a series; what ranges far is logarithmic.
+    """Draw cost against size, with one colour and marker per series.
+
+    An axis is logarithmic if its values differ by a large factor.
 
     Parameters
     ----------
-    points : dict of str to sequence of (size, cost in percent), joined smallest first
-    size : str, of `SIZE_NAMES`
+    points : dict of str to sequence of (size, cost in percent)
+        Points of each series, joined from the smallest size to the largest.
+    size : str, a key of `SIZE_NAMES`
     curves : dict of str to sequence of (size, cost), optional
-        Of some series, the line between their points.
-    new : bool, whether the cost is that of rows that no fit has seen
+        Lines to draw for some series instead of the straight lines between their points.
+    new : bool, default=False
+        Whether the costs are those of held-out rows.
     ax : matplotlib Axes, default a new figure
     title : str, optional
 
@@ -169,11 +194,11 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
     matplotlib Axes
     """
     curves = {} if curves is None else curves
-    is_own = ax is None  # then there is room for the legend beside the axes
+    is_own = ax is None  # a new figure has room for the legend beside the axes
     with mpl.rc_context(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
-            # Methods often coincide: the first lie on top, others are open rings about them.
+            # Methods often coincide. The first ones are drawn on top, the others as larger rings.
             look = {"color": cluster_color(i), "linewidth": 1, "zorder": 3 - 0.01 * i}
             marker = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4}
             if len(places) == 1 or i % 2:
@@ -183,7 +208,7 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
             if label in curves:
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
-                x, y = [], []  # for the legend: line and marker
+                x, y = [], []  # the legend entry shows line and marker
             ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
         for text in ax.legend(frameon=False, **beside).get_texts():
@@ -191,14 +216,15 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
         _finish(ax, SIZE_NAMES[size], title)
         _scale_costs(ax)
         if new:
-            ax.set_ylabel("cost of new rows over the free clustering, %")
+            ax.set_ylabel("cost increase on held-out rows, %")
     return ax
 
 
 def plot_history(model, *, ax=None, title=None):
-    """Cost increase of the trees that a fit looked at, by stage; kept ones are filled.
+    """Draw the cost increase of the trees that a fit evaluated, by stage.
 
-    Along mu on a logarithmic axis for the penalty method, else one after the other.
+    Filled points are trees that the fit kept; the dashed line is the final tree. The horizontal
+    axis is the penalty mu for the penalty method, else the number of the tree.
 
     Parameters
     ----------
@@ -213,7 +239,7 @@ def plot_history(model, *, ax=None, title=None):
     Raises
     ------
     ValueError
-        If the history has no records, as after a fit that changed nothing.
+        If the model has no history, or an empty one since the fit did not change its initial tree.
 
     Examples
     --------
@@ -222,10 +248,14 @@ def plot_history(model, *, ax=None, title=None):
     >>> from tao_cluster.plot import plot_history
     >>> axes = plot_history(TAOClustering(3, lambda_=1.0, random_state=0).fit(load_iris().data))
     """
-    tree_of(model)  # it says where a model is not fitted
-    records = model.history_
+    tree_of(model)  # raises an error if the model is not fitted
+    records = getattr(model, "history_", None)
+    if records is None:
+        raise ValueError(
+            f"{type(model).__name__} records no history; plot_history takes a fitted TAOClustering."
+        )
     if not records:
-        raise ValueError("history_ has no records: the fit ended with its initial tree.")
+        raise ValueError("history_ is empty: the fit ended with its initial tree, as it was.")
     along_mu = all(np.isfinite(record["mu"]) for record in records)
     with mpl.rc_context(STYLE):
         ax = _axes(ax)
@@ -239,7 +269,7 @@ def plot_history(model, *, ax=None, title=None):
         ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may lie over points
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may cover points
         ax.set_ylabel(COST)
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "tree")
         ax.set_title(title or "", loc="left")
@@ -247,7 +277,7 @@ def plot_history(model, *, ax=None, title=None):
 
 
 def _spread(sizes):
-    """Positions of a few sizes about evenly spread on a logarithmic axis."""
+    """Return the positions of a few sizes that are about evenly spaced on a logarithmic axis."""
     sizes = np.log(sizes)
     wanted = np.linspace(sizes.min(), sizes.max(), _MOST_NOTES)
     return np.unique(np.abs(sizes[:, None] - wanted).argmin(axis=0))
@@ -260,7 +290,7 @@ def _axes(ax, size=_SIZE):
 
 
 def _scale_costs(ax):
-    """A logarithmic axis of costs where all are above 0 and they range far."""
+    """Make the axis of costs logarithmic if all are positive and they differ by a large factor."""
     costs = np.concatenate([line.get_ydata() for line in ax.lines])
     if costs.min() > 0 and costs.max() > _FAR * costs.min():
         ax.set_yscale("log")
@@ -270,10 +300,12 @@ def _scale_costs(ax):
 
 def _finish(ax, size_name, title):
     low, high = ax.get_xlim()
-    if high > _LOGARITHMIC * max(low, 0.0):  # ticks of a shorter range would crowd
+    if high > _LOGARITHMIC * max(low, 0.0):  # logarithmic ticks overlap in a shorter range
         ax.set_xscale("log")
         _log_ticks(ax.xaxis)
-    if ax.get_yscale() == "linear":  # perhaps shared with another that is not
+    elif size_name.startswith("number"):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.set_xlabel(size_name)
     ax.set_ylabel(COST)
@@ -281,7 +313,7 @@ def _finish(ax, size_name, title):
 
 
 def _log_ticks(axis):
-    """Ticks at 1, 2 and 5 of each power of ten, written without exponents."""
+    """Set ticks at 1, 2 and 5 times each power of ten, written without exponents."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -1,24 +1,27 @@
-"""Pictures of explanations, of the features of a cluster, and of the stability of a model."""
+"""Pictures of a decision path, of the features of a cluster, and of the stability of a model."""
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..columns.names import brief
 from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
-from .curves import COST, SIZE_NAMES, STYLE
+from .curves import COST, STYLE
 
-_WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100  # inches; of a bar, and of what is about them
-_LONGEST_TITLE = 100  # characters: the layout makes room for all of a title
+# Inches: width of a figure, height of a bar, height of the title and axis of one test.
+_WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
+_LONGEST_TITLE = 100  # characters; the layout would shrink the axes for a longer title
 _PALE = "0.87"
 
 
 def plot_decision_path(tests, title):
-    """The tests of one path below each other.
+    """Draw the tests of one decision path, one below the other.
 
-    A test of several features is a sum: every bar begins where the one above it ends, the dark one
-    is the sum, the line the threshold. Of a test of one feature the point is the value.
+    A test of several features is drawn as a sum: each bar begins where the bar above it ends, the
+    dark bar is the sum, and the dashed line is the threshold. For a test of one feature, the point
+    is the value.
 
     Parameters
     ----------
@@ -27,7 +30,8 @@ def plot_decision_path(tests, title):
 
     Returns
     -------
-    array of matplotlib Axes, one a test; one without anything if there are no tests
+    array of matplotlib Axes
+        One per test; a single empty one if there are no tests.
     """
     heights = [(len(test.steps) + (test.bound is None)) * _LINE + _AROUND for test in tests]
     heights = heights or [_AROUND]
@@ -52,7 +56,7 @@ def plot_decision_path(tests, title):
 
 
 def _draw_sum(ax, test):
-    """Bars that add up, the sum and the threshold."""
+    """Draw the products as bars that add up, the sum and the threshold."""
     steps = test.steps
     for line, (*_, product, start) in enumerate(steps):
         color, end = POSITIVE if product > 0 else NEGATIVE, start + product
@@ -66,7 +70,7 @@ def _draw_sum(ax, test):
 
 
 def _draw_value(ax, test):
-    """The value of the one feature, and the bound that it keeps."""
+    """Draw the value of a single feature and its bound."""
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
@@ -76,21 +80,21 @@ def _draw_value(ax, test):
 
 
 def _draw_limit(ax, test, value):
-    """The line that decides, and what it decided."""
+    """Draw the threshold, and write the outcome of the test above it."""
     ax.axvline(value, color="black", linewidth=1.2, linestyle="--")
     text = brief(f"{typeset(test.outcome)}: {test.side}", _LONGEST_TITLE)
     ax.set_title(text, loc="left", fontsize=8, parse_math=False)
 
 
 def _make_room(ax, values):
-    """Limits a little beyond all values."""
+    """Set the limits of the x axis a little beyond all values."""
     low, high = min(values), max(values)
     beyond = 0.05 * (high - low) or 0.5 * abs(low) or 1.0
     ax.set_xlim(low - beyond, high + beyond)
 
 
 def _name_lines(ax, names):
-    """One name a line, from the top, without lines of a grid between them."""
+    """Label the lines of a bar chart with names, from the top, without a grid."""
     ax.set_yticks(range(len(names)), [brief(name) for name in names])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
@@ -100,7 +104,9 @@ def _name_lines(ax, names):
 
 
 def plot_cluster_profile(roles, *, ax=None, title=""):
-    """Direction and strength of features that lead to a cluster.
+    """Draw the direction and the strength of the features that lead to a cluster.
+
+    The pale bar is the strength in both directions, the coloured bar is the direction.
 
     Parameters
     ----------
@@ -136,12 +142,14 @@ _MARKERS = {"resample": "o", "seed": "D"}
 
 
 def plot_stability(table, features, title=None):
-    """Three panels: agreement with the model, cost against size, the features most used.
+    """Draw three panels: agreement with the model, cost against size, most used features.
 
     Parameters
     ----------
-    table : DataFrame with the columns kind, ARI, cost_increase, parameters; a row a refit
-    features : DataFrame with the columns resamples, seeds, rows; a row a feature
+    table : pandas.DataFrame, one row per refit
+        Columns kind, ARI, cost_increase and parameters.
+    features : pandas.DataFrame, one row per feature
+        Columns resamples, seeds and rows.
     title : str, optional
 
     Returns
@@ -160,7 +168,8 @@ def plot_stability(table, features, title=None):
         axes[0].set_xlim(-0.5, len(kinds) - 0.5)
         axes[0].set_ylim(min(0.0, table["ARI"].min()), 1.02)
         axes[0].set_ylabel("agreement with the model (ARI)")
-        axes[1].set_xlabel(SIZE_NAMES["parameters"])
+        axes[1].set_xlabel("number of parameters")
+        axes[1].xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[1].set_ylabel(COST)
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))
@@ -169,24 +178,24 @@ def plot_stability(table, features, title=None):
 
 
 def _stripe(ax, place, values, look):
-    """Values of one kind side by side, in order, and their mean."""
+    """Draw sorted values side by side, and their mean as a line."""
     offsets = np.linspace(-0.2, 0.2, len(values))
     ax.plot(place + offsets, np.sort(values), **look)
     ax.plot([place - 0.3, place + 0.3], [values.mean()] * 2, color="0.2", linewidth=1)
 
 
 def _bars(ax, features):
-    """Share of the refits that test a feature, and of the rows on whose path it is."""
+    """Draw the share of the refits that test each feature, and the share of the rows."""
     places = np.arange(len(features))
     for i, name in enumerate(_NAMES.values()):
         color = cluster_color(i)
         ax.barh(places + 0.4 * i - 0.2, features[name], 0.38, color=color, label=name)
-    ax.plot(features["rows"], places, "|", color="0.1", markersize=12, label="share of the rows")
+    ax.plot(features["rows"], places, "|", color="0.1", markersize=12, label="share of rows")
     ax.set_yticks(places, [brief(str(name)) for name in features.index])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0, 1.02)
-    ax.set_xlabel("share of the refits that test it")
+    ax.set_xlabel("share of refits that test the feature")
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3)

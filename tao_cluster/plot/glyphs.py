@@ -1,4 +1,4 @@
-"""Node glyphs: small objects that draw what a node tests, or what a leaf holds, into a box."""
+"""Node glyphs: objects that draw the test of a node, or the rows of a leaf, into a box."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -9,10 +9,10 @@ from matplotlib.patches import StepPatch
 
 from ..export.format import (
     bound_of,
+    comparable_texts,
     condition_text,
     fact_text,
     terms_text,
-    told_apart,
     typeset,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
@@ -20,12 +20,12 @@ from ..inspection.rows import Rows, picture_kind
 from ..report import effect
 from .boxes import Box, text_width
 
-# Diverging, and white at 0 to the last bit: a faint pixel is a weight, not the background.
+# A diverging colour map that is exactly white at 0, so that a faint pixel is always a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
-_LINE = 0.135  # inches, of a text
+_LINE = 0.135  # height of a line of text, inches
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness of the darkest pixel of a mean below weights
-_SOLID = (0.55, 0.45)  # opacity of the faintest weight over a mean, and what the largest adds
+_PALE = 0.4  # darkness of the darkest pixel of a mean that is drawn below weights
+_SOLID = (0.55, 0.45)  # opacity of a weight over a mean: at least, and added for the largest weight
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
@@ -34,10 +34,16 @@ _CHOICES = (
 
 @runtime_checkable
 class Glyph(Protocol):
-    """What draws nodes.
+    """Protocol of the objects that draw nodes.
 
-    `width` is that of its boxes in inches, `test_height` and `leaf_height` are their heights;
-    `convention` and `leaf_convention` say in phrases how to read them.
+    Parameters
+    ----------
+    width : float
+        Width of the boxes in inches.
+    test_height, leaf_height : float
+        Heights of the boxes of tests and leaves in inches.
+    convention, leaf_convention : tuple of str
+        Phrases for the legend that explain how to read tests and leaves.
     """
 
     width: float
@@ -47,19 +53,19 @@ class Glyph(Protocol):
     leaf_convention: tuple[str, ...]
 
     def draw_test(self, ax, box, split):
-        """Draw a decision node, a `SplitView`, into a box."""
+        """Draw a decision node, a `SplitView`, into a `Box`."""
 
     def draw_leaf(self, ax, box, leaf):
-        """Draw the rows of a leaf, a `LeafView`, into a box; returns the box to be framed."""
+        """Draw the rows of a leaf, a `LeafView`, and return the Box to be framed."""
 
 
 def choose_glyph(nodes, tree, rows, image_shape, feature_names):
-    """The glyph object that `nodes` of :func:`tao_cluster.plot.plot_tree` stands for.
+    """Return the glyph for the argument `nodes` of :func:`tao_cluster.plot.plot_tree`.
 
     Raises
     ------
     ValueError
-        If `nodes` is unknown, or what it needs is missing.
+        If `nodes` is unknown, or if it needs an argument that is missing.
     """
     kind = picture_kind(tree, rows, image_shape, feature_names)
     if isinstance(nodes, Glyph):
@@ -68,40 +74,42 @@ def choose_glyph(nodes, tree, rows, image_shape, feature_names):
         nodes = kind
     if nodes == "image":
         if image_shape is None:
-            raise ValueError("nodes='image' needs image_shape, the height and width of a picture.")
-        return Image.of(image_shape, rows is not None)
+            raise ValueError("nodes='image' needs image_shape=(height, width) of the pictures.")
+        return Image.from_shape(image_shape, rows is not None)
     if nodes == "words":
         return Words(feature_names)
     if nodes == "bars":
-        return Bars.of(tree, feature_names)
+        return Bars.from_tree(tree, feature_names)
     if nodes == "projection":
         if rows is None:
-            raise ValueError("nodes='projection' needs X, the rows whose sums w.x it shows.")
+            raise ValueError("nodes='projection' needs X: its histograms are of the rows of X.")
         leaves = choose_glyph(kind, tree, rows, image_shape, feature_names)
         return Projection(leaves, feature_names)
     raise ValueError(f"nodes must be {_CHOICES}; got {nodes!r}.")
 
 
 def _write_threshold(ax, box, name, split):
-    """The last line of a box: what is at most what."""
+    """Write the condition of the test into the last line of its box."""
     line = box.part(box.height - _LINE - 0.045, _LINE, margin=0.05)
     line.write(ax, split.condition or f"{name} ≤ {number(split.threshold)}", 6, color="0.4")
 
 
 @dataclass(frozen=True)
 class Image:
-    """Values of all features as a picture.
+    """Glyph that draws the values of all features as the pixels of an image.
 
-    Weights: a diverging scale symmetric about 0, red positive (pushes a row to the right), blue
-    negative; a weight of 0 leaves the pale mean of the node's rows below it, or white where no
-    rows are known. Each test has a scale of its own, drawn below it. Means at leaves: grey, from
-    the least to the largest value of the data.
+    A positive weight is red (it pushes a row to the right), a negative one is blue. A pixel of
+    weight 0 shows the pale mean of the rows of the node, or is white if there are no rows. Each
+    test has its own colour scale, which is drawn below it. A leaf shows the mean of its rows in
+    grey, from the smallest to the largest value of X.
 
     Parameters
     ----------
     shape : (height, width)
-    width : float, inches, of a square that it fits into
-    has_means : bool, whether weights lie over the means of rows
+    width : float, default=0.8
+        Side in inches of the square into which the image fits.
+    has_means : bool, default=False
+        Whether weights are drawn over the means of rows. It changes only the legend.
     """
 
     shape: tuple[int, int]
@@ -109,14 +117,14 @@ class Image:
     has_means: bool = False
 
     @classmethod
-    def of(cls, shape, has_means=False):
-        """A size at which single pixels are seen."""
+    def from_shape(cls, shape, has_means=False):
+        """Return the glyph in a size at which single pixels are visible."""
         return cls(tuple(shape), float(np.clip(max(shape) / 28, 0.8, 1.2)), has_means)
 
     @property
     def convention(self):
-        """What colours say, and what no colour does."""
-        none = "no colour: weight 0, pale grey is the mean of the rows that come here"
+        """Phrases that explain the colours."""
+        none = "no colour: weight 0, pale grey is the mean of the rows that reach the node"
         return (
             "red pixels push right, blue pixels left",
             none if self.has_means else "white is weight 0",
@@ -127,16 +135,16 @@ class Image:
 
     @property
     def leaf_height(self):
-        """In proportion to the width, but not above it."""
+        """Height of the image, which is at most its width."""
         return self.width * min(1.0, self.shape[0] / self.shape[1])
 
     @property
     def test_height(self):
-        """The picture, its colour scale and the threshold."""
+        """Height of the image, its colour scale and the threshold."""
         return self.leaf_height + _STRIP + 2 * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
-        """Weights of a decision node over the mean of its rows."""
+        """Draw the weights of a decision node over the mean of its rows."""
         weights = split.shown
         limit = np.abs(weights).max(initial=0) or 1.0
         image, alpha = np.zeros((2, split.tree.n_features))
@@ -154,11 +162,11 @@ class Image:
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """Mean of the rows in a leaf."""
+        """Draw the mean of the rows in a leaf."""
         return self.draw(ax, box, leaf.mean, "gray_r", *leaf.rows.limits)
 
     def draw(self, ax, box, values, cmap, low, high, **style):
-        """Draw one value a pixel; returns the box that the picture takes."""
+        """Draw one value per pixel, and return the box of the image."""
         height, width = self.shape
         scale = min(box.width / width, box.height / height)
         width, height = width * scale, height * scale
@@ -175,7 +183,7 @@ class Image:
         return place
 
     def _draw_scale(self, ax, box, limit):
-        """The colours of a test in a strip, with the weights at its ends."""
+        """Draw the colour scale of a test as a strip, with the weights at its ends."""
         edges = np.linspace(box.left, box.right, 64)
         heights = [box.bottom, box.top]
         values = np.linspace(-limit, limit, 63)[None]
@@ -190,13 +198,17 @@ class Image:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of largest effect: red ones, then blue ones, larger where the effect is.
+    """Glyph that writes the features with the largest effects: red ones, then blue ones.
+
+    The size of a word follows its effect. A leaf shows the words with the largest means.
 
     Parameters
     ----------
     feature_names : list of str
-    n_words : int, most words a node
-    width : float, inches
+    n_words : int, default=6
+        Largest number of words per node.
+    width : float, default=1.05
+        Width of the boxes in inches.
     """
 
     feature_names: list[str]
@@ -208,16 +220,16 @@ class Words:
 
     @property
     def leaf_height(self):
-        """All words."""
+        """Height of all words."""
         return self.n_words * _LINE + 0.08
 
     @property
     def test_height(self):
-        """All words and the threshold."""
+        """Height of all words and the threshold."""
         return self.leaf_height + _LINE + 0.03
 
     def draw_test(self, ax, box, split):
-        """Words of a decision node, and its threshold."""
+        """Draw the words of a decision node and its threshold."""
         box.frame(ax, rounded=True, fill="white")
         indices, _, effects = split.largest(self.n_words)
         order = np.lexsort((-np.abs(effects), effects < 0))
@@ -227,7 +239,7 @@ class Words:
         _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """Words of largest mean."""
+        """Draw the words with the largest means in a leaf."""
         indices, means = leaf.rows.words(leaf.node, self.n_words)
         self._list(ax, box, indices, means, ["0.15"] * len(indices))
         return box
@@ -241,17 +253,20 @@ class Words:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars of the largest effects with their weights; one feature is written out.
+    """Glyph that draws horizontal bars of the largest effects, with their weights.
 
-    Leaves: the features in which the mean of the rows is farthest from that of all rows, in
-    standard deviations.
+    A test of a single feature is written out. A leaf shows the features in which the mean of its
+    rows differs most from the mean of all rows, in standard deviations.
 
     Parameters
     ----------
     feature_names : list of str
-    n_bars : int, most bars a node
-    n_leaf_bars : int, bars of a leaf
-    width : float, inches
+    n_bars : int, default=5
+        Largest number of bars per test.
+    n_leaf_bars : int, default=3
+        Number of bars per leaf.
+    width : float, default=1.75
+        Width of the boxes in inches.
     """
 
     feature_names: list[str]
@@ -262,8 +277,8 @@ class Bars:
     leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
 
     @classmethod
-    def of(cls, tree, feature_names):
-        """Boxes that are as large as the tests of the tree ask for."""
+    def from_tree(cls, tree, feature_names):
+        """Return the glyph in the size that the tests of the tree need."""
         most = int(np.diff(tree.split_indptr).max())
         used = [text_width(feature_names[j], 6.5) for j in tree.used_features]
         width = float(np.clip(max(used, default=0.0) + 0.85, 1.2, 1.9))
@@ -271,23 +286,23 @@ class Bars:
 
     @property
     def convention(self):
-        """Of bars only where there are some."""
-        bars = ("red bars push right, blue bars left, by weight times spread",)
+        """Phrases that explain the bars, and the condition of a test."""
+        bars = ("red bars push right, blue bars left: weight * standard deviation",)
         bars = bars if self.n_bars > 1 else ()
         return (*bars, _CONDITION)
 
     @property
     def test_height(self):
-        """All bars and the threshold."""
+        """Height of all bars and the threshold."""
         return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
 
     @property
     def leaf_height(self):
-        """All bars."""
+        """Height of all bars."""
         return self.n_leaf_bars * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
-        """Weights and threshold of a decision node."""
+        """Draw the weights and the threshold of a decision node."""
         box.frame(ax, rounded=True, fill="white")
         if split.condition is not None:
             box.part(margin=0.05).write(ax, split.condition, 7.5)
@@ -299,14 +314,14 @@ class Bars:
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """Largest deviations of the mean."""
+        """Draw the largest deviations of the mean of a leaf."""
         indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
         texts = [number(value, "+.1f") for value in shown]
         self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
         return box
 
     def _draw(self, ax, box, indices, values, colors, texts):
-        """Names on the left; bars from a zero line, their values on its empty side."""
+        """Draw names on the left, bars from a zero line, and values on its empty side."""
         half = 0.3
         zero = box.right - half - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
@@ -327,14 +342,16 @@ class Bars:
 
 @dataclass(frozen=True)
 class Projection:
-    """Histogram of w.x over the rows of a node by the side they take, and the threshold.
+    """Glyph that draws a histogram of w.x over the rows of a node, by side, and the threshold.
 
     Parameters
     ----------
-    leaves : Glyph that draws the leaves
+    leaves : Glyph
+        It draws the leaves.
     feature_names : list of str
-    n_bins : int
-    test_height : float, inches
+    n_bins : int, default=24
+    test_height : float, default=0.95
+        Height of the boxes of tests in inches.
     """
 
     leaves: Glyph
@@ -349,21 +366,21 @@ class Projection:
 
     @property
     def width(self):
-        """Wide enough for the leaves."""
+        """Width in inches, large enough for the leaves."""
         return max(1.3, self.leaves.width)
 
     @property
     def leaf_height(self):
-        """As the other glyph has it."""
+        """Height of a leaf in inches, that of the other glyph."""
         return self.leaves.leaf_height
 
     @property
     def leaf_convention(self):
-        """As the other glyph has it."""
+        """Phrases that explain a leaf, those of the other glyph."""
         return self.leaves.leaf_convention
 
     def draw_test(self, ax, box, split):
-        """Histogram, threshold and the features."""
+        """Draw the histogram, the threshold and the features with the largest effects."""
         box.frame(ax, rounded=True, fill="white")
         floor = box.bottom + 2 * _LINE + 0.05
         plot = Box(box.left + 0.08, box.top - 0.05, box.width - 0.16, box.top - 0.05 - floor)
@@ -374,16 +391,19 @@ class Projection:
         _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """As the other glyph draws it."""
+        """Draw a leaf with the other glyph."""
         return self.leaves.draw_leaf(ax, box, leaf)
 
-    def _draw_histogram(self, ax, box, values, goes_left, threshold):
-        """Rows of both sides, stacked, and the line."""
+    def _draw_histogram(self, ax, box, values, goes_left, weight, threshold):
+        """Draw the stacked histograms of both sides, and the threshold as a line."""
         low = min(values.min(initial=np.inf), threshold)
         high = max(values.max(initial=-np.inf), threshold)
         edges = np.linspace(low, high if high > low else low + 1.0, self.n_bins + 1)
-        left, right = (np.histogram(values[side], edges)[0] for side in (goes_left, ~goes_left))
-        unit = box.height / max(1, np.max(left + right))
+        left, right = (
+            np.histogram(values[side], edges, weights=None if weight is None else weight[side])[0]
+            for side in (goes_left, ~goes_left)
+        )
+        unit = box.height / (np.max(left + right) or 1)
         base = np.full(self.n_bins, box.bottom)
         middle, top = base + left * unit, base + (left + right) * unit
         scale = box.width / (edges[-1] - low)
@@ -397,20 +417,25 @@ class Projection:
 
 
 def number(value, form=".3g"):
-    """A number as text, with a true minus sign."""
+    """Format a number, with the typographic minus sign."""
     return format(value, form).replace("-", "\N{MINUS SIGN}")
 
 
-def _told(value, limit, sign):
-    """A value with digits enough to tell it from the limit that it keeps."""
-    return told_apart(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
+def _distinct(value, limit, sign):
+    """Format a value with enough digits to differ from its limit."""
+    return comparable_texts(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, eq=False)
 class SplitView:
-    """A decision node: its weights, its threshold and, where rows are given, their sums w.x.
+    """A decision node, as glyphs see it.
 
-    `facts` is its node in :func:`tao_cluster.report.report`.
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    rows : Rows, or None if plot_tree was given no X
+    facts : dict, the node in :func:`tao_cluster.report.report`
     """
 
     tree: Any
@@ -420,70 +445,79 @@ class SplitView:
 
     @property
     def terms(self):
-        """Terms of its sum, largest effects first."""
+        """Terms of the weighted sum, the largest effects first: list of dict."""
         return self.facts["terms"]
 
     @property
     def indices(self):
-        """Features, increasing."""
+        """Features of the test: increasing int array of shape (n_terms,)."""
         return self.tree.split(self.node)[0]
 
     @property
     def weights(self):
-        """Weights of these features."""
+        """Weights of these features: float array of shape (n_terms,)."""
         return self.tree.split(self.node)[1]
 
     @property
     def shown(self):
-        """Weights as they are shown: themselves, or times the spread of their feature."""
+        """Weights to show: with `scaled` they are multiplied by the standard deviations."""
         terms = sorted(self.terms, key=lambda term: term["feature"])
         return np.array([term["shown"] for term in terms])
 
     @property
     def threshold(self):
-        """The row goes left iff w.x is at most that."""
+        """Threshold of the test: a row goes left if and only if w.x <= threshold."""
         return self.facts["threshold"]
 
     @property
     def mean(self):
-        """Mean of the rows that reach the node, 0 without any."""
+        """Mean of the rows that reach the node; 0 if there are none."""
         return self.rows.means[self.node]
 
     @property
     def condition(self):
-        """A test of one feature in words; None of others."""
+        """The condition of a test of one feature, as text; None for other tests."""
         if len(self.terms) != 1:
             return None
         return typeset(condition_text(self.facts, 3)).replace("-", "\N{MINUS SIGN}")
 
     def value_text(self, total):
-        """The weighted sum of a row; of a test of one feature its value."""
+        """Format the weighted sum of a row; for a test of one feature, its value."""
         goes_left = total <= self.threshold
         if len(self.terms) != 1:
-            return f"sum {_told(total, self.threshold, '<=' if goes_left else '>')}"
+            return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
         (term,) = self.terms
         bound, value = bound_of(self.facts, goes_left), total / term["weight"]
         if fact_text(term["name"], bound) and value in (0.0, 1.0):
             return "the row"
-        return f"value {_told(value, bound.value, bound.sign)}"
+        return f"value {_distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
-        """Features, shown weights and effects of the n largest effects, the largest first."""
+        """Return features, shown weights and effects of the n largest effects, in this order."""
         some = self.terms[:n]
         features = np.array([term["feature"] for term in some], dtype=np.int32)
         shown = np.array([term["shown"] for term in some])
         return features, shown, np.array([effect(term) for term in some])
 
     def projections(self):
-        """The sums w.x of the rows that reach the node, and which of these rows go left."""
+        """Return w.x of the rows that reach the node, whether each goes left, and their weights."""
         here = self.rows.reaching(self.node)
         goes_left = self.rows.reaching(self.tree.children_left[self.node])[here]
-        return self.rows.X[here][:, self.indices] @ self.weights, goes_left
+        weight = None if self.rows.weight is None else self.rows.weight[here]
+        return self.rows.X[here][:, self.indices] @ self.weights, goes_left, weight
 
 
 @dataclass(frozen=True, eq=False)
 class LeafView:
-    """A leaf, for glyphs only where rows are given."""
+    """A leaf, as glyphs see it; they draw leaves only if plot_tree was given X.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    rows : Rows, or None
+    name : str, name of the cluster
+    """
 
     tree: Any
     node: int
@@ -492,15 +526,15 @@ class LeafView:
 
     @property
     def label(self):
-        """Its cluster."""
+        """Number of the cluster."""
         return int(self.tree.leaf_label[self.node])
 
     @property
     def color(self):
-        """The colour of its cluster."""
+        """Colour of the cluster."""
         return cluster_color(self.label)
 
     @property
     def mean(self):
-        """Mean of its rows, 0 without any."""
+        """Mean of the rows of the leaf; 0 if there are none."""
         return self.rows.means[self.node]

@@ -1,4 +1,4 @@
-"""Where the nodes of a tree go: pure geometry, nothing is drawn here."""
+"""Layout of a tree: positions of its nodes and edges. Nothing is drawn here."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-_LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06  # between levels, inches
+# Smallest and largest gap between levels in inches, and its growth per inch that an edge goes
+# to the side.
+_LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06
 
 
 def tidy_positions(tree):
-    """Horizontal position and depth of every node in a tidy drawing.
+    """Compute the horizontal position and the depth of every node in a tidy drawing.
 
-    Parents are centred over their children, equal subtrees look equal, and nodes of one depth
-    are at least 1 apart: subtrees are moved together until their contours touch (Reingold &
-    Tilford, Tidier Drawings of Trees, 1981), bottom-up and without recursion.
+    Parents are centred over their children, equal subtrees look equal, and the distance of two
+    nodes of the same depth is at least 1. Subtrees are moved together until their contours touch,
+    bottom-up and without recursion (Reingold & Tilford, Tidier Drawings of Trees, 1981).
 
     Parameters
     ----------
@@ -22,13 +24,13 @@ def tidy_positions(tree):
 
     Returns
     -------
-    x : float array of shape (n_nodes,), the least is 0
+    x : float array of shape (n_nodes,), of which the smallest is 0
     depth : int array of shape (n_nodes,)
     """
     left, right = tree.children_left, tree.children_right
     offset = np.zeros(tree.n_nodes)  # relative to the parent
-    contour = [None] * tree.n_nodes  # per depth below a node: leftmost and rightmost x
-    for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
+    contour = [None] * tree.n_nodes  # leftmost and rightmost x at each depth below a node
+    for node in range(tree.n_nodes - 1, -1, -1):  # a parent comes before its children
         if left[node] < 0:
             contour[node] = (np.zeros(1), np.zeros(1))
             continue
@@ -42,21 +44,21 @@ def tidy_positions(tree):
         )
         contour[left[node]] = contour[right[node]] = None
     x = offset.copy()
-    for node in range(1, tree.n_nodes):  # parents come first
+    for node in range(1, tree.n_nodes):
         x[node] += x[tree.parent[node]]
     return x - x.min(), tree.depth
 
 
 def _outer(near, far):
-    """Contour of two subtrees: the nearer one as deep as it goes, below that the other."""
+    """Return the contour of two subtrees: `near` down to its depth, `far` below that."""
     return np.concatenate([near, far[len(near) :]])
 
 
 def level_tops(tree, heights, x):
-    """How far below the top each level starts, and how far below it each ends.
+    """Compute where each level of a tree starts and ends.
 
-    A level is as high as its highest node; below it is room for edges, more where they go far
-    to the side.
+    A level is as high as its highest node. The gap below it grows with the horizontal length of
+    its edges.
 
     Parameters
     ----------
@@ -65,7 +67,8 @@ def level_tops(tree, heights, x):
 
     Returns
     -------
-    tops, bottoms : float arrays of shape (n_levels,), positive downwards
+    tops, bottoms : float arrays of shape (n_levels,)
+        Distances from the top of the drawing, in inches.
     """
     depth, inner = tree.depth, tree.decision_nodes
     height, far = np.zeros((2, depth.max() + 1))
@@ -77,18 +80,18 @@ def level_tops(tree, heights, x):
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Where the boxes and edges of a tree lie: inches, the upper left corner at (0, 0).
+class Layout:
+    """Positions of the boxes and edges of a tree, in inches from the upper left corner (0, 0).
 
-    A tree grows *along* one axis and spreads *across* the other: down and to the right, or to the
-    right and down.
+    The tree grows *along* one axis and is as wide as its leaves *across* it. A vertical tree grows
+    downwards, a horizontal one to the right.
 
     Parameters
     ----------
     tree : Tree
-    width : float, of every node
-    heights : float array of shape (n_nodes,)
-    space : float, between neighbours
+    width : float, inches, width of every box
+    heights : float array of shape (n_nodes,), inches, heights of the boxes
+    space : float, inches, smallest distance of neighbours
     is_horizontal : bool
     """
 
@@ -101,12 +104,12 @@ class Places:
     @cached_property
     def across(self):
         """Centre of every node across the direction of growth."""
-        slot = self.heights.max() if self.is_horizontal else self.width
-        return tidy_positions(self.tree)[0] * (slot + self.space) + slot / 2
+        size = self.heights.max() if self.is_horizontal else self.width
+        return tidy_positions(self.tree)[0] * (size + self.space) + size / 2
 
     @cached_property
     def levels(self):
-        """Where each level begins and ends in the direction of growth."""
+        """Start and end of each level along the direction of growth."""
         wide = np.full(self.tree.n_nodes, self.width)
         return level_tops(self.tree, wide if self.is_horizontal else self.heights, self.across)
 
@@ -120,31 +123,31 @@ class Places:
 
     @property
     def right(self):
-        """How far the boxes reach."""
+        """Right end of the boxes."""
         return self.corners[:, 0].max() + self.width
 
     @property
     def bottom(self):
-        """The same downwards, negative."""
+        """Lower end of the boxes, negative."""
         return (self.corners[:, 1] - self.heights).min()
 
     @property
     def occupied(self):
-        """(top, right) of the tree, level by level; see `panel_boxes`."""
+        """Right end of the tree from each height downwards: list of (top, right), by level."""
         if self.is_horizontal:
             return [(0.0, self.right)]
         depth, right = self.tree.depth, self.corners[:, 0] + self.width
-        # The edges to a level leave from the one above.
+        # The edges to a level start at the end of the level above.
         starts = np.concatenate([[0.0], -self.levels[1][:-1]])
         return [(start, right[depth == i].max()) for i, start in enumerate(starts)]
 
     def edge(self, node, child, shift):
-        """BuilderInput of a curve from a node to its child: a start, where it turns, and a Bezier.
+        """Return the points of an edge: start, end of the straight part, and a Bezier curve.
 
         Parameters
         ----------
         node, child : int
-        shift : float, how far beside the middle of the node it starts
+        shift : float, distance of the start from the middle of the node
 
         Returns
         -------
@@ -161,11 +164,11 @@ class Places:
         return [self.point(*point) for point in points]
 
     def point(self, across, along):
-        """(x, y) of a place."""
+        """Return (x, y) of a position."""
         return (along, -across) if self.is_horizontal else (across, -along)
 
     def _is_free(self, node, child):
-        """Whether no leaf of a node's level is in the way of an edge that leaves at once."""
+        """Whether an edge may turn directly below its node without crossing a leaf beside it."""
         tree = self.tree
         if self.is_horizontal:
             return True

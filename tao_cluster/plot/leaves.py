@@ -1,4 +1,4 @@
-"""What is drawn at a leaf, from top to bottom, and in the panels beside the tree."""
+"""The parts of a leaf, the box of a subtree that is not drawn, and the panels beside a tree."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import matplotlib as mpl
 import numpy as np
 
+from ..export.format import count_text
 from ..inspection.palette import cluster_color, text_color
 from ..tree import labels_of
 from .boxes import Box, fit, text_width
@@ -15,20 +16,27 @@ from .glyphs import Image
 
 _LINE = 0.125  # inches
 _MOST_CLASSES = 3
-_MOST_CLUSTERS = 4  # of a box that stands for a subtree
-_CAPTION = 0.2  # inches, above a panel
+_MOST_CLUSTERS = 4  # shown in the box of a subtree
+_CAPTION = 0.2  # inches, height of the caption above a panel
 
 
 class LeafPart(NamedTuple):
-    """A part of every leaf: its height in inches, how it is drawn, and phrases that explain it."""
+    """A part of every leaf.
+
+    Parameters
+    ----------
+    height : float, inches
+    draw : callable (ax, box, leaf)
+    convention : tuple of str, phrases of the legend that explain the part
+    """
 
     height: float
-    draw: Callable  # (ax, box, leaf)
+    draw: Callable
     convention: tuple[str, ...] = ()
 
 
 def leaf_parts(tree, rows, glyph):
-    """The parts of every leaf of a tree, from top to bottom: only what is known is shown."""
+    """Return the parts of the leaves, from top to bottom; those without data are left out."""
     parts = []
     if rows is not None:
         parts.append(LeafPart(glyph.leaf_height, partial(_draw_rows, glyph), glyph.leaf_convention))
@@ -39,17 +47,18 @@ def leaf_parts(tree, rows, glyph):
         parts.append(LeafPart(n_shown * _LINE + 0.07, partial(_draw_classes, n_shown), grey))
     if tree.leaf_value is not None:
         parts.append(LeafPart(0.13, _draw_histogram, ("strips are shares of the clusters",)))
-    return [*parts, LeafPart(0.26 if rows is None else 0.38, _draw_name)]
+    n_lines = 0 if rows is None else 1 + (rows.weight is not None)
+    return [*parts, LeafPart(0.26 + 0.12 * n_lines, _draw_name)]
 
 
 def _draw_rows(glyph, ax, box, leaf):
-    """What the glyph makes of the rows, framed in the colour of the cluster."""
+    """Let the glyph draw the rows, in a frame of the colour of the cluster."""
     place = glyph.draw_leaf(ax, box, leaf) or box
     place.frame(ax, color=leaf.color, linewidth=1.8)
 
 
 def _draw_classes(n_shown, ax, box, leaf):
-    """The most frequent true classes, each a grey bar as long as its share with name and share."""
+    """Draw a grey bar, a name and a percentage for each of the most frequent true classes."""
     shares = leaf.rows.class_shares(leaf.node)
     largest = np.argsort(-shares, kind="stable")[:n_shown]
     lines = box.part(0.05).lines(n_shown, _LINE)
@@ -62,13 +71,13 @@ def _draw_classes(n_shown, ax, box, leaf):
 
 
 def _draw_histogram(ax, box, leaf):
-    """The leaf's histogram over the clusters."""
+    """Draw the histogram of the leaf over the clusters."""
     shares = leaf.tree.leaf_value[leaf.node]
     _draw_shares(ax, box, shares / (shares.sum() or 1.0), 0.08)
 
 
 def _draw_shares(ax, box, shares, height, zorder=2):
-    """Shares of the clusters as one strip in their colours."""
+    """Draw the shares of the clusters as one strip in their colours."""
     widths = shares * box.width
     starts = box.left + np.cumsum(widths) - widths
     for label in np.flatnonzero(widths):
@@ -76,41 +85,61 @@ def _draw_shares(ax, box, shares, height, zorder=2):
 
 
 def _draw_name(ax, box, leaf):
-    """The cluster on its colour, and how many rows."""
+    """Write the name of the cluster and the number of rows on the colour of the cluster."""
     label, size = fit(leaf.name, 7, box.width - 0.1)
     if leaf.rows is not None:
-        count = int(leaf.rows.counts[leaf.node])
-        label += f"\n{count} row{'s' if count != 1 else ''}"
+        label = "\n".join([label, *count_lines(leaf.rows, leaf.node)])
     behind = {"facecolor": leaf.color, "edgecolor": "none", "boxstyle": "round,pad=0.3"}
     style = {"ha": "center", "va": "center", "fontweight": "bold", "linespacing": 1.15}
     style |= {"fontsize": size * box.scale, "color": text_color(leaf.color), "bbox": behind}
     ax.text(box.x, box.y - 0.02, label, zorder=5, parse_math=False, **style)
 
 
+def count_lines(rows, leaf):
+    """Return the lines that count the rows of a leaf, such as ["12 rows", "weight 30.5"].
+
+    Parameters
+    ----------
+    rows : Rows
+    leaf : int, its node number in the tree of the rows
+
+    Returns
+    -------
+    list of str
+        The number of rows, and for weighted rows a second line with their weight.
+    """
+    is_here, weight = rows.leaf_of_row == leaf, None
+    if rows.weight is not None:
+        is_here, weight = is_here & (rows.weight > 0), float(rows.counts[leaf])
+    size = {"rows": np.count_nonzero(is_here), "weight": weight, "counted": "rows"}
+    return count_text(size).split(", ")
+
+
 class Subtree(NamedTuple):
-    """What stands for the nodes below `max_depth`: their leaves, and the clusters among them.
+    """Summary of a subtree that is not drawn: its leaves, clusters and rows.
 
     Parameters
     ----------
     n_leaves : int
-    shares : float array of shape (n_clusters,), of the rows, or of the leaves
-    names : list of str, of the clusters
-    n_rows : float, None if they are not known
+    shares : float array of shape (n_clusters,), shares of the rows; of the leaves without rows
+    names : list of str, names of the clusters
+    counted : list of str, lines that count the rows; empty without rows
     """
 
     n_leaves: int
     shares: np.ndarray
     names: list[str]
-    n_rows: float | None
+    counted: list[str]
 
     @property
     def height(self):
-        """A strip, a line a cluster, one for those left out, and the count."""
+        """Height of the box in inches: a strip, a line per cluster, and the counts."""
         n_present = np.count_nonzero(self.shares)
-        return 0.2 + (min(n_present, _MOST_CLUSTERS) + (n_present > _MOST_CLUSTERS)) * _LINE + 0.38
+        n_lines = min(n_present, _MOST_CLUSTERS) + (n_present > _MOST_CLUSTERS)
+        return 0.2 + n_lines * _LINE + 0.23 + 0.15 * max(1, len(self.counted))
 
     def draw(self, ax, box):
-        """Draw into a box."""
+        """Draw the summary into a box."""
         box.frame(ax, rounded=True, fill="0.97", color="0.6")
         _draw_shares(ax, box.part(0.05, 0.11, margin=0.06), self.shares, 0.11, zorder=4)
         present = np.argsort(-self.shares, kind="stable")[: np.count_nonzero(self.shares)]
@@ -121,45 +150,59 @@ class Subtree(NamedTuple):
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
             room = line.width - 0.37
             name = self.names[label]
-            if text_width(name, 5.4) > room:  # the colour says that it is a cluster
+            if text_width(name, 5.4) > room:  # the colour shows that it is a cluster
                 name = name.removeprefix("cluster ")
             line.write(ax, name, 6, x=line.left + 0.11, ha="left", room=room)
             line = line.part(_LINE, _LINE)
         if len(present) > _MOST_CLUSTERS:
             more = f"{len(present) - _MOST_CLUSTERS} more"
             line.write(ax, more, 5.8, x=line.left + 0.1, ha="left", color="0.3")
-        count = box.part(box.height - 0.34, 0.16)
-        count.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # two at least
-        if self.n_rows is not None:
-            text = f"{self.n_rows:.10g} row{'s' if self.n_rows != 1 else ''}"
-            box.part(box.height - 0.19, 0.14).write(ax, text, 6, color="0.3")
+        top = box.height - 0.19 - 0.15 * max(1, len(self.counted))
+        line = box.part(top, 0.16)
+        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # always at least two
+        for i, text in enumerate(self.counted):
+            box.part(top + 0.15 * (i + 1), 0.14).write(ax, text, 6, color="0.3")
 
 
 # ---------------------------------------------------------------- panels beside the tree
 
 
 class Panel(NamedTuple):
-    """What belongs to the whole tree, drawn beside it; sizes in inches."""
+    """A drawing beside the tree that concerns the whole tree.
+
+    Parameters
+    ----------
+    width, height : float, inches
+    caption : str
+    draw : callable (ax, box)
+    """
 
     width: float
     height: float
     caption: str
-    draw: Callable  # (ax, box)
+    draw: Callable
 
 
 def make_panels(names, estimator, tree, image_shape):
-    """Panels by their names; ValueError for an unknown one, or one that lacks what it shows."""
+    """Return the panels of these names.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or if the data that a panel shows are missing.
+    """
+    names = [names] if isinstance(names, str) else names
     unknown = [name for name in names if name not in _MAKERS]
     if unknown:
         raise ValueError(f"panels must be among {', '.join(_MAKERS)}; got {unknown[0]!r}.")
     without = [name for name in names if name in ("mask", "centers") and image_shape is None]
     if without:
-        raise ValueError(f"The panel {without[0]!r} needs image_shape.")
+        raise ValueError(f"The panel {without[0]!r} needs image_shape=(height, width).")
     return [_MAKERS[name](estimator, tree, image_shape) for name in names]
 
 
 def _mask(estimator, tree, image_shape):
-    """Which pixels some test of the tree uses: dark."""
+    """Draw the pixels that the tests use in dark grey."""
     image, used = Image(tuple(image_shape), 1.2), np.zeros(tree.n_features)
     used[tree.used_features] = 0.75
 
@@ -171,13 +214,17 @@ def _mask(estimator, tree, image_shape):
 
 
 def _centers(estimator, tree, image_shape):
-    """The centres of the free clustering as images, with the rows of each."""
+    """Draw the centres of the free clustering as images, with their numbers of rows."""
     image = Image(tuple(image_shape), 0.52)
     centers = getattr(estimator, "free_centers_", None)
     if centers is None:
-        raise ValueError("The panel 'centers' needs a fitted estimator, not only its tree.")
+        raise ValueError("The panel 'centers' needs a fitted estimator with free_centers_.")
     if centers.shape[1] != image_shape[0] * image_shape[1]:
-        raise ValueError("The panel 'centers' needs centres in the space of the features.")
+        raise ValueError(
+            "The panel 'centers' draws centres as images, but the centres of this model have "
+            f"{centers.shape[1]} coordinates and its images {tree.n_features} pixels: the "
+            "model clusters an embedding. Leave the panel out."
+        )
     labels = labels_of(estimator, "free_labels_")
     counts = np.bincount(labels[labels >= 0], minlength=len(centers))
     n_columns = _n_columns(len(centers))
@@ -199,9 +246,12 @@ def _centers(estimator, tree, image_shape):
 
 
 def _history(estimator, tree, image_shape):
-    """Cost increase of the trees that the fit looked at, in axes of their own."""
+    """Draw the cost increase of the trees that the fit evaluated."""
     if not hasattr(estimator, "history_"):
-        raise ValueError("The panel 'history' needs a fitted TAOClustering.")
+        raise ValueError(
+            "The panel 'history' needs a fitted TAOClustering; "
+            f"{type(estimator).__name__} has no history_."
+        )
 
     def draw(ax, box):
         left, below = 0.42, 0.36  # room for the labels
@@ -216,26 +266,30 @@ def _history(estimator, tree, image_shape):
         inset.tick_params(labelsize=6.5 * box.scale)
         inset.xaxis.labelpad = inset.yaxis.labelpad = 1
 
-    return Panel(2.4, 1.75, "course of the fit", draw)
+    return Panel(2.4, 1.75, "optimisation history", draw)
 
 
 _MAKERS = {"mask": _mask, "centers": _centers, "history": _history}
 
 
 def _n_columns(n):
-    """Columns of a grid, higher than wide, with the fewest empty places."""
+    """Return the number of columns of a grid, higher than wide, with the fewest empty cells."""
     around = range(int(np.ceil(np.sqrt(n / 2.5))), int(np.ceil(np.sqrt(n))) + 1)
     return min(around, key=lambda columns: -n % columns)
 
 
 def panel_boxes(panels, occupied):
-    """Boxes of the panels, below each other where the tree leaves room, else beside it.
+    """Return the boxes of the panels, one below the other, right of the tree.
 
     Parameters
     ----------
     panels : list of Panel
     occupied : list of (top, right)
-        From this height on downwards the tree takes room up to there; see `Places.occupied`.
+        Right end of the tree from each height downwards; see `Layout.occupied`.
+
+    Returns
+    -------
+    list of Box
     """
     if not panels:
         return []
@@ -249,7 +303,7 @@ def panel_boxes(panels, occupied):
 
 
 def draw_panel(ax, panel, box):
-    """A panel below its caption."""
+    """Draw a panel and its caption."""
     panel.draw(ax, box)
     caption = Box(box.left, box.top + _CAPTION, box.width, _CAPTION, box.scale)
     caption.write(ax, panel.caption, 7.5, color="0.25", room=10.0, x=box.left, ha="left")

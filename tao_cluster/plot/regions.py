@@ -1,30 +1,34 @@
-"""Regions of the plane: the nearest centres of the reference beside the leaves of a tree."""
+"""Regions of the plane: clusters of the free clustering beside those of a tree."""
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.colors import ListedColormap
 
 from .._utils.matrices import spaced_rows
+from ..reference import nearest_center
 from ..tree import tree_of
 from .curves import STYLE
 
-_RESOLUTION = 400  # points a side at which regions are looked up
+_RESOLUTION = 400  # grid points per axis
 _MARGIN = 0.05
 _MOST_ROWS = 2000
 
 
 def plot_regions(model, X, *, axes=None, title=None):
-    """Voronoi cells of the free clustering and regions of the tree, for two features.
+    """Draw the Voronoi cells of the free clustering beside the leaves of the tree.
 
-    Figure 1 of the KDD'22 paper. Colours are clusters, lines the borders of leaves.
+    Colours are clusters, lines are the borders of leaves. The picture follows figure 1 of the
+    paper (Gabidolla & Carreira-Perpiñán, KDD 2022).
 
     Parameters
     ----------
-    model : fitted estimator with two features, k-means objective, no embedding
+    model : fitted estimator
+        It must have two features, an objective with centres, and no embedding.
     X : array-like of shape (n, 2)
-        Rows to show, 2000 of them at most.
-    axes : two matplotlib Axes, default a new figure
+        Rows to show. At most 2000 of them are drawn.
+    axes : sequence of two matplotlib Axes, default a new figure
     title : str, optional
 
     Returns
@@ -34,7 +38,7 @@ def plot_regions(model, X, *, axes=None, title=None):
     Raises
     ------
     ValueError
-        If the model does not have two features.
+        If the model or X does not have two columns, or if the model has no centres in this plane.
 
     Examples
     --------
@@ -44,19 +48,21 @@ def plot_regions(model, X, *, axes=None, title=None):
     >>> X = load_iris().data[:, 2:]
     >>> axes = plot_regions(TAOClustering(3, lambda_=1.0, random_state=0).fit(X), X)
     """
-    X, tree = np.asarray(X, dtype=np.float64), tree_of(model)
-    if tree.n_features != 2 or X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError("Regions are drawn for two features only.")
+    names, X, tree = getattr(X, "columns", None), np.asarray(X, dtype=np.float64), tree_of(model)
+    _check_plane(model, tree, X)
     low, high = X.min(axis=0), X.max(axis=0)
     margin = _MARGIN * (high - low)
     low, high = low - margin, high + margin
     sides = [np.linspace(low[j], high[j], _RESOLUTION) for j in range(2)]
     grid = np.stack([side.ravel() for side in np.meshgrid(*sides)], axis=1)
-    free = ((grid[:, None] - model.free_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    space = model._space
+    data = space.objective.prepare(space.scaled(grid))
+    free = nearest_center(space.objective, data, space.scaled_centers(model.free_centers_))
+    table = grid if names is None else pd.DataFrame(grid, columns=names)
     name = f"tree, {tree.n_leaves} leaves"
     pictures = (
-        ("nearest centre", free, free, model.free_centers_),
-        (name, model.predict(grid), model.apply(grid), model.cluster_centers_),
+        ("free clustering: nearest centre", free, free, model.free_centers_),
+        (name, model.predict(table), model.apply(table), model.cluster_centers_),
     )
     shown = X[spaced_rows(len(X), _MOST_ROWS)]
     with mpl.rc_context(STYLE | {"axes.grid": False}):
@@ -72,6 +78,24 @@ def plot_regions(model, X, *, axes=None, title=None):
         if title:
             axes[0].figure.suptitle(title, fontsize=9)
     return axes
+
+
+def _check_plane(model, tree, X):
+    """Raise a ValueError if the model or the rows do not lie in a plane."""
+    if tree.n_features != 2:
+        raise ValueError(
+            f"plot_regions draws two features; this model has {tree.n_features}: fit it to two "
+            "columns of X."
+        )
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X must have the two columns of the fit; its shape is {X.shape}.")
+    centers = getattr(model, "free_centers_", None)
+    if centers is None or centers.shape[1] != 2 or model._space.has_embedding:
+        raise ValueError(
+            "plot_regions compares the tree with the nearest free centres, which must lie in the "
+            "plane of the two features: fit an estimator with an objective that has centres, "
+            "without an embedding."
+        )
 
 
 def _draw_regions(ax, sides, cluster, region, n_clusters):

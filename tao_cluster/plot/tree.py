@@ -1,5 +1,6 @@
-"""`plot_tree`: the picture of a tree, tests at the nodes, what the rows look like at the leaves."""
+"""`plot_tree`: a picture of a tree with its tests and with the mean of the rows in its leaves."""
 
+import inspect
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,29 +11,29 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
+from sklearn.utils.validation import _num_samples
 
 from ..columns.names import printable_lines
 from ..columns.view import one_row, shown
 from ..export.format import edge_signs
-from ..inspection.rows import Rows, ways
-from ..report import report
+from ..inspection.rows import Rows, decision_paths
+from ..report import check_weight, report
 from ..tree import Tree, tree_of
 from .boxes import Box, text_width, wrap
 from .glyphs import Glyph, LeafView, SplitView, choose_glyph
-from .layout import Places
-from .leaves import Subtree, draw_panel, leaf_parts, make_panels, panel_boxes
+from .layout import Layout
+from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, panel_boxes
 
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
 _DPI = 150
-_MOST_PIXELS = 60_000  # a side; the renderer stops at 2 ** 16
-_SPACE = 0.14  # between boxes, inches
-_HEADER = 0.17  # line above a node
-_MARGIN = 0.12
-_TITLE_LINE, _TITLE_SIZE = 0.155, 8
-_LEAST_WIDTH = 5.2  # inches, for the title
-_SIGN = 0.12  # height of what an edge says
-_MARKED = "0.0"  # the way of one row: no colour of a cluster, or of a side
+_MOST_PIXELS = 60_000  # per side; matplotlib cannot render more than 2 ** 16
+# Lengths in inches: space between boxes, height of the line above a node, margin of the drawing.
+_SPACE, _HEADER, _MARGIN = 0.14, 0.17, 0.12
+_TITLE_LINE, _TITLE_SIZE = 0.155, 8  # inches, points
+_LEAST_WIDTH = 5.2  # inches, so that a title fits
+_SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
+_MARKED = "0.0"  # black for a highlighted path: clusters and sides have other colours
 
 
 def plot_tree(
@@ -40,6 +41,7 @@ def plot_tree(
     X=None,
     *,
     y=None,
+    sample_weight=None,
     nodes="auto",
     image_shape=None,
     feature_names=None,
@@ -52,65 +54,74 @@ def plot_tree(
     orientation="vertical",
     highlight=None,
 ):
-    """Draw a tree.
+    """Draw a tree with matplotlib.
 
-    A test shows its weights: red features push a row to the right (towards w.x > threshold),
-    blue ones to the left; weights of images lie over the pale mean of the rows that come there,
-    with a colour scale each. Edges say which side of the threshold they are. Features are chosen
-    and sized by their effect, |weight| times spread over the rows of the node (of X, or else of
-    the fit; of a bare tree by weight); numbers, and the colours of pixels, are weights. A leaf
-    shows its cluster, and with X its rows and their mean; the width of an edge is the share of
-    the rows that take it. A cluster has the same colour everywhere.
+    - A test shows its weights. Red features push a row to the right (towards w.x > threshold),
+      blue features push it to the left. If features are pixels, the weights are drawn over the
+      pale mean of the rows that reach the node, and each test has its own colour scale.
+    - Features are selected and sized by their effect. The effect is |weight| times the standard
+      deviation of the feature over the rows of the node: rows of X, or else of the fit. For a
+      `Tree` without X it is |weight|. Numbers and the colours of pixels are the weights themselves.
+    - A sign on each edge states the side of the threshold. If X is given, the width of an edge is
+      the share of the rows that take it.
+    - A leaf shows its cluster. If X is given, it also shows its number of rows and their mean.
+    - A cluster has the same colour everywhere.
 
     Parameters
     ----------
     tree : Tree, or fitted estimator with `tree_`
     X : array-like or CSR matrix of shape (n, n_features), optional
-        Rows to count and average; needed for everything at the leaves but their clusters.
+        Rows to count and average. Without X, leaves show only their clusters.
     y : array-like of shape (n,), optional
-        True classes of the rows; a leaf shows the shares of the three most frequent ones.
+        True classes of the rows. A leaf shows the shares of its three most frequent classes.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows of X. Means, shares and effects are then weighted, and leaves show
+        their weight beside their number of rows.
     nodes : {"auto", "image", "words", "bars", "projection"} or Glyph, default="auto"
-        How nodes are drawn. "image": weights as pixels. "words": names of the features of
-        largest effect, larger where the effect is. "bars": horizontal bars of the largest
-        effects; a test of one feature is written out. "projection": histogram of w.x over the
-        node's rows by the side they take. "auto": "image" if `image_shape` is given; else
-        "words" if X is sparse or the tree uses more than 30 features; else "bars".
-        An object with the attributes and methods of :class:`tao_cluster.plot.Glyph`
-        draws them as it likes.
+        How nodes are drawn:
+
+        - "image": the weights as pixels;
+        - "words": the names of the features with the largest effects, in a size that follows the
+          effect;
+        - "bars": horizontal bars of the largest effects; a test of one feature is written out;
+        - "projection": a histogram of w.x over the rows of the node, coloured by side;
+        - "auto": "image" if `image_shape` is given, else "words" if X is sparse or the tree uses
+          more than 30 features, else "bars";
+        - an object with the attributes and methods of :class:`tao_cluster.plot.Glyph` draws the
+          nodes itself.
     image_shape : (height, width), optional
         Draw features as pixels; height * width = n_features.
     feature_names : sequence of str, optional
-        Default those that the estimator was fitted with, or x0, x1, ...
+        Default: the names that the estimator was fitted with, or x0, x1, ...
     class_names : sequence of str, optional
-        In the order of the sorted distinct values of `y`; default these values.
+        Names of the sorted distinct values of `y`. Default: these values.
     panels : sequence of {"mask", "centers", "history"}, default=()
-        Beside the tree: the pixels that some test uses, the centres of the free clustering as
-        images, the cost increase along the fit.
+        Panels beside the tree: the pixels that the tests use ("mask"), the centres of the free
+        clustering as images ("centers"), the cost increase during the fit ("history").
     scaled : bool, default=False
-        Whether numbers and pixels are weights times the spread of their feature.
+        Multiply numbers and pixels by the standard deviations of their features.
     ax : matplotlib Axes, optional
-        Default a new figure of a size that fits the tree; text shrinks with smaller axes.
+        Default: a new figure in the size of the tree. In smaller axes the text shrinks.
     title : str, optional
     max_depth : int, optional
-        Tests at this depth (the root has depth 0) and what is below them become one box each:
-        how many leaves there are, and which clusters they or their rows belong to.
+        Depth below which the tree is not drawn; the root has depth 0. Each subtree at this depth
+        becomes one box with its number of leaves and the shares of its clusters.
     orientation : {"vertical", "horizontal"}, default="vertical"
-        Whether the root is above its children, or on their left.
+        Whether a node is drawn above its children, or to their left.
     highlight : int or row, optional
-        A row of X by its position, or any row as :func:`tao_cluster.explanations.explain` takes
-        it: its path is drawn strongly, with its sums at the tests.
+        A row whose decision path is drawn in black, with its weighted sum at each test: the
+        position of a row of X, or a row as :func:`tao_cluster.explanations.explain` takes it.
 
     Returns
     -------
     matplotlib Axes
-        One unit is one inch of the figure that would fit.
+        One data unit is one inch of a figure in the size of the tree.
 
     Raises
     ------
     ValueError
-        If `image_shape`, `feature_names`, `y` or `class_names` do not fit, if `nodes` or a
-        panel is unknown, if what they show is not given, or if `max_depth`, `orientation` or
-        `highlight` is none of what is named above.
+        If an option has an unknown value, does not fit the tree or X, or needs another argument
+        that is missing. The message names the option.
 
     Examples
     --------
@@ -128,61 +139,84 @@ def plot_tree(
     """
     estimator, names = shown(tree, feature_names)
     tree = tree_of(estimator)
-    rows = Rows.of(estimator, X, y, class_names)
+    if X is None and sample_weight is not None:
+        raise ValueError("sample_weight needs X, the rows that it weights.")
+    weight = None if sample_weight is None else check_weight(sample_weight, _num_samples(X))
+    rows = Rows.from_data(estimator, X, y, class_names, weight)
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
     glyph = choose_glyph(nodes, tree, rows, image_shape, names)
     panels = make_panels(panels, estimator, tree, image_shape)
-    upper = Upper.of(tree, max_depth)
-    facts = report(estimator, X, feature_names=names, scaled=scaled)
+    upper = UpperTree.from_tree(tree, max_depth)
+    facts = report(estimator, X, feature_names=names, sample_weight=weight, scaled=scaled)
     labels = [part["name"] for part in facts["clusters"]]
+    upper_rows = None if rows is None else rows.through(upper.tree, upper.stands_for)
     picture = Picture(
         tree=upper.tree,
-        rows=None if rows is None else rows.through(upper.tree, upper.stands_for),
+        rows=upper_rows,
         glyph=glyph,
         panels=panels,
         title=title and printable_lines(title),
         tests=[facts["nodes"][i] for i in upper.origin],
         labels=labels,
-        subtrees=_subtrees(tree, upper, labels, facts["nodes"], rows is not None),
-        way=_way(estimator, X, highlight, feature_names, upper),
+        subtrees=_subtrees(tree, upper, labels, facts["nodes"], upper_rows),
+        path=_path_sums(estimator, X, highlight, feature_names, upper),
         is_horizontal=orientation == "horizontal",
     )
     with mpl.rc_context(_STYLE):
         return picture.draw(ax)
 
 
-def _subtrees(tree, upper, labels, nodes, has_rows):
-    """What stands for the nodes that are not drawn, by node of the upper tree."""
-    found = {}
+def _subtrees(tree, upper, labels, nodes, rows):
+    """Return the summary of each subtree that is not drawn, by its node in the upper tree."""
+    summaries = {}
     for node, leaves in upper.hidden.items():
         sizes = np.array([nodes[leaf]["count"] or 0.0 for leaf in leaves])
-        if not np.any(sizes):  # no row comes here, or rows are not known
+        if not np.any(sizes):  # no row reaches the subtree, or rows are not known
             sizes = np.ones(len(leaves))
         shares = np.bincount(tree.leaf_label[leaves], sizes, minlength=len(labels))
-        n_rows = nodes[upper.origin[node]]["count"] if has_rows else None
-        found[node] = Subtree(len(leaves), shares / shares.sum(), labels, n_rows)
-    return found
+        counted = [] if rows is None else count_lines(rows, node)
+        summaries[node] = Subtree(len(leaves), shares / shares.sum(), labels, counted)
+    return summaries
 
 
-def _way(estimator, X, highlight, feature_names, upper):
-    """The sums of a row at the nodes of the upper tree that it visits, None at its end."""
+def _path_sums(estimator, X, highlight, feature_names, upper):
+    """Return the sums of a row by node of its path in the upper tree; None for the last node."""
     if highlight is None:
         return {}
     if isinstance(highlight, int | np.integer) and not isinstance(highlight, bool):
-        n_rows = 0 if X is None else np.shape(X)[0]
+        if X is None:
+            raise ValueError(f"highlight={highlight} is the position of a row of X: pass X, too.")
+        n_rows = np.shape(X)[0]
         if not -n_rows <= highlight < n_rows:
-            raise ValueError(f"highlight={highlight} is a row of X, which has {n_rows} rows.")
+            raise ValueError(
+                f"highlight={highlight} must be the position of a row, from {-n_rows} to "
+                f"{n_rows - 1}: X has {n_rows} rows."
+            )
         position = int(highlight) % n_rows
         highlight = X.iloc[[position]] if hasattr(X, "iloc") else X[position : position + 1]
-    (way,) = ways(estimator, one_row(estimator, highlight, feature_names))
+    (path,) = decision_paths(estimator, one_row(estimator, highlight, feature_names))
     drawn = {node: i for i, node in enumerate(upper.origin.tolist()) if i not in upper.hidden}
-    sums = {drawn[node]: total for node, total in way.totals.items() if node in drawn}
-    return sums | {int(upper.stands_for[way.leaf]): None}
+    sums = {drawn[node]: total for node, total in path.totals.items() if node in drawn}
+    return sums | {int(upper.stands_for[path.leaf]): None}
 
 
 def save_tree(path, tree, X=None, **options):
-    """Draw a tree into a file; other parameters as for :func:`plot_tree`.
+    """Draw a tree and save the picture.
+
+    Parameters
+    ----------
+    path : path-like
+        The suffix selects the format, e.g. ".png", ".svg" or ".pdf".
+    tree, X, **options
+        Parameters of :func:`plot_tree`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not exist.
+    ValueError
+        As :func:`plot_tree`, or if matplotlib does not know the suffix.
 
     Examples
     --------
@@ -196,21 +230,29 @@ def save_tree(path, tree, X=None, **options):
     plt.close(figure)
 
 
+_PARAMETERS = [
+    inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+    *inspect.signature(plot_tree).parameters.values(),
+]
+# For help() and tab completion.
+save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A tree with what is drawn at its nodes, and where: inches, the top of the tree at 0.
+    """The content of a picture and its layout, in inches from the top of the tree.
 
     Parameters
     ----------
-    tree : Tree, as far as it is drawn
+    tree : Tree, down to the depth that is drawn
     rows : Rows, or None
     glyph : Glyph
-    panels : list of panels
+    panels : list of Panel
     title : str, or None
-    tests : list of dict, the nodes in a report
+    tests : list of dict, the nodes of :func:`tao_cluster.report.report`
     labels : list of str, names of the clusters
-    subtrees : dict of Subtree, by node that stands for others
-    way : dict of float, the sums of a highlighted row by node; None where it ends
+    subtrees : dict of Subtree, by the node at which it is summarised
+    path : dict of float, weighted sums of a highlighted row by node; None for its last node
     is_horizontal : bool
     """
 
@@ -222,11 +264,11 @@ class Picture:
     tests: list
     labels: list
     subtrees: dict
-    way: dict
+    path: dict
     is_horizontal: bool
 
     def draw(self, ax):
-        """Draw everything, into a new figure if there are no axes."""
+        """Draw everything into the axes, or into a new figure if these are None."""
         size, lines = self._size
         if ax is None:
             ax = _new_axes(size, len(lines))
@@ -252,48 +294,48 @@ class Picture:
         return leaf_parts(self.tree, self.rows, self.glyph)
 
     @cached_property
-    def _places(self):
+    def _layout(self):
         tree = self.tree
         is_leaf = tree.children_left < 0
-        header = np.where(is_leaf & (self.rows is None) & (not self.way), 0.0, _HEADER)
+        header = np.where(is_leaf & (self.rows is None) & (not self.path), 0.0, _HEADER)
         leaf_height = sum(part.height for part in self._parts)
         heights = header + np.where(is_leaf, leaf_height, self.glyph.test_height)
         for node, subtree in self.subtrees.items():
             heights[node] = header[node] + subtree.height
-        return Places(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
+        return Layout(tree, self.glyph.width, heights, _SPACE, self.is_horizontal)
 
     @cached_property
     def _top(self):
-        """How far the boxes reach above 0."""
-        return max(0.0, self._places.corners[:, 1].max())
+        """Upper end of the boxes."""
+        return max(0.0, self._layout.corners[:, 1].max())
 
     @cached_property
     def _panel_boxes(self):
-        return panel_boxes(self.panels, self._places.occupied)
+        return panel_boxes(self.panels, self._layout.occupied)
 
     @cached_property
     def _width(self):
         rights = [box.left + max(box.width, 1.9) + 0.06 for box in self._panel_boxes]
         right = max(rights, default=0.0)
-        return max(right, self._places.right)
+        return max(right, self._layout.right)
 
     @cached_property
     def _size(self):
-        """Inches of the drawing, and the lines of its title."""
+        """Width and height of the drawing in inches, and the lines of its title."""
         lowest = min([box.bottom for box in self._panel_boxes], default=0.0)
-        height = self._top - min(lowest, self._places.bottom) + 2 * _MARGIN
+        height = self._top - min(lowest, self._layout.bottom) + 2 * _MARGIN
         width = max(_LEAST_WIDTH, self._width + 2 * _MARGIN)
         return np.array([width, height]), self._title_lines(width)
 
     def _title_lines(self, width):
-        """The title, and how to read the picture, in lines that fit."""
+        """Return the lines of the title and of the legend below it, wrapped to the width."""
         phrases = list(self.glyph.convention) if self.tree.n_leaves > 1 else []
-        if self.is_horizontal:  # the left child is the upper one
+        if self.is_horizontal:  # the left child is drawn above the right one
             turned = {"left": "up", "right": "down"}
             phrases = [re.sub(r"\b(left|right)\b", lambda m: turned[m[0]], p) for p in phrases]
         phrases += [phrase for part in self._parts for phrase in part.convention]
-        if self.way:
-            phrases.append("black: the way of one row, with its sums")
+        if self.path:
+            phrases.append("black: the path of one row, with its sums")
         room = width - 2 * _MARGIN
         lines = wrap(self.title, _TITLE_SIZE, room) if self.title else []
         for i, phrase in enumerate(phrases):
@@ -307,10 +349,10 @@ class Picture:
     # ------------------------------------------------------------------ drawing
 
     def _draw_node(self, ax, node, scale):
-        left, top = self._places.corners[node]
+        left, top = self._layout.corners[node]
         is_test = self.tree.children_left[node] >= 0
-        height = self._places.heights[node]
-        if is_test or self.rows is not None or self.way:
+        height = self._layout.heights[node]
+        if is_test or self.rows is not None or self.path:
             self._write_header(ax, node, Box(left, top, self.glyph.width, _HEADER, scale))
             top, height = top - _HEADER, height - _HEADER
         box = Box(left, top, self.glyph.width, height, scale)
@@ -323,7 +365,7 @@ class Picture:
             for part in self._parts:
                 part.draw(ax, Box(left, top, self.glyph.width, part.height, scale), leaf)
                 top -= part.height
-        if node in self.way:
+        if node in self.path:
             around = Box(left - 0.04, box.top + 0.02, box.width + 0.08, height + 0.05, scale)
             around.frame(ax, rounded=True, color=_MARKED, linewidth=1.6, zorder=2.8)
 
@@ -331,11 +373,11 @@ class Picture:
         return SplitView(self.tree, node, self.rows, self.tests[node])
 
     def _write_header(self, ax, node, box):
-        """The line above a node: the sum of the highlighted row, features, or share of rows."""
-        if self.way.get(node) is not None:
-            text = self._split(node).value_text(self.way[node])
+        """Write the line above a node: sum of the highlighted row, number of features, or share."""
+        if self.path.get(node) is not None:
+            text = self._split(node).value_text(self.path[node])
             box.write(ax, text, 7, color=_MARKED, fontweight="bold", may_cut=False)
-        elif node in self.way:
+        elif node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
         elif self.tree.children_left[node] >= 0:
             n_used = len(self.tests[node]["terms"])
@@ -344,19 +386,19 @@ class Picture:
             box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")
 
     def _share(self, node):
-        """Share of the rows that reach a node."""
-        return self.rows.counts[node] / max(1, self.rows.counts[0])
+        """Return the share of the rows, or of their weight, that reaches a node."""
+        return self.rows.counts[node] / (self.rows.counts[0] or 1)
 
     def _draw_edges(self, ax, node, scale):
-        """Curves to both children, side by side where they start, and what they say."""
+        """Draw the edges to both children, side by side at their start, with their signs."""
         children = (self.tree.children_left[node], self.tree.children_right[node])
         for child, side, sign in zip(children, (-1, 1), edge_signs(self.tests[node]), strict=True):
             width = 0.6 + 8 * (0.2 if self.rows is None else self._share(child))
-            points = self._places.edge(node, child, side * width / 72 / 2)
+            points = self._layout.edge(node, child, side * width / 72 / 2)
             self._draw_curve(ax, points, width * scale, "0.72", 1)
-            if child in self.way:
+            if child in self.path:
                 self._draw_curve(ax, points, 2.2 * scale, _MARKED, 1.5)
-            x, y = np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8  # half way along the curve
+            x, y = np.array([1, 3, 3, 1]) @ np.array(points)[1:] / 8  # the middle of the curve
             box = Box(x - _SIGN, y + _SIGN / 2, 2 * _SIGN, _SIGN, scale)
             behind = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.05"}
             box.write(ax, sign, 7.5, color="0.15", may_cut=False, bbox=behind)
@@ -368,7 +410,7 @@ class Picture:
 
 
 def _new_axes(size, n_lines):
-    """Axes of exactly that size below so many lines of title."""
+    """Return new axes of this size in inches, with room for the title above them."""
     above = n_lines * _TITLE_LINE + 0.14
     width, height = size[0], size[1] + above
     dpi = min(_DPI, _MOST_PIXELS / max(width, height))
@@ -377,21 +419,23 @@ def _new_axes(size, n_lines):
 
 
 def _inches(ax):
-    """Width and height of axes."""
+    """Return the width and height of axes in inches."""
     box = ax.get_position()
     return np.array([box.width, box.height]) * ax.get_figure(root=True).get_size_inches()
 
 
 @dataclass(frozen=True, eq=False)
-class Upper:
-    """The nodes of a tree down to a depth.
+class UpperTree:
+    """The part of a tree above a depth.
 
     Parameters
     ----------
-    tree : Tree, whose tests at that depth have become leaves
-    origin : int array of shape (tree.n_nodes,), node numbers in the whole tree
-    stands_for : int array, node of the upper tree that holds each node of the whole one
-    hidden : dict of int arrays, by node of the upper tree the leaves of the whole one below it
+    tree : Tree, in which the subtrees at that depth are replaced by leaves
+    origin : int array of shape (tree.n_nodes,), numbers of its nodes in the whole tree
+    stands_for : int array of shape (n_nodes of the whole tree,)
+        For each node of the whole tree, the node of `tree` that is or contains it.
+    hidden : dict of int arrays
+        For each replaced subtree, its leaves in the whole tree, by its node in `tree`.
     """
 
     tree: Any
@@ -400,21 +444,21 @@ class Upper:
     hidden: dict
 
     @classmethod
-    def of(cls, tree, max_depth):
-        """The tree as far as it is drawn, all of it if `max_depth` is None.
+    def from_tree(cls, tree, max_depth):
+        """Cut a tree at a depth; None keeps all of it.
 
         Raises
         ------
         ValueError
-            If it is not a whole number of at least 0.
+            If `max_depth` is not an integer of at least 0.
         """
         depth = tree.max_depth if max_depth is None else max_depth
         if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
-            raise ValueError(f"max_depth must be a whole number of at least 0; got {max_depth!r}.")
+            raise ValueError(f"max_depth must be an integer of at least 0; got {max_depth!r}.")
         origin = np.flatnonzero(tree.depth <= depth)
         number = np.full(tree.n_nodes, -1)
         number[origin] = np.arange(len(origin))
-        for node in range(tree.n_nodes):  # parents come first
+        for node in range(tree.n_nodes):  # a parent comes before its children
             if number[node] < 0:
                 number[node] = number[tree.parent[node]]
         is_cut = (tree.depth[origin] == depth) & (tree.children_left[origin] >= 0)
@@ -426,7 +470,7 @@ class Upper:
 
 
 def _cut(tree, origin, number, hidden):
-    """The tree of some nodes, where those with something hidden are leaves."""
+    """Return the tree of some nodes, in which the roots of hidden subtrees are leaves."""
     children = [
         np.where(side[origin] < 0, -1, number[side[origin]])
         for side in (tree.children_left, tree.children_right)

@@ -131,7 +131,9 @@ class Inputs:
     n_clusters : int
     has_embedding : bool
     classes : array of shape (n_clusters,), optional
-        The labels that are to be explained.
+        The labels to explain. The space is then the column of their numbers.
+    embedder : fitted transformer, optional
+        It computes the embedding from X, if the reference is a pipeline.
     """
 
     X: Any
@@ -141,6 +143,7 @@ class Inputs:
     n_clusters: int
     has_embedding: bool = False
     classes: np.ndarray | None = None
+    embedder: Any = None
 
     @classmethod
     def from_arguments(cls, X, sample_weight, embedding, n_clusters, estimator):

@@ -1,4 +1,4 @@
-"""Fitted estimators as files of JSON, and back: no pickle, nothing in a file is ever run."""
+"""Fitted estimators and trees as JSON files. Loading a file never runs code from it."""
 
 import json
 import math
@@ -26,41 +26,45 @@ __all__ = ["FORMAT", "FORMAT_VERSION", "load", "save"]
 FORMAT = "tao-cluster model"
 FORMAT_VERSION = 1
 
-# What values of other types and sizes than a fit gives make of the checks: `load` raises a
-# ValueError all the same.
+# Errors that values of unexpected types and sizes cause in the checks below. `load` turns them into
+# a ValueError.
 _FAULTS = (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError)
 
-# What every fitted estimator has, besides what is for display only.
+# Attributes of every fitted estimator.
 _ARRAYS = ("cluster_centers_", "free_centers_", "node_counts_", "split_stds_", "split_gaps_")
 _NUMBERS = ("inertia_", "free_inertia_", "cost_increase_", "n_iter_")
-_FITTED = {"tree_", "_space", "n_features_in_", *_NUMBERS, *_ARRAYS}
+_FITTED = {"tree_", "_space", "n_features_in_", "node_rows_", *_NUMBERS, *_ARRAYS}
 
 
 def save(model, path):
-    """Write a fitted estimator, or a tree, to a file.
+    """Write a fitted estimator or a tree to a JSON file.
 
-    The file is JSON: the name of the class, its parameters, all fitted attributes, bit by bit, and
-    the versions of what wrote it. It is put in place when it is whole, so that a file that was
-    there is never half overwritten.
+    The file holds the name of the class, the parameters, the exact values of all fitted attributes
+    and the versions of the packages. It is written under a temporary name and then renamed, so
+    that an existing file is replaced completely or not at all.
 
     Parameters
     ----------
-    model : fitted estimator of tao_cluster or greedy, or Tree
+    model : Tree or fitted estimator of tao_cluster or greedy
     path : path-like
+        An existing file of this name is replaced.
 
     Raises
     ------
     NotFittedError
         If the estimator is not fitted.
     ValueError
-        If it is no estimator of ours, an attribute is something that a file cannot hold, or a
-        parameter is one that no fit would take.
+        If the estimator is of another package, a fitted attribute has a type that the format does
+        not support, or a parameter is invalid.
+    OSError
+        If the file cannot be written, for example because its folder does not exist.
 
     Warns
     -----
     UserWarning
-        If a parameter is something that a file cannot hold (a random generator, a function, an
-        estimator of another library): it will have its default; what was fitted is not touched.
+        If a parameter has a type that the format does not support: a random generator, a function,
+        or an estimator of another library. The loaded model has the default of this parameter. Its
+        fitted attributes are not affected.
 
     Examples
     --------
@@ -103,7 +107,7 @@ def save(model, path):
 
 
 def load(path):
-    """The fitted estimator, or tree, that ``save`` has written.
+    """Read a fitted estimator or a tree from a file that ``save`` has written.
 
     Parameters
     ----------
@@ -111,14 +115,14 @@ def load(path):
 
     Returns
     -------
-    estimator or Tree
+    fitted estimator or Tree
 
     Raises
     ------
     ValueError
-        If the file is not of that form, of a newer version, or its parts do not fit each other.
+        If the file has another format or a newer version, or if its parts contradict each other.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -134,9 +138,9 @@ def load(path):
     try:
         data = read_document(text)
     except ValueError as error:
-        raise ValueError(f"{path}: not a model, as it is no JSON ({error}).") from error
+        raise ValueError(f"{path}: not a model, because the file is not JSON ({error}).") from error
     if not isinstance(data, dict) or data.get("format") not in (FORMAT, TREE_FORMAT):
-        raise ValueError(f"{path}: not a model: expected JSON with format {FORMAT!r}.")
+        raise ValueError(f"{path}: not a model; expected JSON with the format {FORMAT!r}.")
     try:
         return Tree.from_dict(data) if data["format"] == TREE_FORMAT else _model(data)
     except (ValueError, *_FAULTS) as error:
@@ -144,11 +148,14 @@ def load(path):
 
 
 def _state(model):
-    """Parameters and fitted attributes as JSON has them."""
+    """Return parameters and fitted attributes as JSON values."""
     named, parameters, attributes, lost = model.get_params(deep=False), {}, {}, []
-    constant = set(vars(type(model)())) - set(named)  # no parameter, and yet set by __init__
+    constant = set(vars(type(model)())) - set(named)  # set by __init__, but not a parameter
     for name, value in vars(model).items():
         if name in constant:
+            continue
+        if name == "_embedder":  # transformers of other libraries cannot be stored as JSON
+            lost.append("reference (its transformers are not saved: give new rows their embedding)")
             continue
         try:
             (parameters if name in named else attributes)[name] = to_json(value)
@@ -158,14 +165,14 @@ def _state(model):
             lost.append(f"{name} ({error})")
     if lost:
         warn(
-            f"The file does not hold the parameter {', '.join(lost)}: it will have its default "
-            "when the model is loaded. What was fitted is saved."
+            f"The file does not hold the parameter {', '.join(lost)}: the loaded model will have "
+            "its default. All fitted attributes are saved."
         )
     return parameters, attributes
 
 
 def _model(data):
-    """The estimator of a document."""
+    """Return the estimator that a document describes."""
     if not is_version(data.get("version"), FORMAT_VERSION):
         raise ValueError(
             f"it has version {data.get('version')!r}; this release reads version {FORMAT_VERSION}."
@@ -179,7 +186,7 @@ def _model(data):
     )
     model = cls(**parameters)
     model._validate_params()
-    effective_n_jobs(model.n_jobs)  # ValueError for 0, which only it knows to be no number of jobs
+    effective_n_jobs(model.n_jobs)  # raises a ValueError for 0, which the constraints allow
     _check_fitted(attributes)
     set_attributes(model, attributes)
     if cls is ESTIMATORS["ExKMC"]:
@@ -187,13 +194,13 @@ def _model(data):
     return model
 
 
-# ---------------------------------------------------------------------- what fits each other
+# ---------------------------------------------------------------------- consistency
 
 
 def _check_fitted(attributes):
     """Raise an error if fitted attributes are missing or do not fit the tree.
 
-    Trees and spaces have checked their own fields.
+    The fields of trees and spaces are checked when these objects are made.
     """
     missing = sorted(_FITTED - set(attributes))
     if missing:
@@ -211,18 +218,28 @@ def _check_fitted(attributes):
         fits = isinstance(value, np.ndarray) and value.dtype == np.float64
         _require(fits and value.shape == shape, f"{name} must be numbers of shape {shape}")
         fits = np.isfinite(value) if len(shape) == 2 else ~(value < 0)
-        _require(fits.all(), f"{name} must be finite, and not negative but for centres")
+        _require(fits.all(), f"{name} must be finite, and only centres may be negative")
     for name in (*_NUMBERS, "best_lambda_"):
         value = attributes.get(name, 0)
         is_number = type(value) in (int, float) and not math.isnan(value)
         _require(is_number, f"{name} must be a number")
-    # Counts are sums of weights, which are rounded.
+    # Counts are sums of weights, which have rounding errors.
     counts = attributes["node_counts_"]
     is_rooted = 0 < counts[0] * (1 + 1e-9) >= counts.max() and math.isfinite(counts[0])
-    _require(is_rooted, "node_counts_ must be largest at the root, where all rows are")
+    _require(is_rooted, "node_counts_ must be largest at the root")
+    n_rows, shares = attributes["node_rows_"], attributes.get("feature_importances_")
+    fits = isinstance(n_rows, np.ndarray) and n_rows.dtype == np.int64
+    fits = fits and n_rows.shape == counts.shape and n_rows.min() >= 0
+    _require(fits and 0 < n_rows[0] == n_rows.max(), "node_rows_ must be numbers of rows per node")
+    if shares is not None:
+        fits = isinstance(shares, np.ndarray) and shares.dtype == np.float64
+        fits = fits and shares.shape == (tree.n_features,) and (shares >= 0).all()
+        _require(
+            fits and shares.sum() < 1.001, "feature_importances_ must be one share per feature"
+        )
     if tree.leaf_value is not None:
         has_all = tree.leaf_value.shape[1] == k
-        _require(has_all, "the histograms of the tree are of another number of clusters")
+        _require(has_all, "the histograms of the tree have another number of clusters")
     _check_columns(attributes, tree.n_features)
     _check_space(space, attributes.get("classes_"), tree.n_features)
     for name in filter(attributes.__contains__, ("labels_", "free_labels_")):
@@ -233,13 +250,13 @@ def _check_fitted(attributes):
         _require(fits, f"{name} must be one known label per row")
 
 
-def _require(condition, sentence):
+def _require(condition, message):
     if not condition:
-        raise ValueError(f"{sentence}.")
+        raise ValueError(f"{message}.")
 
 
 def _check_columns(attributes, n_features):
-    """Number and names of columns are those of the tree."""
+    """Check that the number and names of the columns fit the tree."""
     found, names = attributes["n_features_in_"], attributes.get("feature_names_in_")
     is_same = type(found) is int and found == n_features
     _require(is_same, "the tree has another number of features than n_features_in_")
@@ -253,12 +270,12 @@ def _check_columns(attributes, n_features):
 
 
 def _check_space(space, classes, n_features):
-    """Classes are those of the objective, and scales are there for every column."""
+    """Check that the classes fit the objective, and that there is one scale per column."""
     has_classes = space.classes is not None
     if not space.objective.explains_labels == has_classes == (classes is not None):
-        raise ValueError("classes_ are those of an objective that explains labels.")
+        raise ValueError("classes_ and an objective that explains labels require each other.")
     if space.has_embedding and (space.scaling is not None or has_classes):
-        raise ValueError("an embedding has neither a scaling nor classes.")
+        raise ValueError("a model with an embedding has neither a scaling nor classes.")
     if has_classes:
         is_same = classes.dtype == space.classes.dtype and np.array_equal(classes, space.classes)
         is_sorted = np.array_equal(np.unique(classes), classes)
@@ -266,12 +283,12 @@ def _check_space(space, classes, n_features):
     if space.scaling is not None:
         for values in (space.scaling.offset, space.scaling.scale):
             fits = values.shape == (n_features,) and values.dtype == np.float64
-            _require(fits and np.isfinite(values).all(), "a scaling is one number per column")
-        _require((space.scaling.scale > 0).all(), "the scales of columns must be above 0")
+            _require(fits and np.isfinite(values).all(), "a scaling needs one number per column")
+        _require((space.scaling.scale > 0).all(), "the scales of columns must be positive")
 
 
 def _check_growth(model):
-    """The trees of an expansion are prefixes of its nodes, and the last one is the tree."""
+    """Check that the growth of ExKMC ends with the fitted tree and matches `trace_`."""
     growth, n_clusters = model._growth, len(model.cluster_centers_)
     leaves = [step["leaves"] for step in model.trace_]
     _require(
@@ -285,10 +302,23 @@ def _check_growth(model):
 
 
 def _write(path, text):
-    """Put a text into a file, all of it or none."""
+    """Write a text to a file; if that fails, a file of this name stays as it was.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; the message names it, not the temporary file.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot write {path}: the folder {path.parent} does not exist. Create it first."
+        )
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
         part.write_text(text, encoding="utf-8")
         os.replace(part, path)
+    except OSError as error:
+        raise OSError(error.errno, f"Cannot write the file: {error.strerror}", str(path)) from error
     finally:
-        part.unlink(missing_ok=True)
+        if part.exists():
+            part.unlink()

@@ -1,4 +1,4 @@
-"""What a file may hold: the estimators, and the parts of them, by the names that stand for them."""
+"""Classes that a file may contain, by name. All other classes are rejected."""
 
 from inspect import isclass
 
@@ -29,7 +29,7 @@ def _by_name(classes):
 
 ESTIMATORS = _by_name([TAOClustering, *filter(isclass, map(greedy.__getattr__, greedy.__all__))])
 
-# Data classes: they are made of their fields again.
+# Data classes, which are saved as the values of their fields.
 PARTS = _by_name(
     [
         *(KMeans, SphericalKMeans, KMedians, KMedoids, KCenter, Spacing, Labels),
@@ -40,5 +40,5 @@ PARTS = _by_name(
     ]
 )
 
-# Estimators of scikit-learn that are parameters or results of ours: of numbers and arrays alone.
+# Estimators of scikit-learn that occur as parameters or results. Their state is numbers and arrays.
 OTHERS = _by_name([SklearnKMeans, MiniBatchKMeans, GaussianMixture])

@@ -1,4 +1,4 @@
-"""Values as JSON has them, and back, bit by bit; nothing in a file is ever run."""
+"""Exact conversion between Python values and JSON values, without running code from a file."""
 
 import base64
 import math
@@ -14,7 +14,7 @@ from ..tree import Tree
 from .parts import OTHERS, PARTS
 
 _DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f4", "<f8"}
-# Feature names of encoded columns, and the values that they are made of.
+# Classes of the feature names of encoded columns, and the types of their arguments.
 _NAMES = {
     "indicator": (Indicator, (str, str | bool | int | float | None, bool)),
     "filled": (Filled, (str, float)),
@@ -22,19 +22,19 @@ _NAMES = {
 
 
 class UnsavableError(ValueError):
-    """A value that a file cannot hold."""
+    """Error for a value of a type that the format does not support."""
 
 
 def to_json(value):
-    """Return a value as JSON has it.
+    """Return a value as a JSON value, from which :func:`from_json` restores it exactly.
 
-    Numbers, strings, None, lists, tuples, dicts, arrays, trees and the known parts can be held.
-    What JSON does not have itself becomes a dict whose first key is the kind of the value.
+    Numbers, strings, None, lists, tuples, dicts, arrays, trees and the classes in `parts.py` are
+    supported. A type that JSON does not have becomes a dict whose first key names the type.
 
     Raises
     ------
     UnsavableError
-        If the value, or something in it, is of another kind.
+        If the value, or a part of it, has another type.
     """
     for kinds, write in _WRITERS:
         if isinstance(value, kinds):
@@ -43,12 +43,12 @@ def to_json(value):
 
 
 def from_json(data):
-    """Return the value that :func:`to_json` has written.
+    """Return the value from the result of :func:`to_json`.
 
     Raises
     ------
     ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError
-        If the data are not of that form.
+        If the data have another form.
     """
     if isinstance(data, list):
         return [from_json(value) for value in data]
@@ -91,7 +91,7 @@ def _write_part(part):
 
 def _write_other(estimator):
     state = {
-        # A generator only says what a fit would draw next.
+        # The state of a random generator has no effect on a fitted estimator.
         name: to_json(None if isinstance(value, np.random.RandomState) else value)
         for name, value in vars(estimator).items()
     }
@@ -99,14 +99,14 @@ def _write_other(estimator):
 
 
 def _listed(value, classes):
-    """The name of the class of a value, which must be in an allow-list."""
+    """Return the name of the class of a value; raise an error if `classes` does not list it."""
     name = type(value).__name__
     if type(value) is not classes.get(name):
         raise UnsavableError(f"a {name}")
     return name
 
 
-# In this order: a name is a string, too.
+# The first match is used: feature names are strings, and so must come before str.
 _WRITERS = (
     ((type(None), bool, np.bool_), lambda value: None if value is None else bool(value)),
     ((Indicator, Filled), _write_name),
@@ -134,13 +134,13 @@ def _read_dict(values):
 
 
 def _read_array(data):
-    """An array of what the file holds: its size is that of the text."""
+    """Return an array. Its size is limited by that of the file, whatever its shape claims."""
     dtype, shape = data["array"]["dtype"], data["array"]["shape"]
     if dtype not in _DTYPES:
         raise ValueError(f"an array of unknown type {dtype!r}")
     text, dtype = base64.b64decode(data["array"]["data"], validate=True), np.dtype(dtype)
     values = np.frombuffer(text, np.uint8 if dtype.kind == "b" else dtype).reshape(shape)
-    return values.astype(dtype.newbyteorder("="))  # a copy, which can be written to
+    return values.astype(dtype.newbyteorder("="))  # a writable copy
 
 
 def _read_values(data):
@@ -172,7 +172,7 @@ def _read_part(data):
 
 
 def _read_other(data):
-    """An estimator of scikit-learn: its parameters as it checks them, its results as they are."""
+    """Return an estimator of scikit-learn. It checks its parameters, but not its attributes."""
     estimator = OTHERS[data["scikit-learn"]]()
     state, named = _read_dict(data["state"]), estimator.get_params(deep=False)
     set_attributes(estimator, state, named)
@@ -181,12 +181,20 @@ def _read_other(data):
 
 
 def set_attributes(estimator, values, named=()):
-    """Set attributes of an estimator that a file holds.
+    """Set the attributes of an estimator.
+
+    Parameters
+    ----------
+    estimator : object
+    values : dict
+        Values by name.
+    named : collection of str
+        Names that are allowed in any case: the parameters.
 
     Raises
     ------
     ValueError
-        If one is neither in `named` nor a name that is free: it would replace a method.
+        If an attribute would replace a method or another attribute of the class.
     """
     for name in set(values) - set(named):
         if name.startswith("__") or hasattr(type(estimator), name):
@@ -197,7 +205,7 @@ def set_attributes(estimator, values, named=()):
 def of_kind(value, kind):
     """Return whether a value is of a type as data classes annotate it.
 
-    True is no int, an int is a float, and floats are finite.
+    A bool does not count as an int, an int counts as a float, and floats must be finite.
 
     Parameters
     ----------

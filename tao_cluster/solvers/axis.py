@@ -16,29 +16,29 @@ from ..tree.routing import kernel_arrays
 from .base import NodeSolver, Status
 from .thresholds import NOISE
 
-_N_BINS = 256  # as many as a byte can tell
-_N_QUANTILES = _N_BINS - 2  # bins of many values; 0, and what follows it, start new ones
-_BLOCK_VALUES = 2**15  # put into bins at a time; sorting them takes about 64 bytes per value
+_N_BINS = 256  # values of a byte
+_N_QUANTILES = _N_BINS - 2  # two bins are left, because 0 and the value after it start new bins
+_BLOCK_VALUES = 2**15  # values per block; sorting takes about 64 bytes per value
 
-_N_FIRST = 32  # promising features of sparse X, whose best cut bounds those of the others
-_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # values, and rows, of a sample
+_N_FIRST = 32  # features of sparse X that are cut first; their best cut bounds the others
+_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # maximum values and rows of a sample
 
 
 @dataclass(frozen=True)
 class Axis(NodeSolver):
-    """The best test of one feature, or none (KDD'22 paper, section 8).
+    """Exact solver for axis-aligned nodes: the best test of one feature (KDD'22, section 8).
 
-    Over all features, thresholds and the two ways round, the loss of a node plus the strength,
-    which is the price of using a feature at all, is least. Thresholds are values of rows.
-    A test whose large values go to the left has weight -1; see :func:`upright`.
+    It minimises the 0/1 loss of the node plus the strength, which is the penalty for using a
+    feature at all, over all features, thresholds and both directions. Thresholds are values of
+    rows. A test that sends large values to the left has weight -1; see :func:`upright`.
 
     Notes
     -----
-    Features of more than 256 values are cut between as many bins first, and then inside the bins
-    beside the best of these cuts.
+    A feature with more than 256 values is first cut between 256 bins, and then inside the two bins
+    next to the best cut.
 
-    Memory: a byte for each value of X; a sparse X once more, by columns, and a byte for each stored
-    value; about 100 bytes a row for each node in work.
+    Memory: one byte per value of X; for sparse X a copy by columns and one byte per stored value;
+    about 100 bytes per row of each node in work.
     """
 
     supports_weights = True
@@ -49,7 +49,7 @@ class Axis(NodeSolver):
     can_expand = True
 
     def bind(self, X):
-        """Columns of X; see :class:`BoundSolver`."""
+        """Store the columns of X; see :class:`BoundSolver`."""
         if issparse(X):
             X = canonical_csr(X)
         return _BoundAxis(X, column_arrays(X), BinnedColumns.of(X, X.shape[0]))
@@ -57,7 +57,7 @@ class Axis(NodeSolver):
 
 @dataclass(frozen=True)
 class _BoundAxis:
-    """Cuts of the rows of a fit.
+    """The solver for the rows of a fit.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class _BoundAxis:
     binned: "BinnedColumns"
 
     def solve(self, problem):
-        """See :class:`BoundSolver`; minimises the 0/1 loss itself, not the logistic one.
+        """See :class:`BoundSolver`. It minimises the 0/1 loss itself, not the logistic loss.
 
         Raises
         ------
         ValueError
-            If features are given: an exact cut has nothing to be refitted.
+            If features are given: an exact cut cannot be refitted.
         """
         if problem.features is not None:
             raise ValueError("Axis looks at all features and takes no choice of them.")
@@ -89,21 +89,23 @@ class _BoundAxis:
         return cut, Status()
 
     def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
-        """The tree with more leaves, cut where that saves most (ExKMC's expansion).
+        """Return the tree with further leaves, where cuts save most (the expansion of ExKMC).
 
         Parameters
         ----------
         tree : Tree, axis-aligned, each test with weight 1
         leaf_of_row : int array of shape (n,)
-        distances : float64 array of shape (n, k), what a row costs under each label
+        distances : float64 array of shape (n, k), cost of each row under each label
         weight : float64 array of shape (n,), positive
         max_leaves : int
-        price : float, that a cut must save
-        n_jobs : int, threads; the result is the same for any number
+        price : float
+            A cut must save more than this.
+        n_jobs : int
+            Number of threads. It does not change the result.
 
         Returns
         -------
-        Tree; the same object if no cut pays
+        Tree; the same object if no cut saves enough
         """
         points = BuilderInput.from_distances(self.X, distances, weight, n_jobs)
         return expand_tree(tree, leaf_of_row, points, max_leaves, price)
@@ -116,21 +118,23 @@ class _BoundAxis:
 class BinnedColumns:
     """The values of some rows of a fit as numbers of bins, which are ranges of values.
 
-    A feature of at most 256 values has a bin for each. Bins of others hold about as many rows (of
-    sparse X, stored values) as one another, and 0 has its own.
+    A feature with at most 256 values has one bin per value. Bins of other features hold about equal
+    numbers of rows (of stored values if X is sparse), and 0 has a bin of its own.
 
     Parameters
     ----------
-    values : float array of shape (n, d), or of shape (stored values,) by columns if X is sparse;
-        None for a sample of the rows
-    indices : int32 array of shape (stored values,), their rows; None for an array
+    values : float array of shape (n, d), or of shape (stored values,) by columns if X is sparse
+        None for a sample of the rows.
+    indices : int32 array of shape (stored values,), or None
+        Row of each stored value.
     codes : uint8 array of shape (stored values,), by columns
-    indptr : int64 array of shape (d + 1,), where the codes of each column start
-    zero : uint8 array of shape (d,), the bin of 0 in sparse columns
-    first : int64 array of shape (d + 1,), where each feature's bins start
-    highest : float64 array of shape (bins,), the largest value in each bin
+    indptr : int64 array of shape (d + 1,), start of each column in `codes`
+    zero : uint8 array of shape (d,), bin of 0 in sparse columns
+    first : int64 array of shape (d + 1,), first bin of each feature
+    highest : float64 array of shape (bins,), largest value in each bin
     n_rows : int
-    place : int64 array, of each row of the fit among these rows, -1 if it is not there; or None
+    place : int64 array, or None
+        Position of each row of the fit among these rows, -1 if it is not among them.
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays` of a sparse X, or None
     """
 
@@ -147,7 +151,7 @@ class BinnedColumns:
 
     @classmethod
     def of(cls, X, n_rows=None):
-        """Some rows of X, evenly over their order; by default as many as are worth coding."""
+        """Sample rows of X, evenly spaced in their order; by default as many as are useful."""
         n, place, view = X.shape[0], None, kernel_arrays(X) if issparse(X) else None
         if n_rows is None:
             n_rows = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size(X)))))
@@ -176,20 +180,25 @@ class BinnedColumns:
         return cls(values, indices, codes, indptr, zero, first, highest, n_rows, place, view)
 
     def best_cut(self, rows, steps, features=None, price=0.0, is_refined=False):
-        """The test of one feature with the least loss on the rows that are here.
+        """Return the test of one feature with the least loss.
 
         Parameters
         ----------
         rows : int64 array of shape (m,), rows of the fit
-        steps : float64 array of shape (m,), what it costs to have a row on the left
-        features : int array, increasing; those that may be tested, None for all
-        price : float, that a test must save
-        is_refined : bool, whether the bins beside the best cut are looked into
+        steps : float64 array of shape (m,)
+            Cost of each row on the left minus its cost on the right.
+        features : int array, increasing; optional
+            Features that may be tested; None stands for all.
+        price : float
+            A test must save more than this.
+        is_refined : bool
+            Whether thresholds inside the bins next to the best cut are tried.
 
         Returns
         -------
-        Split, or None if no test is better than sending all rows to one side. Ties go to the lowest
-        feature, then the lowest threshold, which is a value of a row.
+        Split, or None
+            None if no test is better than sending all rows to one side. Ties go to the lowest
+            feature, then to the lowest threshold. The threshold is a value of a row.
         """
         if self.place is not None:
             is_here = self.place[rows] >= 0
@@ -210,12 +219,12 @@ class BinnedColumns:
             threshold = self._refined(feature, at, rows, signed, noise)
         if not is_flipped:
             return Split.from_feature(feature, threshold)
-        # x > t is x >= the next number, and so -x <= minus that.
+        # x > t is the same as -x <= -(the next larger number).
         threshold = -float(np.nextafter(threshold, np.inf))
         return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
 
     def _best_bin(self, features, rows, steps, *limits):
-        """See the kernel; rows are numbered as they are here."""
+        """Call the kernel with the numbers that rows have here."""
         by_row, indices = np.empty(0), np.empty(0, np.int32)
         if self.indices is not None:
             by_row, indices = np.zeros(self.n_rows), self.indices
@@ -224,10 +233,10 @@ class BinnedColumns:
         return _best_bin(*bins, rows.astype(np.int64), steps, by_row, features, *limits)
 
     def _promising(self, features, rows, steps, least, total, noise):
-        """The features of sparse X that may have the best cut, or tie with it.
+        """Return the features of sparse X that can have the best cut, or tie with it.
 
-        On one side of a cut of a feature are only rows that store a value. So no cut has a loss
-        below the sum of their negative steps, or below the total without their positive ones.
+        One side of a cut only has rows that store a value. The loss of a cut is therefore at least
+        the sum of their negative steps, or the total without their positive steps.
         """
         negative, positive = np.zeros((2, len(self.zero)))
         _add_stored(self.view, rows.astype(np.int64), steps, negative, positive)
@@ -241,7 +250,7 @@ class BinnedColumns:
         return features
 
     def _refined(self, feature, at, rows, steps, noise):
-        """The best threshold among the values in two bins: the cut is at the end of the first."""
+        """Return the best threshold in the two bins next to a cut at the end of bin `at`."""
         own = slice(self.indptr[feature], self.indptr[feature + 1])
         if self.indices is None:
             codes, values = self.codes[own][rows], self.values[rows, feature]
@@ -256,13 +265,13 @@ class BinnedColumns:
         loss = steps[codes < at].sum() + np.cumsum(steps[near])
         is_last = np.append(ascending[1:] > ascending[:-1], True)
         if (codes > at + 1).sum() == 0:
-            is_last[-1] = False  # no cut at all
+            is_last[-1] = False  # this would not be a cut
         loss = np.where(is_last, loss, np.inf)
         return float(ascending[np.argmax(loss <= loss.min() + noise)])
 
 
 def _blocks(indptr):
-    """Slices of columns that hold about as many values as are worked on at a time."""
+    """Return slices of columns that hold about as many values as are processed at a time."""
     start, n = 0, len(indptr) - 1
     while start < n:
         stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_VALUES, side="right")) - 1
@@ -272,7 +281,7 @@ def _blocks(indptr):
 
 
 def _stored_bins(values, indptr, n_rows):
-    """Bins of some sparse columns: codes of stored values, those of 0, and as :func:`_bins`."""
+    """Return the bins of sparse columns: codes of stored values, codes of 0, sizes and highest."""
     has_zeros = np.diff(indptr) < n_rows
     with_zeros = np.insert(values, indptr[1:][has_zeros], 0.0)
     n_before = np.append(0, np.cumsum(has_zeros))
@@ -283,18 +292,18 @@ def _stored_bins(values, indptr, n_rows):
 
 
 def _bins(values, indptr):
-    """Bins of some columns.
+    """Put the values of columns into bins.
 
     Parameters
     ----------
     values : float array, column by column
-    indptr : int array of shape (d + 1,), where the values of each column start; none is empty
+    indptr : int array of shape (d + 1,), start of each column; none is empty
 
     Returns
     -------
-    codes : uint8 array, the bin of each value among those of its column
-    sizes : int array of shape (d,), bins of each column
-    highest : float64 array, the largest value in each bin, column by column
+    codes : uint8 array, bin of each value within its column
+    sizes : int array of shape (d,), number of bins of each column
+    highest : float64 array, largest value in each bin, column by column
     """
     numbers, starts, n_stored = np.arange(len(values)), indptr[:-1], np.diff(indptr)
     column = np.repeat(np.arange(len(starts)), n_stored)
@@ -302,7 +311,7 @@ def _bins(values, indptr):
     ascending = values[order].astype(np.float64)
     is_new = np.append(True, ascending[1:] > ascending[:-1])
     is_new[starts] = True
-    # Equal values share the place of the first of them.
+    # Equal values share the position of the first one.
     place = np.maximum.accumulate(np.where(is_new, numbers, 0)) - starts[column]
     quantile = place * _N_QUANTILES // n_stored[column]
     opens = np.append(True, quantile[1:] != quantile[:-1]) | (ascending == 0)
@@ -323,10 +332,10 @@ def _bins(values, indptr):
 def _best_bin(
     indices, codes, indptr, zero, first, rows, steps, by_row, features, least, total, noise
 ):
-    """Loss of the best cut, its feature, the bin at whose end it is, and whether it is flipped.
+    """Return the loss of the best cut, its feature, the bin before it, and whether it is flipped.
 
-    `steps` are those of the rows, `by_row` those of all rows, where X is sparse; `least` is the
-    loss that a cut must be below. The feature is -1 if there is none.
+    `steps` are those of the rows of the node; `by_row` are those of all rows, if X is sparse. A cut
+    must have a loss below `least`. The feature is -1 if there is none.
     """
     feature, at, is_flipped = -1, -1, False
     sums = np.empty(_N_BINS)
@@ -356,19 +365,19 @@ def _best_bin(
 
 @jit
 def _add_stored(X, rows, steps, negative, positive):
-    """Add the steps of rows to the features of which they store a value, by their sign."""
+    """Add the steps of rows to the features of which they store a value, separately by sign."""
     _, indices, indptr = X
     for r in range(rows.shape[0]):
         sums = negative if steps[r] < 0 else positive
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            sums[np.uint64(indices[s])] += steps[r]  # numba tests signed indices for their sign
+            sums[np.uint64(indices[s])] += steps[r]  # numba checks the sign of signed indices
 
 
 # ---------------------------------------------------------------- axis-aligned trees
 
 
 def upright(tree):
-    """The same tree with tests of weight -1 turned round, so that every test is x_j <= t.
+    """Return the tree with tests of weight -1 reversed, so that every test is x_j <= t.
 
     Parameters
     ----------
@@ -376,7 +385,8 @@ def upright(tree):
 
     Returns
     -------
-    Tree; every row reaches the leaf it reached
+    Tree
+        Every row reaches the same leaf as before.
 
     Examples
     --------
@@ -396,13 +406,13 @@ def upright(tree):
         children_left=np.where(turned, right, left),
         children_right=np.where(turned, left, right),
         split_weights=np.abs(tree.split_weights),
-        # -x > t, what went right, is x < -t.
+        # Rows with -x > t went to the right; they have x < -t.
         threshold=np.where(turned, np.nextafter(-tree.threshold, -np.inf), tree.threshold),
     )
 
 
 def is_axis_aligned(tree):
-    """Whether every test of a tree has one feature, of weight 1, or none.
+    """Return whether every test of a tree has one feature of weight 1, or none.
 
     Examples
     --------

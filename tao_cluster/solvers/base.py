@@ -1,4 +1,4 @@
-"""The binary problem at a decision node, what a solver of it promises, and what can work."""
+"""The problem at a decision node, the protocol of its solvers, and checks of what they support."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -10,31 +10,33 @@ from .._utils.options import name_of
 from ..problem.repeats import as_repeats
 from ..tree import Split
 
-# What whole-number weights may stand for, where a solver has to repeat rows.
+# Maximum number of rows that integer weights may represent if a solver has to repeat rows.
 MAX_REPEATED_ROWS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class NodeProblem:
-    """Minimise strength ||w||_1 + sum_n c_n log(1 + exp(-y_n (w.x_n - t))) over w, t (eq. 9).
+    """Minimise strength ||w||_1 + sum_n c_n log(1 + exp(-y_n (w.x_n - t))) over w and t (eq. 9).
 
     Parameters
     ----------
-    rows : int64 array of shape (m,), rows of X that the sum runs over
-    goes_right : bool array of shape (m,), y_n = +1 where it is True and -1 elsewhere
+    rows : int64 array of shape (m,)
+        Rows of X in the sum.
+    goes_right : bool array of shape (m,)
+        y_n is +1 if it is True, and -1 otherwise.
     weight : float64 array of shape (m,), c_n > 0
     strength : float >= 0
     warm_start : Split, optional
-        Where to start; it does not change the minimum.
+        Where the solver starts. It does not change the minimum.
     features : int array of shape (k,), increasing, at least one; optional
-        Columns that may get a weight; None stands for all. The warm start's weights on others are
-        dropped.
+        Columns that may get a weight; None stands for all. Weights of the warm start on other
+        columns are dropped.
     factors : float64 array of shape (k,), positive; optional
         The strength for features[j] is strength * factors[j].
     freed : tuple of two int, optional
-        Parameters of the left and of the right subtree. Where it is given, the strength is a price
-        of parameters: of a test's weights, its threshold and its leaf, and of what a test without
-        features frees of the subtree that it sends nothing to.
+        Numbers of parameters of the left and of the right subtree. If given, the strength is a
+        penalty per parameter: for the weights of a test, its threshold and its leaf. A test without
+        features saves the parameters of the subtree that no row reaches.
     """
 
     rows: np.ndarray
@@ -47,7 +49,7 @@ class NodeProblem:
     freed: tuple[int, int] | None = None
 
     def price(self, split):
-        """What a test costs beside its loss."""
+        """Return the penalty of a test."""
         if self.freed is None:
             return self.strength * np.abs(split.weights).sum()
         if len(split.indices):
@@ -55,7 +57,7 @@ class NodeProblem:
         return -self.strength * self.freed[1 if split.threshold >= 0 else 0]
 
     def loss(self, goes_left):
-        """Weight of the rows that a decision for each sends to the wrong side (0/1 loss)."""
+        """Return the weight of the rows that a decision sends to the wrong side (0/1 loss)."""
         return float(self.weight[goes_left == self.goes_right].sum())
 
 
@@ -66,10 +68,11 @@ class Status:
     Parameters
     ----------
     converged : bool
-        Whether it reached the accuracy that it promises.
+        Whether it reached its accuracy.
     gap : float
-        Upper bound of (objective - least objective) / objective; NaN if the solver has none.
-    steps : int, 0 where nothing had to be done
+        Upper bound of (objective - minimum) / objective; NaN if the solver has none.
+    steps : int
+        Number of steps; 0 if the warm start was good enough.
     """
 
     converged: bool = True
@@ -78,12 +81,13 @@ class Status:
 
 
 class BoundSolver(Protocol):
-    """A node solver that holds the data of one fit in the form it works on."""
+    """A node solver with the data of one fit, in the form that it works on."""
 
     def solve(self, problem: NodeProblem) -> tuple[Split, Status]:
-        """Solve one node. Both classes are present: the caller sees to that.
+        """Solve one node. The caller ensures that both classes are present.
 
-        A solver bounds the norm of w on separable rows where the strength is 0 or nearly so.
+        The solver must bound the norm of w if rows are separable and the strength is 0 or nearly
+        so.
         """
 
 
@@ -91,10 +95,21 @@ class BoundSolver(Protocol):
 class NodeSolver(Protocol):
     """Settings of a solver of the surrogate problem at a decision node (eq. 9).
 
-    `supports_weights`: instance weights other than whole numbers. `supports_sparse`: CSR
-    input. `deterministic`: same call, same result. `split`: the kind of its tests, "oblique" or
-    "axis". `is_exact`: it minimises the 0/1 loss plus the strength a test, so that an update of a
-    node can be judged by them. `can_expand`: its bound solver has `expand`, as Axis's has.
+    Attributes
+    ----------
+    supports_weights : bool
+        Whether instance weights can be any positive numbers. Otherwise they must be integers.
+    supports_sparse : bool
+        Whether X may be a CSR matrix.
+    deterministic : bool
+        Whether the same call gives the same result.
+    split : {"oblique", "axis"}
+        The kind of its tests.
+    is_exact : bool
+        Whether it minimises the 0/1 loss plus the strength per test, so that updates of nodes can
+        be judged by these.
+    can_expand : bool
+        Whether its bound solver has `expand`, as that of :class:`Axis` has.
     """
 
     supports_weights: bool
@@ -105,11 +120,11 @@ class NodeSolver(Protocol):
     can_expand: bool = False
 
     def bind(self, X: Any) -> BoundSolver:
-        """Convert X to the solver's own form, once a fit."""
+        """Convert X to the form of the solver, once per fit."""
 
 
 def check_supported(solver, X, weight, penalty):
-    """Fail at once if a solver cannot work on these data.
+    """Raise a ValueError early if a solver does not support the data.
 
     Parameters
     ----------
@@ -121,7 +136,7 @@ def check_supported(solver, X, weight, penalty):
     Raises
     ------
     ValueError
-        With a sentence that names what to use.
+        The message names what to use instead.
 
     Examples
     --------
@@ -145,17 +160,17 @@ def check_supported(solver, X, weight, penalty):
 
 
 def repeats_of(weight):
-    """Weights as numbers of repeated rows, for a solver that has none.
+    """Return weights as numbers of repetitions of rows, for a solver without instance weights.
 
     Returns
     -------
     repeats : int64 array
-    unit : float, weight = unit * repeats
+    unit : float, with weight = unit * repeats
 
     Raises
     ------
     ValueError
-        If the weights are not multiples of one number, or stand for too many rows.
+        If the weights are not multiples of one number, or represent too many rows.
     """
     found = as_repeats(weight)
     if found is None:

@@ -1,4 +1,4 @@
-"""The node solver on the true cost: 0/1 loss plus a price a parameter, by coordinate descent."""
+"""Node solver for the clustering cost itself: weighted 0/1 loss plus a penalty per parameter."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,38 +17,40 @@ from .axis import BinnedColumns
 from .base import NodeSolver, Status
 from .thresholds import NOISE, best_threshold, least_sum
 
-# Rows of a node of which a sample proposes a test, improves its weights; all of them give the
-# threshold and judge.
+# Sizes of the samples of rows that propose a test and improve its weights. All rows of a node give
+# the threshold and judge the test.
 _FEW_ROWS, _MANY_ROWS = 4000, 16_000
 
 _SWEEPS = 2
 _MOST_ADDED = 4  # weights at a time
-_SLOPE_ROWS = 1000  # of which slopes are taken
-_MEDIAN_ROWS = 256  # of which a median is taken
+_SLOPE_ROWS = 1000  # rows for slopes
+_MEDIAN_ROWS = 256  # rows for medians
 _BLOCK_VALUES = 200_000  # stored values of sparse rows that are copied at a time
 
 
 @dataclass(frozen=True)
 class Exact(NodeSolver):
-    """Descent on the 0/1 loss plus a price a parameter, from the test that is there.
+    """Coordinate descent on the weighted 0/1 loss plus a penalty per parameter.
 
-    Logistic loss only stands for what a tree minimises. As a function of one weight, the others
-    fixed, the true loss is piecewise constant with a breakpoint a row, so its least value is found
-    by sorting them. At a node compete: the test that is there, with weights changed, removed,
-    added and exchanged one at a time; a good cut of one feature, with the same; and the constant
-    tests, which free the parameters of a subtree. The method is ours.
+    The logistic loss is only a surrogate for the loss that a tree minimises. As a function of one
+    weight, with the others fixed, the true loss is piecewise constant with one breakpoint per row.
+    Its minimum is found by sorting the breakpoints. At a node, three kinds of tests compete: the
+    current test after weights were changed, removed, added and exchanged one at a time; a good cut
+    of one feature, improved in the same way; and the constant tests, which also save the parameters
+    of a subtree. The method is ours.
 
     Parameters
     ----------
     n_candidates : int, default=16
-        Features looked at when one is added: those along which a smoothed loss falls fastest.
+        Number of features that are tried when one is added: those along which a smoothed loss falls
+        fastest.
 
     Notes
     -----
-    The cut of one feature is the best one between 256 bins of its values. Where a node has many
-    rows, a sample of them proposes a test, and all of them improve and judge it. Memory: a byte
-    for each of at most 5e6 values of X, 3 bytes where X is sparse; 8 bytes for each row of a node
-    and weight of its test.
+    The cut of one feature is the best one between 256 bins of its values. If a node has many rows,
+    a sample proposes tests, and all rows improve and judge them. Memory: one byte for each of at
+    most 5e6 values of X (three bytes if X is sparse), and 8 bytes per row of a node and weight of
+    its test.
     """
 
     n_candidates: int = 16
@@ -64,7 +66,7 @@ class Exact(NodeSolver):
 
 @dataclass(frozen=True)
 class BoundExact:
-    """The rows of a fit.
+    """The solver for the rows of a fit.
 
     Parameters
     ----------
@@ -80,9 +82,9 @@ class BoundExact:
     columns: BinnedColumns
 
     def solve(self, problem):
-        """See :class:`BoundSolver`; `strength` is the price of a parameter.
+        """See :class:`BoundSolver`; `strength` is the penalty per parameter.
 
-        Ties go to the constant tests, then to the test that is there.
+        Ties go to the constant tests, then to the current test.
         """
         rows = Rows.of(self.X, problem)
         found = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
@@ -101,7 +103,7 @@ class BoundExact:
         return rows.steps[values <= split.threshold].sum()
 
     def _descended(self, rows, problem, split):
-        """Score and test that descent from a test ends with."""
+        """Return the score and the test at the end of a descent from a test."""
         found, price, n_rows = split, problem.strength, len(rows.numbers)
         if n_rows > 2 * _FEW_ROWS:
             some, share = rows.sample(_FEW_ROWS)
@@ -114,33 +116,35 @@ class BoundExact:
             values = project(self.view, rows.numbers, found.indices, found.weights)
             threshold, _ = best_threshold(values, rows.steps, found.threshold)
             found = replace(found, threshold=threshold)
-        return self._loss(rows, found) + problem.price(found), found  # as routing sees it
+        return self._loss(rows, found) + problem.price(found), found  # with the sums of routing
 
 
 _SIDES = (Split.constant(goes_left=False), Split.constant(goes_left=True))
 
 
 def _on_features(split, features):
-    """A split without its weights on other features than these; None stands for all."""
+    """Return a split without weights on features outside of `features`; None stands for all."""
     if features is None:
         return split
     kept = np.isin(split.indices, features)
     return replace(split, indices=split.indices[kept], weights=split.weights[kept])
 
 
-# ---------------------------------------------------------------- a test in the making
+# ---------------------------------------------------------------- a test and its rows
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a node that care where they go.
+    """The rows of a node for which the side makes a difference.
 
     Parameters
     ----------
     X : array or CSR matrix, all rows of the fit
     numbers : int64 array of shape (m,), rows of X
-    steps : float64 array of shape (m,), what it costs to have a row on the left, not on the right
-    features : int array, optional; those that may get a weight, None for all
+    steps : float64 array of shape (m,)
+        Cost of each row on the left minus its cost on the right.
+    features : int array, optional
+        Features that may get a weight; None stands for all.
     """
 
     X: Any
@@ -150,43 +154,43 @@ class Rows:
 
     @classmethod
     def of(cls, X, problem):
-        """Those of a NodeProblem."""
+        """Return the rows of a NodeProblem."""
         steps = np.where(problem.goes_right, problem.weight, -problem.weight)
         return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, problem.features)
 
     def sample(self, n_rows):
-        """Some of the rows, evenly over their order, and their share of the weight."""
+        """Return some of the rows, evenly spaced in their order, and their share of the weight."""
         at = spaced_rows(len(self.numbers), n_rows)
         some = replace(self, numbers=self.numbers[at], steps=self.steps[at])
         return some, some.size / self.size
 
     @cached_property
     def size(self):
-        """Summed weight of the rows."""
+        """Sum of the absolute cost differences."""
         return float(np.abs(self.steps).sum())
 
     @property
     def noise(self):
-        """What losses may differ by through the rounding of sums."""
+        """Difference of losses that rounding of sums can cause."""
         return NOISE * self.size
 
     def least(self, losses):
-        """Position of the least loss, the first of those that are the same."""
+        """Return the position of the least loss; the first one among equal losses."""
         return int(np.argmax(losses <= losses.min() + self.noise))
 
     def constant_loss(self, split):
-        """Loss of a test without features."""
+        """Return the loss of a test without features."""
         return float(self.steps.sum()) if split.threshold >= 0 else 0.0
 
     @cached_property
     def slopes(self):
-        """Those of the features over some of the rows."""
+        """Slopes of the smoothed loss along features, over a sample of the rows."""
         return Slopes.of(self)
 
     def columns(self, features):
-        """Values of some features beyond about their medians (k, m), and these (k,).
+        """Return some features minus about their medians (k, m), and these medians (k,).
 
-        A weight is changed while the threshold stays: far from 0 that would move all rows at once.
+        While a weight changes the threshold stays. Columns far from 0 would move all rows at once.
         """
         some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
         columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
@@ -200,7 +204,7 @@ class Rows:
         return columns, origin
 
     def _fill(self, columns, features):
-        """Some features of sparse rows, by blocks: a copy of rows has all their other features."""
+        """Fill columns from sparse rows block by block, as a copy of rows has all features."""
         numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
@@ -216,10 +220,11 @@ class Candidate:
     rows : Rows
     features : int64 array of shape (k,), in any order
     weights : float64 array of shape (k,)
-    threshold : float, of columns beyond their origin
+    threshold : float, of the columns minus their origin
     columns : float64 array of shape (k, m)
     origin : float64 array of shape (k,)
-    loss : float, summed steps of the rows on the left; infinite if it is not known
+    loss : float
+        Summed cost differences of the rows on the left; infinite if it is not known.
     """
 
     rows: Rows
@@ -232,7 +237,7 @@ class Candidate:
 
     @classmethod
     def of(cls, rows, split):
-        """That of a split with features."""
+        """Return the candidate for a split with features."""
         features = split.indices.astype(np.int64)
         columns, origin = rows.columns(features)
         threshold = split.threshold - split.weights @ origin
@@ -240,13 +245,13 @@ class Candidate:
 
     @property
     def split(self):
-        """The test as others read it."""
+        """Return the test as a Split."""
         order = np.argsort(self.features)
         indices, weights = self.features[order].astype(np.int32), self.weights[order]
         return Split(indices, weights, float(self.threshold + self.weights @ self.origin))
 
     def descended(self, price, n_candidates):
-        """Weights changed, removed, added and exchanged while that pays."""
+        """Change, remove, add and exchange weights while this reduces the score."""
         found = self.improved(price)
         for _ in range(_MOST_ADDED):
             other = found._added(found.loss - price, n_candidates) or found._exchanged(n_candidates)
@@ -256,15 +261,15 @@ class Candidate:
         return found
 
     def improved(self, price, n_sweeps=_SWEEPS):
-        """Weights changed one at a time while loss + price * (number of weights) falls.
+        """Change weights one at a time while loss + price * (number of weights) falls.
 
-        Each weight is removed, with the then best threshold, or given its best value. After each
-        change the threshold is the best one. Exact along each coordinate (a step of coordinate
+        Each weight is removed, with the best threshold afterwards, or set to its best value. The
+        threshold is then optimised. This is exact along each coordinate (a step of coordinate
         descent), so that the score never rises. The last weight stays.
         """
         weights, values = self.weights.copy(), self.weights @ self.columns
         threshold, loss = best_threshold(values, self.rows.steps, self.threshold)
-        # From the weight whose term varies least on.
+        # Start with the weight whose term varies least.
         order = np.argsort(np.abs(weights) * self.columns.std(axis=1), kind="stable")
         for _ in range(n_sweeps):
             before, n_before = loss, np.count_nonzero(weights)
@@ -275,17 +280,18 @@ class Candidate:
             if loss == before and np.count_nonzero(weights) == n_before:
                 break
         kept, columns = np.flatnonzero(weights), self.columns
-        if len(kept) < len(weights):  # else there is no need of a copy
+        if len(kept) < len(weights):  # otherwise no copy is needed
             columns = columns[kept]
         parts = (self.features[kept], weights[kept], threshold, columns, self.origin[kept], loss)
         return type(self)(self.rows, *parts)
 
     def _improved_weight(self, values, weight, column, threshold, loss, price):
-        """A weight after it was removed or changed, if that pays.
+        """Remove or change a weight if this reduces the score.
 
         Returns
         -------
-        weight, values, threshold, loss : as they are then; the values are w.x
+        weight, values, threshold, loss
+            After the change; the values are w.x.
         """
         steps, noise = self.rows.steps, self.rows.noise
         rest = values - weight * column
@@ -299,9 +305,9 @@ class Candidate:
         return new, values, *best_threshold(values, steps, threshold)
 
     def _added(self, below, n_candidates):
-        """The test with the feature added that helps most, or None if its loss is not `below`."""
+        """Return the test with the best further feature; None if its loss is not below `below`."""
         rows, noise = self.rows, self.rows.noise
-        if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # the least loss there can be
+        if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # a lower bound of the loss
             return None
         values = self.weights @ self.columns
         most = n_candidates + len(self.features)
@@ -325,7 +331,7 @@ class Candidate:
         )
 
     def _exchanged(self, n_candidates):
-        """The test with another feature in the place of the one that is missed least, or None."""
+        """Return the test with its least useful feature exchanged for another one, or None."""
         if len(self.weights) < 2:
             return None
         kept = np.arange(len(self.weights)) != self.rows.least(self.losses_without())
@@ -334,13 +340,13 @@ class Candidate:
         return replace(self, **parts)._added(self.loss, n_candidates)
 
     def losses_without(self):
-        """Loss without each of the weights, at the then best threshold: float array (k,)."""
+        """Return the loss without each of the weights, at the best threshold: float array (k,)."""
         values, terms = self.weights @ self.columns, zip(self.weights, self.columns, strict=True)
         return np.array([least_sum(values - w * column, self.rows.steps)[0] for w, column in terms])
 
 
 def best_weight(rest, column, threshold, steps):
-    """The weight u of a column that makes the loss of rest + u column <= threshold least.
+    """Return the weight u of a column that minimises the loss of rest + u column <= threshold.
 
     Parameters
     ----------
@@ -349,7 +355,7 @@ def best_weight(rest, column, threshold, steps):
 
     Returns
     -------
-    loss : float; infinite if there is no choice
+    loss : float; infinite if no row depends on the weight
     weight : float
     """
     points, changes = np.empty((2, len(rest)))
@@ -362,15 +368,16 @@ def best_weight(rest, column, threshold, steps):
 
 @jit
 def _turning_points(rest, column, threshold, steps, points, changes):
-    """Weights at which rows change sides, and what each costs; their number, the loss below all."""
+    """Compute the weights at which rows change sides and the change of the loss at each."""
     n, loss = 0, 0.0
     for i in range(rest.shape[0]):
         x, room = column[i], threshold - rest[i]
         point = room / x if x != 0.0 else np.inf
-        if not abs(point) < 1e300:  # no weight moves the row
+        if not abs(point) < 1e300:  # no weight moves this row
             loss += steps[i] if room >= 0.0 else 0.0
             continue
-        # As the weight grows, rows of positive values leave the left side, the others join it.
+        # As the weight grows, rows with positive values leave the left side, and the others join
+        # it.
         points[n] = point
         changes[n] = -steps[i] if x > 0.0 else steps[i]
         loss += steps[i] if x > 0.0 else 0.0
@@ -383,13 +390,13 @@ def _turning_points(rest, column, threshold, steps, points, changes):
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Some rows of a node, with all columns: which features a test may want.
+    """Some rows of a node with all columns, which rank the features that a test may need.
 
     Parameters
     ----------
     X : array of shape (m, d), of columns of mean 0, or CSR matrix
     squares : X * X
-    at : int array of shape (m,), places of the rows in their node
+    at : int array of shape (m,), positions of the rows in their node
     allowed : int array of features, or None for all
     """
 
@@ -400,27 +407,30 @@ class Slopes:
 
     @classmethod
     def of(cls, rows):
-        """A sample of Rows, evenly over their order."""
+        """Sample some Rows, evenly spaced in their order."""
         at = spaced_rows(len(rows.numbers), _SLOPE_ROWS)
         some = rows.X[rows.numbers[at]]
         if not sp.issparse(some):
             some -= some.mean(axis=0)  # the threshold is free
-        with np.errstate(over="ignore"):  # such a column is not told apart: it has no slope
+        with np.errstate(over="ignore"):  # such a column gets no slope
             squares = some.multiply(some) if sp.issparse(some) else some * some
         return cls(some, squares, at, rows.features)
 
     def features(self, values, threshold, steps, most):
-        """Features by how fast a small weight would lower a smoothed loss, the first `most`.
+        """Return the features along which a small weight lowers a smoothed loss fastest.
 
-        The logistic loss with the scale of the rows on the wrong side: its slope along a feature
-        over the root of its curvature, with the threshold free (a score test).
+        The smoothed loss is the logistic loss with the scale of the rows on the wrong side. Its
+        slope along a feature is divided by the root of its curvature, with the threshold free (a
+        score test).
 
         Parameters
         ----------
         values : float64 array, w.x of all rows of the node
         threshold : float
-        steps : float64 array, what it costs to have a row on the left
+        steps : float64 array
+            Cost of each row on the left minus its cost on the right.
         most : int
+            Maximum number of features.
 
         Returns
         -------
@@ -441,12 +451,12 @@ class Slopes:
         found = np.flatnonzero(gain > 0)
         if self.allowed is not None:
             found = found[np.isin(found, self.allowed)]
-        if len(found) > most:  # wide data have many, of which few are asked for
+        if len(found) > most:  # wide data have many candidates; few are needed
             found = found[gain[found] >= np.partition(gain[found], -most)[-most]]
         return found[np.argsort(-gain[found], kind="stable")][:most]
 
     def _score(self, slope, curvature):
-        """Squared slopes over curvatures, in the precision of X: they only make an order."""
+        """Return squared slopes over curvatures, in the precision of X; they only rank features."""
         terms = np.column_stack([slope, curvature]).astype(self.X.dtype)
         slopes, means = (self.X.T @ terms).T
         spread = self.squares.T @ terms[:, 1] - means * means

@@ -14,16 +14,17 @@ from .._utils.matrices import power_of_two, variances
 from ..tree import Split
 from .base import NodeSolver, Status, repeats_of
 
-# The library draws from the C library's rand(), which all threads of a process share:
-# only one training at a time, each from the same seed, gives the same result twice.
+# LIBLINEAR draws from rand() of the C library, which all threads of a process share. Results are
+# reproducible only if one training runs at a time, each from the same seed.
 _ONE_AT_A_TIME = threading.Lock()
 _C_RUNTIME = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
-# Separable rows have no optimum without a penalty: the least strength for data of spread 1.
+# Separable rows have no optimum without a penalty: the least strength for a standard deviation of
+# 1.
 _MIN_STRENGTH = 1e-4
 
-# The spread of X is that of the widest column, but no more than this times the median column's:
-# a column of large units would be the measure of all others.
+# The scale of X is the largest standard deviation, but at most this multiple of the median one, so
+# that a column with large values does not decide for all.
 _MOST_MEDIANS = 100.0
 
 
@@ -31,24 +32,25 @@ _MOST_MEDIANS = 100.0
 class Liblinear(NodeSolver):
     """L1-regularised logistic regression by liblinear-official (`-s 6 -B 1 -R`).
 
-    The threshold is not penalised. The library knows no instance weights and no warm start;
-    whole-number weights are given to it as repeated rows (repeated pointers, X is not
-    copied), any other weights are refused.
+    This is the solver of the KDD'22 paper and the reference for ours. The threshold is not
+    penalised. LIBLINEAR has no instance weights and no warm start. Integer weights are passed as
+    repeated rows (repeated pointers, without copies of X). Other weights raise a ValueError.
 
     Parameters
     ----------
     tol : float, default=0.001
-        The library's `-e`: the largest violation of optimality, relative to that at w = 0
-        and to the share of the smaller class. The library's own default, 0.01, leaves about a
-        fifth more non-zero weights at the same cost in half the time (digits, depth 5:
-        ``python -m benchmarks.tao digits --liblinear-tol 0.01``).
+        The option `-e` of LIBLINEAR: the largest violation of optimality, relative to the one at w
+        = 0 and to the share of the smaller class. The default of LIBLINEAR, 0.01, leaves about a
+        fifth more non-zero weights at the same cost in half the time (digits, depth 5: ``python -m
+        benchmarks.tao digits --liblinear-tol 0.01``).
 
     Notes
     -----
-    A strength below about 1e-4 times the largest standard deviation of a column, or 1e-2 times
-    the median one if that is less, times the mean weight, is raised to that.
-    Its own form of X takes 16 bytes a non-zero and 32 a row, made once a fit; training on m
-    rows takes about twice that of those rows for as long as it runs.
+    The strength is at least the mean weight times 1e-4 of the largest standard deviation of a
+    column, or 1e-2 of the median one if that is less.
+
+    LIBLINEAR's form of X takes 16 bytes per non-zero value and 32 per row, and is made once per
+    fit. Training on m rows takes about twice the memory of these rows.
     """
 
     tol: float = 1e-3
@@ -62,13 +64,13 @@ class Liblinear(NodeSolver):
 
 
 class _BoundLiblinear:
-    """Rows of X as LIBLINEAR reads them, and the pointers to them."""
+    """The rows of X in the form of LIBLINEAR, and pointers to them."""
 
     def __init__(self, tol, X):
         self._tol, self._X = tol, X
         self._origin, spread = _origin_and_spread(X)
-        self._unit = power_of_two(float(spread))  # the library adds 1e-12 to every curvature
-        # The library's converter takes csr_matrix only, and a dense array row by row.
+        self._unit = power_of_two(float(spread))  # LIBLINEAR adds 1e-12 to every curvature
+        # The converter of LIBLINEAR takes a csr_matrix, or a dense array row by row.
         matrix = sp.csr_matrix(X - self._origin if self._origin.any() else X)
         matrix.data = matrix.data / self._unit
         self._problem = _library.problem(np.zeros(matrix.shape[0]), matrix, bias=1)
@@ -77,12 +79,12 @@ class _BoundLiblinear:
         self._pointers = (rows + self._problem.x_space.ctypes.data).astype(np.uint64)
 
     def solve(self, problem):
-        """See :class:`BoundSolver`; the warm start is not used, and `features` are copied.
+        """See :class:`BoundSolver`. The warm start is not used, and `features` are copied.
 
         Raises
         ------
         ValueError
-            If the weights are neither all equal nor whole numbers.
+            If the weights are neither all equal nor integers.
         """
         if problem.features is not None:
             return self._solve_on_features(problem)
@@ -96,7 +98,7 @@ class _BoundLiblinear:
 
     def _solve_on_features(self, problem):
         rows, features, factors = problem.rows, problem.features, problem.factors
-        # A dearer feature is one whose column is shorter.
+        # A larger penalty on a feature is the same as a scaled-down column.
         scale = 1.0 / factors if factors is not None else np.ones(len(features))
         part = _BoundLiblinear(self._tol, self._X[rows][:, features] @ sp.diags(scale))
         everything = replace(problem, rows=np.arange(len(rows)), features=None, factors=None)
@@ -117,23 +119,23 @@ class _BoundLiblinear:
             parameter = _library.parameter(f"-s 6 -B 1 -R -q -e {float(self._tol)!r} -c {cost!r}")
             model = _trained(problem, parameter)
         w = np.ctypeslib.as_array(model.w, shape=(self._bias_index + 1,)).copy()
-        # +1 is the library's positive class for labels -1/+1: right iff w.(x - origin) + b > 0.
+        # +1 is the positive class of LIBLINEAR: a row goes right if w.(x - origin) + b > 0.
         weights = w[:-1] / self._unit
         return Split.from_dense(weights, weights @ self._origin - w[-1])
 
 
 def _trained(problem, parameter):
-    """The library's model, which is freed with this object."""
+    """Return the model of LIBLINEAR, which is freed together with this object."""
     _C_RUNTIME.srand(1)
     return _library.toPyModel(_library.liblinear.train(problem, parameter))
 
 
 def _origin_and_spread(X):
-    """Shift of each column that keeps X sparse, and about the largest standard deviation.
+    """Return a shift per column that keeps X sparse, and about the largest standard deviation.
 
-    The threshold is free, so a shift changes nothing but the conditioning: without it,
-    coordinate descent does not get anywhere on data far from the origin. Columns with zeros
-    in more than a tenth of the rows stay where they are, since a shift would fill them.
+    The threshold is free, so that a shift only changes the conditioning. Without it, coordinate
+    descent makes no progress on data far from the origin. Columns with zeros in more than a tenth
+    of the rows are not shifted, as a shift would fill them.
     """
     spread = np.sqrt(variances(X))
     if spread.any():

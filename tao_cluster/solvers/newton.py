@@ -10,33 +10,33 @@ from .base import NodeSolver, Status
 from .newton_data import Storage, add_rows, deviations, products
 from .newton_model import CURVATURE, MARGIN, RESIDUAL
 
-# Without a penalty, separable rows have no optimum. The least price is a share of the one
-# above which no column has a weight, were all like the median one; and within shares of that
-# for columns like its own, as columns may have different units.
+# Without a penalty, separable rows have no optimum. The least penalty is a share of the one above
+# which all weights are zero, computed for the median column. It is bounded by shares of the value
+# for a column itself, because columns can have different units.
 _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
 _MAX_STEPS = 200
-_MOST_SHARE = 1e8  # at which a bound says nothing more
-_FAR = 0.6  # relative gap of a start that knows nothing of the sides
-_MAX_FAILURES = 5  # steps of no length that are tried with more curvature
-_PATIENCE = 10  # steps within which there is progress, if single precision suffices
+_MOST_SHARE = 1e8  # larger shares make the bound useless
+_FAR = 0.6  # relative gap of a start that is no better than a guess
+_MAX_FAILURES = 5  # failed steps that are repeated with more curvature
+_PATIENCE = 10  # steps without progress after which double precision is used
 _SHORT = 0.6  # after a shorter step, the next ones are careful
-_FORGET = 0.3  # share of the curvature along too long steps that counts a step later
-_BIG = 0.1  # as long as they promise more than this share of the loss
+_FORGET = 0.3  # factor per step by which the curvature of too long steps fades
+_BIG = 0.1  # steps that predict a larger decrease, as a share of the loss, are careful
 
-# More features than this, and than this times the share of non-zeros, get no Gram matrix.
+# With more features than this, and than this times the share of non-zeros, no Gram matrix is used.
 _ALWAYS_GRAM = 200
 _GRAM_PER_DENSITY = 6000
 
-# Most violators that join a working set: so many, or as a share of the weights there are. More
-# of them save hardly a step, and a Gram matrix takes the square of their number.
+# Maximum number of violators that join a working set, absolute and relative to the number of
+# weights. More of them hardly save a step, and a Gram matrix grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
-_NEARLY = 0.95  # slopes of this share of the strength may come to matter within a step
-_KEEP = 0.3  # a model is kept if a step promises less than this share of the one before
+_NEARLY = 0.95  # slopes above this share of the strength can become violators within a step
+_KEEP = 0.3  # a model is kept if a step predicts less than this share of the previous decrease
 
-# The curvature is summed over a sample of the rows: at least so many, and so many a feature,
-# and more as long as that costs about as much as a pass over the data.
+# The curvature is summed over a sample of the rows: at least these numbers in total and per
+# feature, and more if that takes no longer than a pass over the data.
 _MIN_SAMPLE = 1000
 _SAMPLE_PER_FEATURE = 10
 _MOST_PER_FEATURE = 200
@@ -45,40 +45,53 @@ _SAMPLE_WORK = 10.0
 
 @dataclass(frozen=True)
 class Newton(NodeSolver):
-    """Proximal Newton with working sets, warm starts and instance weights.
+    """Proximal Newton solver with working sets, warm starts and instance weights.
 
-    newGLMNET (Yuan, Ho & Lin 2012) on the features that matter. At every step all features are
-    priced; those with a weight and those that violate optimality form the working set, and
-    coordinate descent minimises the second-order model of the loss over it, with the free
-    threshold eliminated: on a Gram matrix, or on columns where there are many sparse features.
-    Three things keep a step as cheap as a pass over the rows or two, since steps are judged by
-    the objective itself: the model sums a sample of the rows, it is corrected (BFGS) instead of
-    built anew while it serves, and it is minimised roughly. Where steps prove too long, rows
-    on the wrong side count with a secant of their loss (Jaakkola & Jordan 2000).
+    The method is newGLMNET (Yuan, Ho & Lin 2012) on a working set of features. Each step computes
+    the gradient of all features. Features with a weight and the worst violators of the optimality
+    conditions form the working set. Coordinate descent minimises the second-order model of the loss
+    over it, with the free threshold eliminated. It uses a Gram matrix, or columns of X if there are
+    many sparse features.
+
+    Three approximations make a step about as cheap as one or two passes over the rows. They are
+    safe because each step is judged by the exact objective. The curvature is summed over a sample
+    of the rows. The model is corrected (BFGS) instead of rebuilt while it serves. It is minimised
+    roughly. If steps are too long, misclassified rows count with a secant of their loss (Jaakkola &
+    Jordan 2000).
 
     Parameters
     ----------
     tol : float, default=0.001
-        Largest duality gap, relative to the objective: the objective of the result exceeds the
-        least possible by no more than this share, unless 400 steps do not get there: then the
-        status says so, with the gap that was reached.
+        Relative duality gap: the objective exceeds its minimum by at most this share. If 400 steps
+        are not enough, the status reports the gap that was reached.
 
     Notes
     -----
-    A warm start whose gap is small enough is returned as it is; one with more weights than rows,
-    or with weights for most of many features and far from the optimum, is left for none. Without
-    a penalty separable rows have no optimum: a strength below about a millionth of that above
-    which no feature would have a weight is raised to that, by the median column, within shares of
-    1e-7 and 1e-3 of a column's own. The gap is that of the problem with strengths so raised.
+    *Warm starts.* A warm start with a small enough gap is returned unchanged. It is replaced by
+    zero if it has more weights than rows, or weights for most of many features far from the
+    optimum.
 
-    Memory: X by rows in single precision, shifted by about the mean of each column and over a
-    power of two near its reach, once a fit (data with more than half zeros as sparse, 6 or 8
-    bytes a non-zero); of sparse data, a copy of the node's rows a thread where these are at most
-    a quarter of all; for a refit the node's features, as an array where more than a tenth of their
-    values are not 0; about 100 bytes a row. Sums are in double precision. Where single precision
-    could hide an error of the size of the gap, or gets nowhere (columns that nearly equal each
-    other, rows far from all others), the node's rows in double precision for as long as the node
-    takes.
+    *Tiny strengths.* Without a penalty, separable rows have no optimum. The strength is therefore
+    at least about a millionth of the one above which all weights are zero. That value is computed
+    for the median column, and bounded by 1e-7 and 1e-3 times the value for a column itself. The
+    duality gap is that of the problem with this strength.
+
+    *Precision.* X is stored in single precision, shifted by about the mean of each column and
+    scaled by a power of two. Sums use double precision. If single precision could hide an error of
+    the size of the gap, or makes no progress (nearly equal columns, distant rows), the rows of the
+    node are copied in double precision.
+
+    *Memory:*
+
+    ====================================  ==========================================================
+    X, once per fit                       4 bytes per value; 6 or 8 bytes per non-zero value of data
+                                          that are more than half zeros
+    rows of a node, if X is sparse        a copy per thread, for nodes of at most a quarter of all
+    rows refits                                the features of the node, dense if more than a tenth
+    of
+                                          their values are non-zero
+    per row                               about 100 bytes
+    ====================================  ==========================================================
     """
 
     tol: float = 1e-3
@@ -93,7 +106,7 @@ class Newton(NodeSolver):
 
 @dataclass(frozen=True, eq=False)
 class _BoundNewton:
-    """X by rows in single precision, and in any where that is not enough."""
+    """Solver for the rows of X in single precision, or in double precision if a node needs it."""
 
     tol: float
     storage: Storage
@@ -130,7 +143,7 @@ class _BoundNewton:
         return Split(indices.astype(np.int32), w[used], threshold), status
 
     def _start(self, warm_start, features):
-        """Weights over units and bias of a warm start, and whether it uses these features only."""
+        """Return scaled weights and bias of a warm start, and whether it uses `features` only."""
         storage = self.storage
         w, bias = np.zeros(len(storage.origin)), None
         if warm_start is None:
@@ -154,7 +167,7 @@ def _descent(storage, rows, problem):
 
 @dataclass
 class _Model:
-    """Second-order model of the loss over some features, and the last step by it."""
+    """Second-order model of the loss over some features, and the last step that it led to."""
 
     features: np.ndarray  # (k,) int64, increasing
     matrix: np.ndarray | tuple  # second derivatives, or the columns that they come from
@@ -169,26 +182,27 @@ class _Model:
 
     @property
     def by_columns(self):
-        """Whether there is no Gram matrix."""
+        """Whether the model uses columns of X instead of a Gram matrix."""
         return isinstance(self.matrix, tuple)
 
     @property
     def may_stay(self):
-        """Whether it is worth to be corrected for another step."""
+        """Whether a correction of the model is likely to serve for another step."""
         return self.is_fast and not (self.careful or self.by_columns)
 
 
 class _Descent:
-    """The convex problem at one node and the iterate: weights `w` and the rows' `state`.
+    """The convex problem at one node, with the weights `w` and the `state` of the rows.
 
     Parameters
     ----------
     storage : Storage
-        Weights are those of its columns.
-    rows : int64 array of shape (m,), rows of it
+        Weights are in the units of its columns.
+    rows : int64 array of shape (m,), rows of the storage
     goes_right : bool array of shape (m,)
     weight : float64 array of shape (m,), positive
-    price : float64 array of shape (d,), of each column's absolute weight
+    price : float64 array of shape (d,)
+        Penalty on the absolute weight of each column.
     """
 
     def __init__(self, storage, rows, goes_right, weight, price):
@@ -208,7 +222,7 @@ class _Descent:
         self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
 
     def _at_least(self, price):
-        """Prices, each raised to a share of the most that its column could need."""
+        """Return the penalties, each raised to a share of the largest that its column can need."""
         share = self._right / (self._right + self._left)
         most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
@@ -227,7 +241,7 @@ class _Descent:
         return np.maximum(price, 1e-300)  # of constant columns
 
     def start(self, w, bias):
-        """Start from given weights, or from none if that is better."""
+        """Start from given weights, or from zero if that has a lower objective."""
         self._excess = np.inf
         if bias is not None:
             self._w = w
@@ -246,12 +260,13 @@ class _Descent:
         self._state, _ = newton_model.start(margin, self._sign, self._weight)
 
     def run(self, tol):
-        """Newton steps until the gap is small enough, rounding errors included.
+        """Take Newton steps until the gap, including rounding errors, is small enough.
 
         Returns
         -------
         status : Status
-        moved : bool, whether the weights are others than at the start, or the bias is better
+        moved : bool
+            Whether the weights changed, or the bias improved.
         """
         model, past = None, []
         for step in range(_MAX_STEPS):
@@ -276,18 +291,18 @@ class _Descent:
         return Status(bool(gap <= tol), gap, step + 1), True
 
     def _is_too_dense(self, gap):
-        """Whether there are too many weights to start from.
+        """Return whether a start has too many weights to be useful.
 
-        No optimum needs more than there are rows. And a hyperplane with weights for most of many
-        features, far from the optimum, comes from elsewhere: models over its features take
-        longer than to find the few that matter.
+        No optimum needs more weights than there are rows. A start with weights for most of many
+        features that is far from the optimum belongs to another problem: models over all its
+        features take longer than a search from zero.
         """
         n_used = np.count_nonzero(self._w)
         is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
         return n_used > len(self._rows) or (is_most and gap > _FAR)
 
     def _needs_precision(self, past, enough):
-        """Whether single precision is at its end: by its errors, or because steps are too short."""
+        """Return whether single precision is not enough: rounding errors or tiny steps."""
         if not self._storage.is_single:
             return False
         gap, objective = past[-1]
@@ -308,11 +323,11 @@ class _Descent:
         return float(self._price @ np.abs(self._w))
 
     def solution(self):
-        """Weights and bias."""
+        """Return the weights and the bias."""
         return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
 
     def _gap(self, gradient, tol=None):
-        """Duality gap, or with a tolerance a bound as good, and the objective."""
+        """Return the duality gap, or a bound that is sufficient for `tol`, and the objective."""
         penalty = self._penalty()
         objective = newton_model.loss_of(self._state) + penalty
         scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
@@ -323,11 +338,10 @@ class _Descent:
         ), objective
 
     def _rounding(self, objective):
-        """What rounding of the data may have hidden from the gap.
+        """Return the error of the gap that rounding of the data can cause.
 
-        Errors of the margins change the loss; errors of the slopes make the dual point
-        infeasible: scaled back by a share s, its value falls by s times the penalty, and a
-        term of second order.
+        Errors of the margins change the loss. Errors of the slopes make the dual point infeasible:
+        scaled back by a share s, its value falls by s times the penalty and by a second-order term.
         """
         residual = np.abs(self._state[RESIDUAL]).sum()
         margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
@@ -336,7 +350,7 @@ class _Descent:
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
     def _renew(self, model, gradient):
-        """Model for the next step: the last one if it serves; None if there is none."""
+        """Return the model for the next step, the last one if it still serves, or None."""
         if model is None:
             return self._new_model(gradient, before=np.inf, careful=False)
         missing = (self._w != 0) | (np.abs(gradient) > self._price)
@@ -352,7 +366,7 @@ class _Descent:
         return self._new_model(gradient, model.promised, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
-        """Model over the working set; `before` is what the last step promised."""
+        """Return a model over the working set; `before` is the last predicted decrease."""
         features = self._working_set(gradient)
         curvature = self._state[CURVATURE]
         if careful:
@@ -370,17 +384,17 @@ class _Descent:
         return _Model(features, matrix, slope, is_exact, before, careful, curvature)
 
     def _is_too_wide(self, k, n_sample):
-        """Whether columns serve better than a Gram matrix, whose rank is at most `n_sample`."""
+        """Return whether columns are cheaper than a Gram matrix of rank `n_sample` at most."""
         most = min(n_sample, _GRAM_PER_DENSITY * self._storage.density)
         return k > (max(_ALWAYS_GRAM, most) if self._storage.is_single else most)
 
     def _should_be_careful(self, model):
-        """Whether the loss is far from its second-order model: after short or big steps."""
+        """Return whether the last steps were short or large, so that the model is inaccurate."""
         is_big = model.promised > _BIG * newton_model.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
     def _working_set(self, gradient):
-        """Features with a weight, and the worst of those that (nearly) should get one."""
+        """Return the features with a weight and the worst violators of optimality."""
         used = self._w != 0
         size = np.where(used, 0.0, np.abs(gradient) / self._price)
         most = max(_MIN_NEW_FEATURES, int(_NEW_SHARE * np.count_nonzero(used)))
@@ -391,7 +405,7 @@ class _Descent:
         return np.flatnonzero(used)
 
     def _sample_size(self, k):
-        """Rows whose curvature stands for all, in a model over k features."""
+        """Return the number of rows that represent all in a model over k features."""
         if not self._storage.is_single:
             return len(self._rows)
         work = _SAMPLE_WORK * self._storage.row_size * len(self._rows) / k**2
@@ -399,7 +413,7 @@ class _Descent:
         return int(min(size, len(self._rows)))
 
     def _advance(self, model):
-        """One step; False if there is no way to go on."""
+        """Take one step; return False if no step decreases the objective."""
         weights, price = self._w[model.features], self._price[model.features]
         minimise = newton_model.minimise_columns if model.by_columns else newton_model.minimise
         change, promised = minimise(model.matrix, model.slope, weights, price)
@@ -424,10 +438,10 @@ class _Descent:
         return size > 0 or not (model.is_exact and model.careful)
 
     def _learn(self, state, direction, size):
-        """Keep the curvature that the loss had along a step that proved too long.
+        """Store the curvature of the loss along a step that was too long.
 
-        Where a row lies far from all others, the loss bends within a tiny part of a step, and
-        its second derivative tells nothing of that. It is forgotten as steps are good again.
+        If a row is far from all others, the loss bends within a tiny part of a step, and the second
+        derivative does not show it. The stored curvature fades when steps succeed again.
         """
         if self._least_curvature is not None:
             self._least_curvature *= _FORGET

@@ -1,8 +1,8 @@
-"""X as the Newton solver keeps it (by rows, in single precision, near the origin), and passes.
+"""X in the form of the Newton solver (by rows, in single precision, near the origin), and passes.
 
-The passes over rows take X as a float32 or float64 array of shape (n, d), or as the tuple (data,
-indices, indptr) of a CSR matrix; its indices are unsigned, as a signed one might count from the
-end, and numba would ask.
+The passes over rows take X as a float32 or float64 array of shape (n, d), or as the arrays (data,
+indices, indptr) of a CSR matrix. Its indices are unsigned, because numba checks the sign of signed
+ones.
 """
 
 import threading
@@ -16,30 +16,31 @@ from .._utils.jit import jit
 from .._utils.matrices import as_array, canonical_csr, ranges, variances
 from ..tree.routing import kernel_arrays
 
-# Data with a smaller share of non-zeros are worked on as sparse.
+# Data with a smaller share of non-zeros are stored as sparse.
 _DENSE_SHARE = 0.5
-_DENSE_PART = 0.1  # the same of some columns, whose rows are short
-NEVER_DENSE = np.inf  # nor these
-# From this share of all rows on, sparse ones lie close enough to be read where they are.
+_DENSE_PART = 0.1  # the same share for some columns, whose rows are short
+NEVER_DENSE = np.inf  # the share for data that stay sparse
+# If the rows of a node are at least this share of all rows, sparse rows are read without a copy.
 _MOST_GATHERED = 0.25
 _BLOCK_ROWS = 512
 _BLOCK_VALUES = 10**6
-_LONG_ROW = 8  # values a wanted feature, from which on it is cheaper to search than to read all
-_UNIT_BITS = 960  # units of at most 2 ** this, so that prices over them are finite
+_LONG_ROW = 8  # stored values per requested feature above which binary search beats a scan
+_UNIT_BITS = 960  # units are at most 2 ** 960, so that penalties divided by them are finite
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Rows of X minus an origin, each column over its unit.
+    """Rows of X minus an origin, each column divided by its unit.
 
     Parameters
     ----------
     values : float array of shape (n, d), or (data, indices, indptr) of a CSR matrix
     origin : float64 array of shape (d,)
     reach : float64 array of shape (d,), largest absolute value of each column of `values`
-    unit : float64 array of shape (d,), powers of two, by which one divides without rounding:
-        columns of any scale fit into single precision, and none is small beside another
-    row_size : float, values stored for a row, on average
+    unit : float64 array of shape (d,), powers of two
+        Division by a power of two does not round. Columns of any scale then fit into single
+        precision.
+    row_size : float, mean number of stored values per row
     source : array or CSR matrix of shape (n, d), X itself
     """
 
@@ -58,7 +59,7 @@ class Storage:
 
     @property
     def dtype(self):
-        """Of the values."""
+        """Data type of the values."""
         return values_of(self.values).dtype
 
     @property
@@ -68,24 +69,24 @@ class Storage:
 
     @classmethod
     def of(cls, X):
-        """Storage of an array or a sparse matrix, in single precision."""
+        """Return the storage of an array or a sparse matrix, in single precision."""
         source = X = canonical_csr(X) if sp.issparse(X) else X
         n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
         if n_filled >= _DENSE_SHARE * X.shape[0] * X.shape[1]:
-            form = _dense_form  # of sparse rows, too: they take no more so
+            form = _dense_form  # sparse rows that are rather full take no more memory this way
         else:
             form = _sparse_form
             X = X if sp.issparse(X) else sp.csr_matrix(compress(X), shape=X.shape)
         return cls(*form(X), source, threading.local())
 
     def block(self, rows, features):
-        """Storage of some features of some rows, as sparse where these are, too."""
+        """Return the storage of some features of some rows; it is sparse if this one is."""
         values = part_of(self.values, rows, features, len(self.origin), _DENSE_PART)
         size = values_of(values).size / max(len(rows), 1)
         return self._part(features, values, self.reach[features], size)
 
     def precise(self, rows, features=None):
-        """Storage of some rows, and of some features if given, in double precision."""
+        """Return the storage of some rows, and of some features if given, in double precision."""
         part = self._of_source(rows, features)
         features = slice(None) if features is None else features
         origin, unit = self.origin[features], self.unit[features]
@@ -107,7 +108,7 @@ class Storage:
             return self.source[rows]
         if not sp.issparse(self.source):
             return self.source[rows][:, features]
-        # Not by way of all columns of the rows, which may be as large as X.
+        # A copy of all columns of the rows could be as large as X.
         terms = kernel_arrays(self.source), rows, features, len(self.origin)
         return sp.csr_matrix(part_of(*terms, NEVER_DENSE), shape=(len(rows), len(features)))
 
@@ -122,11 +123,11 @@ class Storage:
         )
 
     def gather(self, rows):
-        """Values and row numbers in them, for many passes over some rows.
+        """Return values and row numbers in them, for many passes over some rows.
 
-        Short rows that lie apart take several times longer to read than their neighbours would,
-        so sparse rows are copied: into arrays that a thread uses again and again, as the pages
-        of new ones cost more than the copy. Until its next call, that is.
+        Short rows far apart in memory take several times longer to read than neighbours, so sparse
+        rows are copied. Each thread reuses its arrays, because new memory pages cost more than the
+        copy. The result is valid until the next call in the thread.
         """
         if not is_sparse(self.values) or len(rows) > _MOST_GATHERED * (len(self.values[2]) - 1):
             return self.values, rows
@@ -145,24 +146,24 @@ class Storage:
 
 
 def _whole_spreads(mean, spread):
-    """Mean of each column in whole units of its spread.
+    """Return the mean of each column, rounded to multiples of its standard deviation.
 
-    Data that are near the origin stay where they are, so that they keep all their digits and a
-    copy of some rows has the values of the whole.
+    Data near the origin are not shifted. They keep all their digits, and a copy of some rows has
+    the same values as the whole.
     """
-    least = 1e-15 * np.abs(mean) + 1e-300  # the spread of a constant column is rounding error
+    least = 1e-15 * np.abs(mean) + 1e-300  # the deviation of a constant column is rounding error
     unit = np.exp2(np.ceil(np.log2(np.maximum(spread, least))))
     return np.round(mean / unit) * unit
 
 
 def _powers_of_two(reach):
-    """Power of two near the reach of each column; 1 for a column without."""
+    """Return a power of two near the reach of each column; 1 for an empty column."""
     bits = np.log2(reach, out=np.zeros_like(reach), where=reach > 0)
     return np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
 
 
 def _dense_form(X):
-    """Values in single precision, origin, reach of each column, its unit, size of a row."""
+    """Return values in single precision, origin, reach and unit of columns, and the row size."""
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     origin = _whole_spreads(mean, np.sqrt(variances(X)))
     low, high = ranges(X)
@@ -175,7 +176,7 @@ def _dense_form(X):
 
 
 def _sparse_form(X):
-    """The same of sparse data; a column without zeros can be shifted."""
+    """Return the same for sparse data; only columns without zeros are shifted."""
     filled = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     origin, data = np.zeros(X.shape[1]), X.data
     if filled.any():
@@ -185,10 +186,11 @@ def _sparse_form(X):
     reach = column_reach(data, X.indices, X.shape[1])
     unit = _powers_of_two(reach)
     single = np.empty(len(data), np.float32)
-    for start in range(0, len(data), _BLOCK_VALUES):  # the units of all would be as large as data
+    # An array of all units would be as large as data.
+    for start in range(0, len(data), _BLOCK_VALUES):
         part = slice(start, start + _BLOCK_VALUES)
         np.divide(data[part], unit[X.indices[part]], out=single[part], casting="same_kind")
-    # Numba asks of every signed index whether it counts from the end.
+    # numba checks the sign of signed indices.
     index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
     values = (single, X.indices.astype(index), X.indptr.astype(np.int64))
     return values, origin, reach / unit, unit, X.nnz / X.shape[0]
@@ -198,12 +200,12 @@ def _sparse_form(X):
 
 
 def is_sparse(X):
-    """Whether X is a CSR matrix."""
+    """Return whether X is a CSR matrix."""
     return isinstance(X, tuple)
 
 
 def values_of(X):
-    """Array of the stored values of X, dense or CSR."""
+    """Return the stored values of X, dense or CSR, as an array."""
     return X[0] if is_sparse(X) else X
 
 
@@ -239,7 +241,7 @@ def _products_csr(data, indices, indptr, rows, w, out):
 
 
 def products(X, rows, w):
-    """w.x of some rows.
+    """Return w.x for some rows.
 
     Parameters
     ----------
@@ -285,7 +287,7 @@ def _add_rows_csr(data, indices, indptr, rows, factor, out):
 
 
 def add_rows(X, rows, factor, n_features):
-    """Sum of factor[r] times row rows[r], float64 array of shape (n_features,)."""
+    """Return the sum of factor[r] times row rows[r]: float64 array of shape (n_features,)."""
     out = np.zeros(n_features)
     if is_sparse(X):
         _add_rows_csr(*X, rows, factor, out)
@@ -311,11 +313,11 @@ def _deviations_csr(data, indices, indptr, rows, weight, center, out):
 
 
 def deviations(X, rows, weight, n_features):
-    """Sum of weight[r] times the distance of row rows[r] from the mean, of each feature."""
+    """Return, per feature, the sum of weight[r] times the distance of row rows[r] from the mean."""
     total = weight.sum()
     center = add_rows(X, rows, weight / total, n_features)
     if is_sparse(X):
-        out = total * np.abs(center)  # as if all were zeros
+        out = total * np.abs(center)  # the sum if all values were zero
         _deviations_csr(*X, rows, weight, center, out)
     else:
         out = np.zeros(n_features)
@@ -324,7 +326,7 @@ def deviations(X, rows, weight, n_features):
 
 
 def column_reach(data, indices, n_columns):
-    """Largest absolute value of each column of a CSR matrix, float64."""
+    """Return the largest absolute value of each column of a CSR matrix, float64."""
     reach = np.zeros(n_columns)
     _reach(data, indices, reach)
     return reach
@@ -338,7 +340,7 @@ def _reach(data, indices, reach):
 
 @jit
 def compress(X):
-    """CSR arrays (data, indices, indptr) of a dense X, without copies on the way."""
+    """Return the CSR arrays (data, indices, indptr) of a dense X without intermediate copies."""
     indptr = np.zeros(X.shape[0] + 1, np.int64)
     for r in range(X.shape[0]):
         n_filled = 0
@@ -371,8 +373,8 @@ def _extract_csr(data, indices, indptr, rows, features, slot, out):
     k, at = features.shape[0], 0
     for r in range(rows.shape[0]):
         start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        # What is not wanted is written behind the row, where the next one starts with zeros:
-        # cheaper than to ask.
+        # Values of other features are written behind the row, where the next row starts with zeros:
+        # this is cheaper than a branch.
         to = out[at : at + k + 1]
         to[:] = 0
         at += k
@@ -388,18 +390,19 @@ def _extract_csr(data, indices, indptr, rows, features, slot, out):
 
 
 def extract(X, rows, features, slot, room=None):
-    """Values of some features of some rows.
+    """Return the values of some features of some rows.
 
     Parameters
     ----------
     X, rows : see :func:`products`
     features : integer array of shape (k,), increasing
     slot : result of :func:`slots`
-    room : array of at least m * k + 1 values, where the result is to be; default a new one
+    room : array of at least m * k + 1 values, optional
+        Memory for the result.
 
     Returns
     -------
-    array of shape (m, k) of the precision of X
+    array of shape (m, k) in the precision of X
     """
     size = len(rows) * len(features)
     if room is None:
@@ -413,7 +416,7 @@ def extract(X, rows, features, slot, room=None):
 
 
 def slots(X, features, n_columns):
-    """Position of each column in `features`, their number for others; None if X is dense."""
+    """Return the position of each column in `features`, or k for others; None if X is dense."""
     if not is_sparse(X):
         return None
     slot = np.full(n_columns, len(features), np.uint32)
@@ -423,7 +426,7 @@ def slots(X, features, n_columns):
 
 @jit
 def _select(X, rows, slot, n_wanted, most):
-    """Some features of some rows of a CSR matrix; no values if there were `most` of them."""
+    """Return some features of some rows of a CSR matrix, or no values beyond `most` of them."""
     data, indices, indptr = X
     ends = np.zeros(rows.shape[0] + 1, np.int64)
     for r in range(rows.shape[0]):
@@ -444,18 +447,19 @@ def _select(X, rows, slot, n_wanted, most):
 
 
 def part_of(X, rows, features, n_columns, dense_share):
-    """Some features of some rows: as CSR where X is, unless they are filled enough.
+    """Return some features of some rows, as CSR if X is sparse and they are not too dense.
 
     Parameters
     ----------
     X, rows : see :func:`products`
     features : integer array of shape (k,), increasing
     n_columns : int, d
-    dense_share : float, share of non-zeros from which on the result is an array
+    dense_share : float
+        The result is an array if it has at least this share of non-zeros.
 
     Returns
     -------
-    array of shape (m, k), or (data, indices, indptr), of the precision of X
+    array of shape (m, k), or (data, indices, indptr), in the precision of X
     """
     slot, most = slots(X, features, n_columns), dense_share * len(rows) * len(features)
     if not is_sparse(X):
@@ -466,13 +470,13 @@ def part_of(X, rows, features, n_columns, dense_share):
 
 @jit
 def copy_rows(X, rows, indptr, data, indices):
-    """Copy rows of a CSR matrix to where `indptr` says."""
+    """Copy rows of a CSR matrix to the places given by `indptr`."""
     for r in range(rows.shape[0]):
         start, stop = X[2][rows[r]], X[2][rows[r] + 1]
         values, features = X[0][start:stop], X[1][start:stop]
         to_values = data[indptr[r] : indptr[r + 1]]
         to_features = indices[indptr[r] : indptr[r + 1]]
-        for s in range(stop - start):  # assigned as slices, they take twice as long
+        for s in range(stop - start):  # assignment of slices takes twice as long
             to_values[s] = values[s]
         for s in range(stop - start):
             to_features[s] = features[s]

@@ -15,23 +15,23 @@ from .newton_data import NEVER_DENSE, extract, is_sparse, part_of, slots, values
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
-_ROUNDING = 1e-14  # of the objective: steps that promise less still improve the slopes
-_MAX_SHIFTS = 51  # of the margins, to the best bias
-_FLAT = 1e-10  # slope by the bias, as a share of the residuals' sizes
-_TINY_SHIFT = 1e-5  # of the margins: what a series of two terms leaves out is 1e-10 of that
+_ROUNDING = 1e-14  # relative decrease below which steps only improve the slopes
+_MAX_SHIFTS = 51  # iterations towards the best bias
+_FLAT = 1e-10  # derivative by the bias at which it is optimal, relative to the sum of |residuals|
+_TINY_SHIFT = 1e-5  # shift of the margins for which two terms of a series are exact to 1e-10
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
-# Rows of the Gram matrix at a time: so many values stay in the cache, and single precision
-# does for the sum of so many rows.
+# Rows of the Gram matrix per block: the values fit into the cache, and single precision is enough
+# for the sum of this many rows.
 _BLOCK_VALUES, _LEAST_BLOCK, _MOST_BLOCK = 2**16, 512, 4096
-_NEAR = 16  # rows whose mean is near enough to that of all
-# Where all curvature is on one row there is none along a feature, but for other rows.
+_NEAR = 16  # number of rows whose mean is close enough to the mean of all
+# If one row has all of the curvature, features have none, except by other rows.
 _TRACE = 1e-18
 
-# The end is a sweep that adds less than a share to the decrease: over all features, and over
-# those with a weight between two such sweeps. Without a Gram matrix sweeps are dear, and the
-# steps of which they are part are many.
+# Coordinate descent ends after a sweep that adds less than this share to the decrease, over all
+# features, and over those with a weight between two such sweeps. Sweeps without a Gram matrix are
+# expensive, so they end earlier.
 _MAX_SWEEPS, _MAX_SWEEPS_IN_ALL = 50, 2500
 _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
@@ -44,8 +44,9 @@ _ENOUGH_BY_COLUMNS = 1e-2
 def _fill(state, sign, weight, bits):
     """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
 
-    Loops without branches or calls, which compile to vector instructions: exp(-a) and
-    log(1 + e) by their series, to full relative precision. `bits` is room for an int64 a row.
+    Loops without branches or calls compile to vector instructions: exp(-a) and log(1 + e) are
+    computed by their series, to full relative precision. `bits` is a workspace of one int64 per
+    row.
     """
     margin, loss = state[MARGIN], state[LOSS]
     residual, curvature = state[RESIDUAL], state[CURVATURE]
@@ -86,9 +87,9 @@ def _fill(state, sign, weight, bits):
 
 @jit(inline="always")
 def _add_up(state, sums):
-    """Sums of the losses, the residuals, their absolute values and the curvature: sums[:, 0].
+    """Write the sums of losses, residuals, absolute residuals and curvature to sums[:, 0].
 
-    In eight strands, which do not wait for each other.
+    Eight independent partial sums let the processor overlap additions.
     """
     loss, residual, curvature = state[LOSS], state[RESIDUAL], state[CURVATURE]
     losses, slopes, sizes, totals = sums[0], sums[1], sums[2], sums[3]
@@ -114,7 +115,7 @@ def _add_up(state, sums):
 
 @jit(inline="always")
 def _nudge(state, step):
-    """Shift the margins by so little that a series does for what follows from them."""
+    """Shift the margins by a small step, so that two terms of a Taylor series update the state."""
     for r in range(state.shape[1]):
         change = step * state[CURVATURE, r]
         state[LOSS, r] += step * (state[RESIDUAL, r] + 0.5 * change)
@@ -126,12 +127,12 @@ def _nudge(state, step):
 def _evaluate(state, sign, weight, enough):
     """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
 
-    If the loss is at most `enough`, the margins are shifted to the best bias as well:
-    safeguarded Newton in one dimension.
+    If the loss is at most `enough`, also shift the margins to the best bias, by a safeguarded
+    Newton method in one dimension.
 
     Returns
     -------
-    float, loss of the margins given
+    float, loss of the given margins
     """
     bits, sums = np.empty(state.shape[1], np.int64), np.empty((4, 8))
     low, high, at, given = -np.inf, np.inf, 0.0, 0.0
@@ -140,7 +141,7 @@ def _evaluate(state, sign, weight, enough):
         _add_up(state, sums)
         loss, slope, size, total = sums[0, 0], sums[1, 0], sums[2, 0], sums[3, 0]
         given = loss if shift == 0 else given
-        # Relative to the residuals, not to the weights: separable rows have small ones.
+        # Relative to the residuals, which are small if rows are separable, not to the weights.
         if given > enough or abs(slope) <= _FLAT * size:
             break
         if slope < 0:
@@ -161,7 +162,7 @@ def _evaluate(state, sign, weight, enough):
 
 
 def start(margin, sign, weight):
-    """State of some margins, shifted to the best bias.
+    """Return the state of some margins, shifted to the best bias.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def start(margin, sign, weight):
     Returns
     -------
     state : float64 array of shape (4, m)
-    excess : float, loss of the margins given minus that of the state
+    excess : float, loss of the given margins minus that of the state
     """
     state = np.empty((4, len(margin)))
     state[MARGIN] = margin
@@ -179,16 +180,16 @@ def start(margin, sign, weight):
 
 
 def loss_of(state):
-    """Loss of a state."""
+    """Return the loss of a state."""
     return float(state[LOSS].sum())
 
 
 def secant(state, weight):
-    """Curvature that tells rows on the wrong side how the loss goes on to their border.
+    """Return a curvature that predicts the loss of misclassified rows up to their margin of zero.
 
-    Far on the wrong side a row's loss has hardly any curvature, and a step that trusts that goes
-    much too far. Here, such a row has that of the parabola that touches its loss at +-margin
-    and lies above it everywhere (Jaakkola & Jordan 2000).
+    The logistic loss has almost no curvature far on the wrong side, so that a Newton step goes much
+    too far. Such a row gets the curvature of the parabola that touches its loss at +-margin and
+    lies above it everywhere (Jaakkola & Jordan 2000).
     """
     out, wrong = state[CURVATURE].copy(), np.abs(state[RESIDUAL]) > 0.5 * weight
     size = np.maximum(np.abs(state[MARGIN, wrong]), 1e-3)
@@ -197,7 +198,7 @@ def secant(state, weight):
 
 
 def along(state, sign, weight, direction):
-    """Curvature of the parabola that touches each row's loss and meets it again after a step.
+    """Return the curvature of the parabola that touches each row's loss and meets it after a step.
 
     Parameters
     ----------
@@ -214,30 +215,31 @@ def along(state, sign, weight, direction):
     far = np.abs(direction) > 1e-2
     step = direction[far]
     rise = trial[LOSS, far] - state[LOSS, far] - step * state[RESIDUAL, far]
-    out[far] = np.maximum(out[far], 2.0 * (rise / step) / step)  # its square may overflow
+    out[far] = np.maximum(out[far], 2.0 * (rise / step) / step)  # rise / step ** 2 could overflow
     return out
 
 
 def centred(direction, curvature):
-    """Change of the margins, the bias included, if their curvature is given."""
+    """Return the change of the margins, with the best change of the bias for the curvature."""
     return direction - (curvature @ direction) / curvature.sum()
 
 
 def search(state, sign, weight, direction, promised, weights, change, price):
-    """Go along a direction as far as the objective decreases about as promised.
+    """Search a step along a direction that decreases the objective about as predicted.
 
     Parameters
     ----------
     state, sign, weight : see :func:`start`
     direction : float64 array of shape (m,), change of the margins
-    promised : float, decrease of the objective to first order
-    weights, change : float64 arrays of shape (k,), what the direction comes from
-    price : float64 array of shape (k,), of the weights' absolute values
+    promised : float, first-order decrease of the objective
+    weights, change : float64 arrays of shape (k,)
+        Weights and their change, which gave the direction.
+    price : float64 array of shape (k,), penalties on the absolute weights
 
     Returns
     -------
     size : float, length of the step; 0 if there is none
-    state : float64 array of shape (4, m), the state there
+    state : float64 array of shape (4, m), the state after the step
     """
     trial = np.empty_like(state)
     loss, penalty = loss_of(state), price @ np.abs(weights)
@@ -254,23 +256,27 @@ def search(state, sign, weight, direction, promised, weights, change, price):
 
 
 def gap(state, weight, penalty, scale, enough):
-    """Duality gap of a state with the best bias, or a bound that is as good.
+    """Return the duality gap of a state with the best bias, or a sufficient bound.
 
     Parameters
     ----------
     state, weight : see :func:`start`
     penalty : float, of the weights behind the state
-    scale : float, at most 1: makes the residuals a dual point, no gradient of which exceeds the
-        price
+    scale : float, at most 1
+        It makes the residuals a dual point: no scaled gradient exceeds its penalty.
     enough : float
 
     Returns
     -------
-    float, a bound of the gap where that tells whether it exceeds `enough`: a lower one if it
-    does, an upper one if not. Exact values take two logarithms a row.
+    float
+        A lower bound of the gap if it exceeds `enough`, an upper bound if it does not. The bounds
+        avoid two logarithms per row.
     """
     product, first, second = _expansion(state)
-    least, less = penalty + product, 1.0 - scale  # `least`: if the residuals were a dual point
+    least, less = (
+        penalty + product,
+        1.0 - scale,
+    )  # `least`: the gap if the residuals were a dual point
     low = least - less * product + first * (less + scale * np.log(scale))
     high = least - less * product + 0.5 * second * less * less / scale
     if low > enough or high <= enough:
@@ -279,7 +285,7 @@ def gap(state, weight, penalty, scale, enough):
 
 
 def exact_gap(state, weight, penalty, scale):
-    """Duality gap of a state with the best bias; see :func:`gap`."""
+    """Return the duality gap of a state with the best bias; see :func:`gap`."""
     share = np.minimum(np.abs(state[RESIDUAL]) / weight, 1.0)
     entropies = _entropy(share) - _entropy(scale * share)
     return penalty + state[RESIDUAL] @ state[MARGIN] + weight @ entropies
@@ -287,9 +293,9 @@ def exact_gap(state, weight, penalty, scale):
 
 @jit(error_model="numpy")
 def _expansion(state):
-    """What bounds the change of the entropy when the residuals are scaled.
+    """Return two numbers that bound the change of the entropy when the residuals are scaled.
 
-    With shares a = |residual| / weight: its derivative at scale 1 is the first; its second
+    Let a = |residual| / weight. The first number is the derivative at scale 1. The second
     derivative at scale s is between -second / s, for s < 1, and -first / s.
     """
     product, first, second = 0.0, 0.0, 0.0
@@ -309,8 +315,8 @@ def _entropy(share):
 
 
 def _sample(curvature, n_sample):
-    """Rows at equal steps of the summed curvature and the share of it that each stands for."""
-    if not curvature.any():  # every row is so far beyond the threshold that none counts more
+    """Sample rows at equal steps of the summed curvature; also return the share of each."""
+    if not curvature.any():  # all rows are far from the threshold and count equally
         curvature = np.ones_like(curvature)
     seen = np.cumsum(curvature)
     if n_sample >= len(curvature):
@@ -323,7 +329,7 @@ def _sample(curvature, n_sample):
 
 @jit
 def _centre(part, center, root, mean):
-    """Values of some rows: centred, and times the root of each row's share; adds to the mean."""
+    """Return centred rows times the root of their share, and add their sum to the mean."""
     for r in range(part.shape[0]):
         row = part[r]
         for f in range(row.shape[0]):
@@ -332,15 +338,15 @@ def _centre(part, center, root, mean):
 
 
 def _ridge(X):
-    """Share of the second derivatives that is added to them, by the precision of X.
+    """Return the share of the second derivatives that is added to them, by the precision of X.
 
-    A rounded Gram matrix need not be positive definite.
+    Rounding can make a Gram matrix indefinite.
     """
     return 1e-5 if values_of(X).dtype == np.float32 else 1e-12
 
 
 def gram(X, rows, curvature, features, reach, n_sample):
-    """Second derivatives of a loss over some features, with the bias eliminated.
+    """Return the second derivatives of a loss over some features, with the bias eliminated.
 
     Parameters
     ----------
@@ -348,7 +354,7 @@ def gram(X, rows, curvature, features, reach, n_sample):
     curvature : float64 array of shape (m,), second derivatives by the margins
     features : int64 array of shape (k,), increasing
     reach : float64 array of shape (d,), largest absolute value of each feature
-    n_sample : int, about how many rows stand for all
+    n_sample : int, approximate number of rows that represent all
 
     Returns
     -------
@@ -360,18 +366,18 @@ def gram(X, rows, curvature, features, reach, n_sample):
     dtype = values_of(X).dtype
     n_block = min(max(_LEAST_BLOCK, min(_BLOCK_VALUES // k, _MOST_BLOCK)), len(some))
     room, roots = np.empty(max(n_block, _NEAR) * k + 1, dtype), np.sqrt(share).astype(dtype)
-    # Any value of a column serves as its centre here: it only keeps rounding errors small.
+    # The centre of a column only keeps rounding errors small, so any value of it will do.
     center = extract(X, some[:_NEAR], features, slot, room).mean(axis=0)
     for start in range(0, len(some), n_block):
         block = slice(start, start + n_block)
         part, root = extract(X, some[block], features, slot, room), roots[block]
         _centre(part, center, root, mean)
-        # By numpy, which knows that the product is symmetric and halves the work.
+        # numpy uses that the product is symmetric, which halves the work.
         out += part.T @ part
     total = curvature.sum()
     out -= mean[:, None] * mean
     out *= total
-    # What a sample may have missed, and for rounding.
+    # A margin for what the sample missed, and for rounding.
     unseen, diagonal = total / n_sample if n_sample < len(rows) else 0.0, out.reshape(-1)[:: k + 1]
     np.maximum(diagonal, 0.0, out=diagonal)
     diagonal *= 1.0 + _ridge(X)
@@ -380,7 +386,7 @@ def gram(X, rows, curvature, features, reach, n_sample):
 
 
 def _transposed(X, rows, features, n_columns):
-    """Some features of some rows as a CSC matrix: data, index, indptr."""
+    """Return some features of some rows as the arrays of a CSC matrix: data, index, indptr."""
     part = part_of(X, rows, features, n_columns, NEVER_DENSE)
     if not is_sparse(X):
         index = np.tile(np.arange(len(rows), dtype=np.uint32), len(features))
@@ -390,13 +396,13 @@ def _transposed(X, rows, features, n_columns):
 
 
 def columns(X, rows, curvature, features, reach, n_sample):
-    """What :func:`gram` sums, as columns of a sample of the rows.
+    """Return a sample of the rows as columns: what :func:`gram` would multiply.
 
     Returns
     -------
-    data, index, indptr : CSC matrix, one column a feature
-    share : float64 array, what each row of it counts; sums to the curvature's sum
-    extra : float64 array of shape (k,), to be added to the second derivatives
+    data, index, indptr : CSC matrix, one column per feature
+    share : float64 array, weight of each sampled row; sums to the sum of the curvature
+    extra : float64 array of shape (k,), added to the second derivatives
     """
     picked, share = _sample(curvature, n_sample)
     total = curvature.sum()
@@ -410,16 +416,16 @@ def columns(X, rows, curvature, features, reach, n_sample):
 
 @jit(inline="always")
 def _sweep(gram, slope, weights, price, change, product, is_full):
-    """Coordinate descent over all features, or those with a weight, once.
+    """Run coordinate descent once over all features, or over those with a weight.
 
     Returns
     -------
-    float, by how much the objective decreased at least
+    float, a lower bound of the decrease of the objective
     """
     decrease = 0.0
     for j in range(weights.shape[0]):
         a, at = gram[j, j], weights[j] + change[j]
-        if not a > 0.0 or (at == 0.0 and not is_full):  # corrections can do the former
+        if not a > 0.0 or (at == 0.0 and not is_full):  # corrections can make `a` negative
             continue
         center = at - (slope[j] + product[j]) / a
         size = abs(center) - price[j] / a
@@ -438,14 +444,14 @@ def _sweep(gram, slope, weights, price, change, product, is_full):
 
 @jit(inline="always")
 def _solve(system, right, step):
-    """Solve a positive definite system, given by its upper half, which is lost (LDL').
+    """Solve a positive definite system in place, given by its upper half (LDL').
 
-    Whole rows are taken from whole rows, four at a time, which compiles to vector instructions:
-    about as fast as LAPACK for some hundred unknowns, and a call of that takes long to compile.
+    Rows are eliminated four at a time, which compiles to vector instructions. This is about as fast
+    as LAPACK for some hundred unknowns, and calls of LAPACK take long to compile.
 
     Returns
     -------
-    bool, whether all pivots are positive; else `step` means nothing
+    bool, whether all pivots are positive; otherwise `step` has no meaning
     """
     n = right.shape[0]
     for i in range(n):
@@ -475,17 +481,17 @@ def _solve(system, right, step):
 
 @jit(inline="always")
 def _length(at, step, price, slope, curvature, ends):
-    """How far to go: the least of slope s + curvature s^2 / 2 + price.|at + s step|, s in [0, 1].
+    """Minimise slope s + curvature s^2 / 2 + price.|at + s step| over s in [0, 1].
 
     Returns
     -------
     size : float
-    first : int, which value becomes 0 there; -1 if none does
+    first : int, index of the value that becomes 0 there; -1 if there is none
     decrease : float
     """
     for i in range(at.shape[0]):
         slope += price[i] * step[i] * (1.0 if at[i] > 0.0 else -1.0)
-        # Where values change their signs.
+        # Positions where values change their signs.
         ends[i] = -at[i] / step[i] if at[i] * (at[i] + step[i]) < 0.0 else np.inf
     size, decrease = 0.0, 0.0
     while True:
@@ -493,7 +499,7 @@ def _length(at, step, price, slope, curvature, ends):
         for i in range(at.shape[0]):
             if ends[i] < stop:
                 first, stop = i, ends[i]
-        best = min(stop, size - slope / curvature)  # `slope` is that at `size`
+        best = min(stop, size - slope / curvature)  # `slope` is the derivative at `size`
         if best > size:
             length = best - size
             decrease -= slope * length + 0.5 * curvature * length * length
@@ -508,7 +514,12 @@ def _length(at, step, price, slope, curvature, ends):
 
 @jit
 def _leap(gram, slope, weights, price, change, product, used):
-    """Step towards the minimum over features with a weight if their signs stay; the decrease."""
+    """Step towards the minimum over features with a weight, if no sign changes.
+
+    Returns
+    -------
+    float, the decrease
+    """
     n = 0
     for j in range(weights.shape[0]):
         if weights[j] + change[j] != 0.0:
@@ -526,7 +537,7 @@ def _leap(gram, slope, weights, price, change, product, used):
         right[i] = -(slope[j] + product[j] + price[j] * (1.0 if at[i] > 0.0 else -1.0))
     if not _solve(system, right, step):
         return 0.0
-    smooth, curvature = 0.0, 0.0  # that of the system along the step
+    smooth, curvature = 0.0, 0.0  # derivatives of the smooth part along the step
     for i in range(n):
         curvature += step[i] * right[i]
         smooth += step[i] * (slope[used[i]] + product[used[i]])
@@ -545,17 +556,17 @@ def _leap(gram, slope, weights, price, change, product, used):
 
 @jit
 def _round(gram, slope, weights, price, change, product, total, leap, most):
-    """A sweep over all features and, if that adds enough, sweeps over those with a weight.
+    """Run a sweep over all features and, if that helps enough, sweeps over those with a weight.
 
     Parameters
     ----------
     total, leap : float, decrease of the objective so far, and by the last leap
-    most : int, sweeps
+    most : int, maximum number of sweeps
 
     Returns
     -------
-    total : float, the decrease then
-    promised : float, that of a function whose slope it is, to first order
+    total : float, decrease so far
+    promised : float, first-order decrease of a function with this slope
     n_sweeps : int
     is_done : bool
     """
@@ -577,12 +588,12 @@ def _round(gram, slope, weights, price, change, product, total, leap, most):
 
 
 def minimise(gram, slope, weights, price):
-    """Nearly the d that minimises slope.d + d.gram.d / 2 + price.|weights + d|.
+    """Return an approximate minimiser d of slope.d + d.gram.d / 2 + price.|weights + d|.
 
     Returns
     -------
     d : float64 array of shape (k,)
-    promised : float, decrease of a function whose slope it is, to first order
+    promised : float, first-order decrease of a function with this slope
     """
     change, product = np.zeros((2, len(weights)))
     used, total, leap = np.empty(len(weights), np.uint32), 0.0, 0.0
@@ -600,7 +611,7 @@ def minimise(gram, slope, weights, price):
 
 
 def correct(gram, change, slope_change):
-    """Make a Gram matrix map the last change to what became of the slopes (BFGS)."""
+    """Update a Gram matrix so that it maps the last change to the change of the slopes (BFGS)."""
     product = gram @ change
     before, after = product @ change, slope_change @ change
     if after > 1e-2 * before > 0:
@@ -610,7 +621,7 @@ def correct(gram, change, slope_change):
 
 @jit
 def _moments(columns, scaled):
-    """Mean of each column and second derivative by it; `scaled` becomes share times value."""
+    """Return mean and second derivative per column; `scaled` becomes share times value."""
     data, index, indptr, share, extra = columns
     k, total = extra.shape[0], np.sum(share)
     mean, diagonal = np.zeros(k), np.zeros(k)
@@ -627,7 +638,10 @@ def _moments(columns, scaled):
 
 @jit
 def _sweep_columns(columns, scaled, moments, slope, weights, price, change, product, order):
-    """See :func:`_sweep`; `product` is that of the rows with the change, its mean comes last."""
+    """Run :func:`_sweep` with columns.
+
+    `product` is rows times the change, with its mean as last entry.
+    """
     data, index, indptr, share, extra = columns
     mean, diagonal = moments
     total, last, decrease = np.sum(share), share.shape[0], 0.0
@@ -650,11 +664,11 @@ def _sweep_columns(columns, scaled, moments, slope, weights, price, change, prod
 
 
 def minimise_columns(columns, slope, weights, price):
-    """The same by residuals, for more features than a Gram matrix pays for.
+    """Minimise as :func:`minimise` does, with residuals, for more features than suit a Gram matrix.
 
     Parameters
     ----------
-    columns : result of :func:`columns`, which stands for the Gram matrix
+    columns : result of :func:`columns`, in place of the Gram matrix
     slope, weights, price : see :func:`minimise`
 
     Returns

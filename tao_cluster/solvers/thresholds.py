@@ -1,7 +1,7 @@
 """The threshold of least loss, and refits of a node that end with it.
 
-Rows are told by their *step*: what it costs to have the row on the left, above having it on the
-right. The loss of a test, up to a constant, is the sum of the steps of the rows on its left.
+The *step* of a row is its cost on the left minus its cost on the right. Up to a constant, the loss
+of a test is the sum of the steps of the rows on its left.
 """
 
 from dataclasses import dataclass, replace
@@ -15,29 +15,28 @@ from ..tree.routing import project
 from ..tree.tree import midpoint
 from .base import BoundSolver, Status
 
-_FEW = 64  # points that are sorted at once
+_FEW = 64  # this many points are sorted without buckets
 _N_BUCKETS = 512
 _N_PROBES = 33
-_ROUNDING = 1e-12  # of the spread of points: what two may differ by without being different
-NOISE = 1e-9  # of the summed sizes of steps: what losses may differ by and be the same
+_ROUNDING = 1e-12  # differences of points, relative to their range, that are rounding
+NOISE = 1e-9  # differences of losses, relative to the sum of |steps|, that are rounding
 
 
 @dataclass(frozen=True)
 class Refit:
-    """Bound solver whose result uses only features of the warm start (the relaxed lasso).
+    """Bound solver whose result only uses features of the warm start (the relaxed lasso).
 
-    The threshold is the one with the least weighted 0/1 loss, which is what the tree step
-    minimises and what the logistic loss only stands for.
+    The threshold minimises the weighted 0/1 loss, for which the logistic loss is a surrogate.
 
     Parameters
     ----------
     solver : BoundSolver
-    view : result of ``tao_cluster.tree.routing.kernel_arrays``, the solver's rows; of sparse ones
-        at least the features of warm starts
+    view : result of ``tao_cluster.tree.routing.kernel_arrays``
+        Rows of the solver. If they are sparse, they need at least the features of warm starts.
     reweights : bool
-        Whether the strength of a feature is divided by its weight in the warm start, relative
-        to the mean weight there (adaptive lasso, Zou 2006): small weights vanish, large
-        ones are hardly shrunk.
+        Divide the strength for a feature by its weight in the warm start, relative to the mean
+        weight there (adaptive lasso, Zou 2006). Small weights vanish, and large ones are hardly
+        shrunk.
     """
 
     solver: BoundSolver
@@ -45,7 +44,7 @@ class Refit:
     reweights: bool = False
 
     def solve(self, problem):
-        """See :class:`BoundSolver`; features and factors are those of the warm start."""
+        """See :class:`BoundSolver`. Features and factors are those of the warm start."""
         old = problem.warm_start
         if len(old.indices) == 0:
             return constant_side(problem), Status()
@@ -59,15 +58,15 @@ class Refit:
 
 
 def constant_side(problem):
-    """The test without features that sends all rows to the side of more weight, ties: right."""
+    """Return the test without features that sends all rows to the heavier side; ties: right."""
     left = problem.weight @ ~problem.goes_right
     return Split.constant(problem.weight @ problem.goes_right < left)
 
 
 def sharpen(split, values, goes_right, weight):
-    """The split with the threshold of least weighted 0/1 loss; see :func:`best_threshold`.
+    """Return the split with the threshold of least weighted 0/1 loss; see :func:`best_threshold`.
 
-    If no threshold beats sending all rows to one side, the result is the constant split.
+    The result is the constant split if no threshold is better than sending all rows to one side.
 
     Parameters
     ----------
@@ -89,16 +88,19 @@ def sharpen(split, values, goes_right, weight):
 
 
 def best_threshold(values, steps, threshold):
-    """The threshold of least loss, and that loss.
+    """Return the threshold of least loss, and that loss.
 
-    The given threshold is kept if no other one is better by more than rounding errors. Else it is
-    the middle between two values; of equally good ones those that are farthest apart.
+    The given threshold is kept if no other one is better by more than rounding errors. Otherwise
+    the result is the midpoint between two values. Among equally good gaps the widest one is chosen.
 
     Parameters
     ----------
-    values : float64 array of shape (m,), finite; rows of at most the threshold are on the left
-    steps : float64 array of shape (m,), what it costs to have a row on the left, not on the right
-    threshold : float, the one that there is
+    values : float64 array of shape (m,), finite
+        Rows with values of at most the threshold are on the left.
+    steps : float64 array of shape (m,)
+        Cost of each row on the left minus its cost on the right.
+    threshold : float
+        The current threshold.
 
     Returns
     -------
@@ -114,10 +116,10 @@ def best_threshold(values, steps, threshold):
 
 @jit
 def least_sum(points, steps):
-    """The interval between two points below which the steps sum to least.
+    """Return the interval between two points below which the sum of the steps is least.
 
-    Points are put into buckets, and only those buckets are sorted that may hold a sum less than
-    the least one found: several times faster than to sort all points.
+    Points are distributed to buckets. Only buckets that can contain a sum below the least one so
+    far are sorted, which is several times faster than sorting all points.
 
     Parameters
     ----------
@@ -126,21 +128,23 @@ def least_sum(points, steps):
 
     Returns
     -------
-    least : float, the sum of the steps of the points up to `low`; inf if all points are equal
-    low, high : float, neighbouring points; of equal sums those farthest apart
+    least : float
+        Sum of the steps of the points up to `low`; infinite if all points are equal.
+    low, high : float
+        Neighbouring points. Among equal sums they are farthest apart.
     """
     n, noise = points.shape[0], 0.0
     for i in range(n):
         noise += NOISE * abs(steps[i])
     center, scale = _middle(points)
-    # The least sum, its interval, and what different points differ by at least.
+    # The least sum, its interval, and the least difference between distinct points.
     best = np.zeros(4)
     best[0], best[3] = np.inf, _ROUNDING * scale
     n_buckets = _N_BUCKETS
     if n <= _FEW or not scale > max(1e-290, _ROUNDING * abs(center)):
         n_buckets, scale = 1, 1.0
     order, first = _in_buckets(points, center, scale, n_buckets)
-    # The better the least sum known, the fewer buckets are sorted.
+    # A good least sum early means that fewer buckets are sorted.
     sums, falls = _between_buckets(points, steps, order, first, best, noise)
     below = 0.0
     for bucket in range(n_buckets):
@@ -157,9 +161,9 @@ def least_sum(points, steps):
 
 @jit
 def _sort(points, order):
-    """Sort numbers of points by the points (Shell's method with Ciura's gaps).
+    """Sort indices of points by the points (Shell sort with the gaps of Ciura).
 
-    Written out: the sorts that numba has take many times longer to compile.
+    It is written out, because the sorts of numba take many times longer to compile.
     """
     gap = 1
     while gap < order.shape[0] // 3:
@@ -177,7 +181,7 @@ def _sort(points, order):
 
 @jit
 def _middle(points):
-    """Centre and half width of the middle half of some points."""
+    """Return the centre and half width of the middle half of some points."""
     probes, order = np.empty(_N_PROBES), np.empty(_N_PROBES, np.int64)
     for i in range(_N_PROBES):
         probes[i] = points[i * (points.shape[0] - 1) // (_N_PROBES - 1)]
@@ -189,12 +193,12 @@ def _middle(points):
 
 @jit(inline="always")
 def _in_buckets(points, center, scale, n_buckets):
-    """Numbers of points by bucket, and where each bucket's begin."""
+    """Return indices of points ordered by bucket, and the start of each bucket."""
     n = points.shape[0]
     of_point = np.empty(n, np.int16)
     first = np.zeros(n_buckets + 1, np.int64)
     for i in range(n):
-        # Never a smaller bucket than that of a smaller point.
+        # Buckets must be monotone in the points in spite of rounding.
         place = (points[i] - center) / scale
         share = 1.0 - 1.0 / (1.0 + abs(place))
         share = -share if place < 0 else share
@@ -212,10 +216,10 @@ def _in_buckets(points, center, scale, n_buckets):
 
 @jit(inline="always")
 def _between_buckets(points, steps, order, first, best, noise):
-    """Look at the sums between buckets; returns the summed steps and negative steps of each."""
+    """Compare the sums between buckets; return the summed and the negative steps of each."""
     n_buckets = first.shape[0] - 1
     sums, falls = np.zeros(n_buckets), np.zeros(n_buckets)
-    below, largest = 0.0, np.inf  # no interval before the first point
+    below, largest = 0.0, np.inf  # there is no interval before the first point
     for bucket in range(n_buckets):
         if first[bucket] == first[bucket + 1]:
             continue
@@ -233,7 +237,7 @@ def _between_buckets(points, steps, order, first, best, noise):
 
 @jit
 def _consider(value, low, high, best, noise):
-    """Put an interval into `best` if its sum is less, or the same and the interval wider."""
+    """Replace `best` by an interval if its sum is less, or equal and the interval is wider."""
     if not high - low > best[3] + _ROUNDING * abs(low) or value > best[0] + noise:
         return
     if value < best[0] - noise or high - low > best[2] - best[1]:

@@ -13,6 +13,8 @@ from .readable import Readable
 from .serialization import from_plain, from_text, to_plain
 from .shape import Shape, check_n_features, check_nodes, check_splits, frozen, pruned
 
+_MOST_TERMS, _MOST_LINES = 20, 200  # of a printed tree
+
 _DTYPES = {
     "children_left": np.int32,
     "children_right": np.int32,
@@ -178,6 +180,14 @@ class Tree(Shape, Readable):
             f"Tree(n_leaves={self.n_leaves}, max_depth={self.max_depth}, "
             f"n_parameters={self.n_parameters}, n_features={self.n_features})"
         )
+
+    def __str__(self):
+        """Return the tree as text: at most 20 features per test and 200 lines."""
+        lines = self.to_text(max_terms=_MOST_TERMS).split("\n")
+        hidden = len(lines) - _MOST_LINES
+        if hidden > 0:
+            lines[_MOST_LINES:] = [f"... {hidden} more lines; to_text() returns all of them"]
+        return "\n".join(lines)
 
     # ------------------------------------------------------------------ routing
 

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -70,11 +71,11 @@ def test_tradeoff_has_one_series_a_method(path):
 
 def test_tradeoff_says_what_it_needs(path):
     _, models = path
-    with pytest.raises(ValueError, match="needs X"):
+    with pytest.raises(ValueError, match="pass them as X"):
         plot_tradeoff(models, size="explanation_size")
     with pytest.raises(ValueError, match="leaves, parameters, explanation_size"):
         plot_tradeoff(models, size="nodes")
-    with pytest.raises(ValueError, match="1 labels for 4 models"):
+    with pytest.raises(ValueError, match="one entry per model; got 1 for 4 models"):
         plot_tradeoff(models, labels=["one"])
 
 
@@ -90,8 +91,10 @@ def test_history_by_stage_and_along_mu(path):
     assert plot_history(penalty).get_xscale() == "log"
     still = TAOClustering(1, random_state=0).fit(X)
     still.history_.clear()
-    with pytest.raises(ValueError, match="no records"):
+    with pytest.raises(ValueError, match="history_ is empty"):
         plot_history(still)
+    with pytest.raises(ValueError, match="IMM records no history"):
+        plot_history(IMM(4, random_state=0).fit(X))
 
 
 def test_regions_of_the_plane(blobs):
@@ -102,8 +105,31 @@ def test_regions_of_the_plane(blobs):
     for ax in axes:
         shown = ax.collections[0].get_array()
         assert len(np.unique(shown)) == 4
-    with pytest.raises(ValueError, match="two features only"):
+    with pytest.raises(ValueError, match=r"two columns of the fit; its shape is \(240, 3\)"):
         plot_regions(model, blobs)
+    with pytest.raises(ValueError, match="this model has 3: fit it to two columns"):
+        plot_regions(IMM(4, random_state=0).fit(blobs), blobs)
+    with pytest.raises(ValueError, match="nearest free centres"):
+        plot_regions(model.tree_, blobs[:, :2])
+
+
+def test_regions_of_standardised_tables_are_those_of_the_fit(blobs):
+    X = pd.DataFrame(blobs[:, :2] * [1.0, 500.0], columns=["height", "width"])
+    model = IMM(4, standardize=True, random_state=0).fit(X)
+    free = plot_regions(model, X)[0].collections[0].get_array().reshape(400, 400)
+    low, high = X.min().to_numpy(), X.max().to_numpy()
+    margin = 0.05 * (high - low)
+    cells = (X.to_numpy() - low + margin) / (high - low + 2 * margin) * 399
+    column, line = np.round(cells).astype(int).T
+    assert np.mean(free[line, column] == model.free_labels_) > 0.97
+
+
+def test_curves_of_one_model_or_none_say_what_they_take(path):
+    for draw in (plot_path, plot_tradeoff):
+        with pytest.raises(TypeError, match="list of fitted estimators, such as tao_path returns"):
+            draw(path[1][0])
+        with pytest.raises(ValueError, match="empty list"):
+            draw([])
 
 
 def test_style_is_left_alone(path):

@@ -37,6 +37,10 @@ def test_rows_can_be_routed_by_the_table(case):
             node = nodes[node["left"] if total <= node["threshold"] else node["right"]]
         assert node["cluster"] == label
     np.testing.assert_array_equal(frame["count"], tree.node_counts(tree.apply(X)))
+    np.testing.assert_array_equal(frame["rows"], frame["count"])
+    weighted = to_dataframe(model, X=X, sample_weight=np.full(len(X), 2.5))
+    np.testing.assert_array_equal(weighted["rows"], frame["rows"])
+    np.testing.assert_allclose(weighted["count"], 2.5 * frame["count"])
 
 
 def test_a_missing_package_is_named(monkeypatch):

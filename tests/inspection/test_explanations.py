@@ -200,7 +200,7 @@ def test_absence_is_a_reason():
     assert str(scaled).startswith(
         f"{factors[0]}*god/sd (-1) + {factors[1]}*graphics/sd (0)"  # what the sum really is
     )
-    with pytest.raises(ValueError, match="scaled=True multiplies weights by the spread"):
+    with pytest.raises(ValueError, match="scaled=True multiplies weights by the standard"):
         explain(tree, [0, 0, 2], names, scaled=True)
 
 

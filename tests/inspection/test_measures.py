@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from tao_cluster import Tree
+from greedy import CART, ExKCenter, ExKMC
+from tao_cluster import TAOClustering, Tree, load, outofcore
+from tao_cluster.columns import raw_view
 from tao_cluster.measures import (
     adjusted_rand_index,
     cost_increase,
@@ -82,3 +87,80 @@ def test_measures_refuse_weights_that_weigh_nothing(staircase):
         normalized_mutual_information([0, 1], [0, 1], [0, 0])
     many = np.arange(30_000)  # as many clusters as rows: nothing of size rows x rows
     assert normalized_mutual_information(many, many[::-1]) == pytest.approx(1)
+
+
+# ---------------------------------------------------------------- feature_importances_
+
+
+def importances_by_definition(model, X, costs):
+    """Return the importances, node by node, from the cost (n, k) of each row in each cluster."""
+    tree, reaches = model.tree_, model.decision_path(X).toarray().astype(bool)
+
+    def least(node):
+        return costs[reaches[:, node]].sum(axis=0).min()
+
+    shares = np.zeros(tree.n_features)
+    for node in tree.decision_nodes:
+        saved = least(node) - least(tree.children_left[node]) - least(tree.children_right[node])
+        indices, weights = tree.split(node)
+        effect = np.abs(weights) * X[reaches[:, node]][:, indices].std(axis=0)
+        shares[indices] += saved * effect / effect.sum()
+    return shares / shares.sum()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TAOClustering(3, lambda_=5e5, depth=3, random_state=0),
+        TAOClustering(3, lambda_=1, depth=3, standardize=True, random_state=0),
+        TAOClustering(3, split="axis", objective="kmedians", random_state=0),
+        ExKMC(3, max_leaves=6, random_state=0),
+        CART(3, random_state=0),
+    ],
+    ids=["oblique", "standardized", "kmedians", "ExKMC", "CART"],
+)
+def test_importances_are_shares_of_the_saved_cost(model, tmp_path):
+    X = np.repeat(load_wine().data[:, [0, 6, 9, 12]], 2, axis=0)
+    model.fit(X)
+    costs = model.transform(X)
+    if getattr(model, "objective", "kmeans") == "kmeans":
+        costs = costs**2
+    expected = importances_by_definition(model, X, costs)
+    np.testing.assert_allclose(model.feature_importances_, expected, atol=1e-7)
+    assert model.feature_importances_.shape == (model.n_features_in_,)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    model.save(tmp_path / "model.json")
+    other = load(tmp_path / "model.json")
+    np.testing.assert_array_equal(other.feature_importances_, model.feature_importances_)
+
+
+def test_importances_of_labels_weights_and_blocks():
+    X, y = load_iris(return_X_y=True)
+    weight = np.arange(len(X)) % 3
+    model = TAOClustering(objective="labels", lambda_=0.01, random_state=0)
+    model.fit(X, y, sample_weight=weight)
+    costs = (y[:, None] != np.arange(3)).astype(float)
+    rows = np.repeat(np.arange(len(X)), weight)
+    expected = importances_by_definition(model, X[rows], costs[rows])
+    np.testing.assert_allclose(model.feature_importances_, expected, atol=1e-7)
+    model = outofcore.fit(TAOClustering(3, lambda_=1, random_state=0), [X[:70], X[70:]])
+    expected = importances_by_definition(model, X, model.transform(X) ** 2)
+    np.testing.assert_allclose(model.feature_importances_, expected, atol=1e-4)
+    assert model.node_rows_[0] == len(X)
+
+
+def test_importances_without_savings_and_without_a_sum():
+    X = load_iris().data
+    model = TAOClustering(1, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.feature_importances_, np.zeros(4))
+    assert model.feature_importances_.dtype == np.float64
+    assert not hasattr(ExKCenter(3).fit(X), "feature_importances_")  # its cost is a maximum
+
+
+def test_importances_of_a_pipeline_are_of_its_raw_columns():
+    X = load_iris().data
+    pipeline = make_pipeline(StandardScaler(), TAOClustering(3, lambda_=1, random_state=0)).fit(X)
+    view = raw_view(pipeline)
+    np.testing.assert_allclose(
+        view.feature_importances_, pipeline[-1].feature_importances_, atol=1e-12
+    )

@@ -1,4 +1,6 @@
-"""Pictures of trees: the part above a depth, trees that grow to the right, the way of one row."""
+"""Options of pictures: depth, orientation, highlighted paths, weights; signatures of methods."""
+
+import inspect
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,12 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from greedy import IMM
-from tao_cluster import Tree
+from tao_cluster import Tree, explanations, export, page, plot, saving
 from tao_cluster.export import Indicator
 from tao_cluster.inspection.palette import cluster_color
 from tao_cluster.plot import plot_tree
-from tao_cluster.plot.layout import Places
-from tao_cluster.plot.tree import Upper
+from tao_cluster.plot.layout import Layout
+from tao_cluster.plot.tree import UpperTree
+from tao_cluster.tree.readable import Readable
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +67,7 @@ def test_edges_stay_beside_each_other(stairs):
 @pytest.mark.parametrize("max_depth", [0, 1, 2, 5])
 def test_upper_trees_hold_all_leaves(rng, max_depth):
     tree = random_tree(rng, n_nodes=63)
-    upper = Upper.of(tree, max_depth)
+    upper = UpperTree.from_tree(tree, max_depth)
     assert upper.tree.max_depth <= max_depth
     kept = np.setdiff1d(upper.tree.leaves, [*upper.hidden])
     leaves = np.concatenate([upper.origin[kept], *upper.hidden.values()])
@@ -74,7 +77,7 @@ def test_upper_trees_hold_all_leaves(rng, max_depth):
     for node in upper.tree.decision_nodes:
         for part, whole in zip(upper.tree.split(node), tree.split(upper.origin[node]), strict=True):
             np.testing.assert_array_equal(part, whole)
-    assert Upper.of(tree, None).tree is tree
+    assert UpperTree.from_tree(tree, None).tree is tree
 
 
 def test_a_subtree_is_a_box_with_its_clusters(stairs):
@@ -101,7 +104,7 @@ def test_a_subtree_is_a_box_with_its_clusters(stairs):
 def test_horizontal_trees_grow_to_the_right(rng):
     tree = random_tree(rng, n_nodes=31)
     heights = np.where(tree.children_left < 0, 0.5, 0.9)
-    places = Places(tree, 1.2, heights, 0.1, True)
+    places = Layout(tree, 1.2, heights, 0.1, True)
     left, top = places.corners.T
     inner = tree.decision_nodes
     first, second = tree.children_left[inner], tree.children_right[inner]
@@ -185,12 +188,14 @@ def test_rows_of_tables_are_highlighted(blobs):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_depth": -1}, "max_depth must be a whole number of at least 0; got -1"),
-        ({"max_depth": 1.5}, "max_depth must be a whole number of at least 0; got 1.5"),
+        ({"max_depth": -1}, "max_depth must be an integer of at least 0; got -1"),
+        ({"max_depth": 1.5}, "max_depth must be an integer of at least 0; got 1.5"),
         ({"max_depth": True}, "max_depth must be"),
         ({"orientation": "sideways"}, "orientation must be one of .* got 'sideways'"),
-        ({"highlight": 0}, "highlight=0 is a row of X, which has 0 rows"),
-        ({"highlight": 3, "X": np.zeros((3, 2))}, "highlight=3 is a row of X, which has 3 rows"),
+        ({"highlight": 0}, "highlight=0 is the position of a row of X: pass X, too"),
+        ({"highlight": 3, "X": np.zeros((3, 2))}, "highlight=3 .* from -3 to 2: X has 3 rows"),
+        ({"sample_weight": [1.0]}, "sample_weight needs X"),
+        ({"sample_weight": [1.0], "X": np.zeros((3, 2))}, "sample_weight must be 3 numbers"),
         ({"highlight": [1.0]}, "X has 1 features"),
         ({"highlight": np.zeros((2, 2))}, "Expected one row"),
     ],
@@ -198,3 +203,43 @@ def test_rows_of_tables_are_highlighted(blobs):
 def test_bad_options(stairs, options, message):
     with pytest.raises(ValueError, match=message):
         plot_tree(stairs, **options)
+
+
+METHODS = [name for name in vars(Readable) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_show_the_parameters_of_their_functions(name):
+    homes = (export, page, explanations, saving)
+    found = [getattr(home, name) for home in homes if hasattr(home, name)]
+    function = plot.plot_tree if name == "plot" else found[0]
+    _, *expected = inspect.signature(function).parameters.values()
+    _, *shown = inspect.signature(getattr(IMM, name)).parameters.values()
+    assert [str(parameter) for parameter in shown] == [str(parameter) for parameter in expected]
+
+
+def test_plot_takes_rows_by_position_and_names_unknown_options(stairs, tmp_path):
+    X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0]])
+    assert texts_of(stairs.plot(X)) == texts_of(plot_tree(stairs, X=X))
+    for draw in (stairs.plot, Readable.plot.__get__(stairs), lambda **o: plot_tree(stairs, **o)):
+        with pytest.raises(TypeError, match="colour"):
+            draw(colour="red")
+    names = [*inspect.signature(plot.save_tree).parameters]
+    assert names == ["path", *inspect.signature(plot_tree).parameters]
+    with pytest.raises(TypeError, match="colour"):
+        plot.save_tree(tmp_path / "tree.png", stairs, colour="red")
+
+
+@pytest.mark.parametrize("nodes", ["bars", "projection"])
+@pytest.mark.parametrize("max_depth", [None, 1])
+def test_weighted_pictures_show_rows_and_weights(stairs, nodes, max_depth):
+    X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0], [2.5, 0.0], [2.4, 0.0]])
+    weight = np.array([1.5, 2, 0, 3, 100])
+    shown = texts_of(plot_tree(stairs, X, sample_weight=weight, nodes=nodes, max_depth=max_depth))
+    below = ["3 rows", "weight 105"] if max_depth else ["3 rows", "weight 105", "0 rows"]
+    for text in ["1 row", "weight 1.5", *below]:
+        assert any(text in label.split("\n") for label in shown), text
+    if max_depth is None:
+        assert f"{100 * 105 / 106.5:.1f} %" in shown  # shares are of the weight
+    repeated = texts_of(plot_tree(stairs, X, nodes=nodes, max_depth=max_depth))
+    assert not any("weight " in text for text in repeated)

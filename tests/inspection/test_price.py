@@ -101,13 +101,13 @@ def test_an_embedding_is_where_the_price_is_paid():
     low = PCA(2, random_state=0).fit_transform(X)
     model = IMM(3, random_state=0).fit(X, embedding=low)
     assert price_of_explainability(model, low) == pytest.approx(1 + model.cost_increase_ / 100)
-    with pytest.raises(ValueError, match=r"had \(150, 2\) where they are clustered"):
+    with pytest.raises(ValueError, match=r"had the shape \(150, 2\)"):
         price_of_explainability(model, X)
     with pytest.raises(ValueError, match="objective must be one of kmeans, kmedians, kcenter"):
         price_of_explainability(model, low, "radius")
     names = np.array(list("abc"))[load_iris().target]
     given = CART(objective="labels", random_state=0).fit(X, names)
-    with pytest.raises(ValueError, match="Labels that are given have no price"):
+    with pytest.raises(ValueError, match="has no free clustering to compare"):
         price_of_explainability(given, X)
     with pytest.raises(
         ValueError, match="objective must be one of kmeans, kmedians; got 'spacing'"

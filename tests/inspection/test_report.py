@@ -1,6 +1,8 @@
-"""The report: spreads, effects, and names of clusters; what all exports have in common."""
+"""The report behind all exports: standard deviations, effects, row counts, names of clusters."""
 
+import inspect
 import json
+import re
 import sqlite3
 
 import numpy as np
@@ -9,11 +11,12 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_tree
 from export_cases import AWKWARD, every_case, iris, oblique
+from matplotlib.text import Text
 from sklearn.datasets import load_iris
 
 from greedy import IMM
 from tao_cluster import TAOClustering, Tree
-from tao_cluster.export import to_dataframe, to_dot, to_rules, to_sql, to_text
+from tao_cluster.export import to_dataframe, to_dot, to_onnx, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.report import cluster_names, report
 from tao_cluster.tree.routing import kernel_arrays
@@ -106,7 +109,7 @@ def test_weights_times_spread_on_request(rng):
     assert all(part in to_text(model, scaled=True) for part in scaled)
     assert not any(part in to_text(model) for part in scaled)
     for export in (to_text, to_rules, to_dot, to_dataframe, to_html):
-        with pytest.raises(ValueError, match="give X, or a fitted estimator"):
+        with pytest.raises(ValueError, match="give rows as X, or a fitted estimator"):
             export(tree, scaled=True)
 
 
@@ -178,7 +181,7 @@ def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
     children = ([1, -1, -1], [2, -1, -1])
     tree = Tree.from_splits(*children, [([0], [-2.0]), None, None], [0, 0, 0], [-1, 0, 1], 2)
     weight = rng.integers(1, 4, 9000).astype(float)
-    weight[0] = 1e-30  # counts for nothing
+    weight[0] = 1e-30  # has no influence
     leaves, values = tree.apply(X), X[1:, 0] / scale
     spreads, gaps = stds_and_gaps(tree, X, leaves, weight)
     mean = np.average(values, weights=weight[1:])
@@ -229,8 +232,75 @@ def test_weight_2_is_the_row_twice():
     weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
     model = TAOClustering(3, lambda_=1, depth=2, random_state=0).fit(X, sample_weight=weight)
     twice = np.repeat(X, weight.astype(int), axis=0)
-    assert report(model) == report(model, twice)
-    assert report(model, X, sample_weight=weight) == report(model, twice)
+    facts = report(model)
+    assert report(model, X, sample_weight=weight) == facts
+    expected = report(model, twice)
+    assert expected["summary"]["weight"] is None
+    for one, other in zip(
+        [facts["summary"], *facts["nodes"], *facts["clusters"]],
+        [expected["summary"], *expected["nodes"], *expected["clusters"]],
+        strict=True,
+    ):
+        assert one.pop("weight") == other.pop("rows")
+        del one["rows"], other["weight"]
+        assert one == other
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    X = load_iris().data
+    weight = np.random.default_rng(0).random(len(X)) * 1000
+    weight[::7] = 0
+    model = TAOClustering(3, lambda_=1, depth=2, random_state=0)
+    return model.fit(np.vstack([X, X]), sample_weight=np.r_[weight, weight]), X, weight
+
+
+def test_real_rows_are_counted_beside_weights(weighted):
+    model, X, weight = weighted
+    reaches = model.decision_path(X)[weight > 0]
+    np.testing.assert_array_equal(model.node_rows_, 2 * reaches.sum(axis=0).A1)
+    assert model.node_rows_.dtype == np.int64
+    facts = report(model)
+    assert [node["rows"] for node in facts["nodes"]] == model.node_rows_.tolist()
+    assert [node["weight"] for node in facts["nodes"]] == model.node_counts_.tolist()
+    assert sum(part["rows"] for part in facts["clusters"]) == facts["summary"]["rows"]
+    assert facts["summary"]["rows"] == 2 * (weight > 0).sum()
+    other = report(model, X, sample_weight=weight)
+    assert 2 * other["summary"]["rows"] == facts["summary"]["rows"]
+
+
+def test_no_display_calls_a_weight_rows(weighted):
+    """Whatever stands before "rows" is a number of rows; weights are called weights."""
+    model, X, weight = weighted
+    options = {"X": X, "sample_weight": weight}
+    texts = {
+        "rules": "\n".join(model.to_rules()),
+        "rules of X": "\n".join(model.to_rules(**options)),
+        "dot": model.to_dot(),
+        "page": model.to_html(),
+        "page of X": model.to_html(**options),
+        "picture": "\n".join(t.get_text() for t in model.plot(**options).findobj(Text)),
+        "profile": "\n".join(str(model.cluster_profile(k)) for k in range(3)),
+    }
+    known = {*model.node_rows_.tolist(), *(model.node_rows_ // 2).tolist()}
+    for name, text in texts.items():
+        counts = re.findall(r"([\d.]+) rows", text)
+        assert counts, name
+        assert {float(count) for count in counts} <= known, name
+        assert re.search(r"weight [\d.]+", text), name
+    assert "of the weight" in texts["rules"]
+
+
+def test_methods_are_the_functions(weighted):
+    for one in (weighted[0], weighted[0].tree_):
+        assert one.to_sql() == to_sql(one)
+        assert one.to_sql(list("abcd"), table="t") == to_sql(one, list("abcd"), table="t")
+        assert one.to_dot(max_terms=1) == to_dot(one, max_terms=1)
+        assert one.to_onnx().SerializeToString() == to_onnx(one).SerializeToString()
+        pd.testing.assert_frame_equal(one.to_dataframe(), to_dataframe(one))
+    for function in (to_text, to_rules, to_sql, to_dot, to_onnx, to_dataframe):
+        method = inspect.signature(getattr(Tree, function.__name__)).parameters
+        assert [*method][1:] == [*inspect.signature(function).parameters][1:]
 
 
 def test_names_of_fit_are_the_default():
@@ -254,7 +324,7 @@ def test_awkward_and_repeated_names_are_shown_as_they_are(export):
 
 
 @pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, to_sql, report])
-def test_bad_input_gets_a_sentence(export):
+def test_bad_input_raises(export):
     tree, X = oblique()
     with pytest.raises(TypeError, match=r"Expected a Tree.*got list"):
         export([1, 2])
@@ -266,5 +336,5 @@ def test_bad_input_gets_a_sentence(export):
             export(tree, X=X[:, :5])
         with pytest.raises(ValueError, match="needs the rows X"):
             export(tree, sample_weight=np.ones(len(X)))
-        with pytest.raises(ValueError, match="60 numbers, one a row"):
+        with pytest.raises(ValueError, match="60 numbers, one per row"):
             export(tree, X=X, sample_weight=np.ones(3))

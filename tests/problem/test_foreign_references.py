@@ -1,0 +1,202 @@
+"""References that were fitted to other data, and pipelines that end in a clusterer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import (
+    AgglomerativeClustering,
+    BisectingKMeans,
+    KMeans,
+    MeanShift,
+    MiniBatchKMeans,
+)
+from sklearn.datasets import load_digits, load_wine
+from sklearn.decomposition import PCA
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import tao_cluster
+from greedy import IMM
+from tao_cluster import TAOClustering, compare, outofcore, stability
+
+FRAME = load_wine(as_frame=True).data
+X = FRAME.to_numpy()
+SCALED = StandardScaler().fit_transform(X)
+METHODS = {
+    "oblique": lambda reference, **options: TAOClustering(
+        3, lambda_=1.0, depth=2, reference=reference, random_state=0, **options
+    ),
+    "axis": lambda reference, **options: TAOClustering(
+        3, split="axis", max_leaves=4, reference=reference, random_state=0, **options
+    ),
+    "imm": lambda reference, **options: IMM(3, reference=reference, random_state=0, **options),
+}
+
+
+@pytest.fixture(params=METHODS)
+def method(request):
+    return METHODS[request.param]
+
+
+def kmeans(data, k=3):
+    return KMeans(k, n_init=1, random_state=0).fit(data)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (FRAME.columns[::-1], r"another order: column 0 is 'alcohol' there and 'proline' in X"),
+        (["other", *FRAME.columns[1:]], r"'alcohol' are not in X; 'other' of X are unknown to it"),
+    ],
+)
+def test_a_reference_of_other_columns(method, columns, message):
+    frame = FRAME.set_axis(list(columns), axis=1) if "other" in columns else FRAME[columns]
+    with pytest.raises(ValueError, match=message):
+        method(kmeans(FRAME)).fit(frame)
+
+
+def test_a_reference_of_another_single_column(method):
+    with pytest.raises(ValueError, match="'alcohol' are not in X; 'ash' of X are unknown"):
+        method(kmeans(FRAME[["alcohol"]])).fit(FRAME[["ash"]])
+    with pytest.raises(ValueError, match="does not belong to these data"):
+        method(kmeans(X[:, [0]])).fit(X[:, [2]])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(
+    "data", [SCALED, X[:, ::-1], X[::-1], 10 * X], ids=["scaled", "columns", "rows", "units"]
+)
+def test_a_reference_of_other_data(method, data, standardize, form):
+    message = r"does not belong to these data: \d+ of its 178 labels_.*make_pipeline.*objective="
+    with pytest.raises(ValueError, match=message):
+        method(kmeans(data), standardize=standardize).fit(form(X))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        KMeans(3, n_init=1, max_iter=1, tol=10.0, random_state=0),
+        MiniBatchKMeans(3, n_init=1, batch_size=16, max_iter=1, random_state=0),
+        BisectingKMeans(3, random_state=0),
+        GaussianMixture(3, random_state=0),
+        AgglomerativeClustering(3),
+        KMeans(3, n_init=1, random_state=0).set_params(algorithm="elkan"),
+    ],
+    ids=lambda reference: type(reference).__name__,
+)
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters", "ignore:.*did not converge")
+@pytest.mark.parametrize("standardize", [False, True])
+def test_honest_references_are_accepted(reference, standardize):
+    for data in (X, X.astype(np.float32), FRAME):
+        fitted = reference.fit(data)
+        assert len(IMM(3, reference=fitted, standardize=standardize).fit(data).labels_) == 178
+    weight = np.random.default_rng(0).uniform(0.5, 2, 178)
+    if hasattr(reference, "cluster_centers_"):
+        fitted = reference.fit(X, sample_weight=weight)
+        IMM(3, reference=fitted).fit(X, sample_weight=weight)
+        IMM(3, reference=fitted).fit(X[:100])  # other rows: there are no labels to compare
+
+
+def test_a_reference_with_a_metric_of_its_own():
+    fitted = MeanShift(bandwidth=200).fit(X)
+    assert IMM(len(fitted.cluster_centers_), reference=fitted).fit(X).tree_.n_leaves > 1
+
+
+LABELS = kmeans(X).labels_
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS,
+        LABELS.tolist(),
+        pd.Series(LABELS),
+        LABELS.astype(float),
+        LABELS.astype(str),
+        ["a", "b"],
+    ],
+    ids=["array", "list", "series", "floats", "strings", "few"],
+)
+def test_labels_are_no_reference(method, labels):
+    with pytest.raises(ValueError, match=r"as labels are.*objective='labels'") as caught:
+        method(labels).fit(X)
+    assert len(str(caught.value)) < 400
+
+
+def test_centres_of_one_column(method):
+    with pytest.raises(ValueError, match=r"shape \(n_clusters, 1\), as of reference\.reshape"):
+        method([11.5, 12.5, 13.5]).fit(X[:, [0]])
+    method(np.array([[11.5], [12.5], [13.5]])).fit(X[:, [0]])
+
+
+# ---------------------------------------------------------------- pipelines
+
+
+def pipeline():
+    return make_pipeline(StandardScaler(), PCA(4), KMeans(3, n_init=3, random_state=0))
+
+
+@pytest.mark.parametrize("is_fitted", [False, True])
+@pytest.mark.parametrize("data", [X, FRAME], ids=["array", "frame"])
+def test_a_pipeline_clusters_its_transformed_columns(method, is_fitted, data):
+    reference = pipeline().fit(data) if is_fitted else pipeline()
+    model = method(reference).fit(data)
+    expected = pipeline().fit(data)
+    embedding = expected[:-1].transform(data)
+    np.testing.assert_allclose(model.free_centers_, expected[-1].cluster_centers_)
+    other = method(expected[-1]).fit(data, embedding=embedding)
+    assert model.tree_ == other.tree_
+    assert model.tree_.n_features == 13
+    new = data[20:90]
+    assert model.score(new) == other.score(new, embedding=embedding[20:90])
+    assert model.cost_increase(new) == other.cost_increase(new, embedding=embedding[20:90])
+    np.testing.assert_array_equal(model.transform(new), other.transform(embedding[20:90]))
+    np.testing.assert_array_equal(model.predict(new), other.predict(new))
+    assert not hasattr(reference[0], "mean_") or is_fitted  # what was given stays as it was
+
+
+def test_a_pipeline_of_one_step_is_its_step():
+    one = IMM(3, reference=make_pipeline(KMeans(3, n_init=1, random_state=0))).fit(X)
+    assert one.tree_ == IMM(3, reference=KMeans(3, n_init=1, random_state=0)).fit(X).tree_
+
+
+def test_a_fit_without_a_pipeline_forgets_that_of_an_earlier_one():
+    model = IMM(3, reference=pipeline()).fit(X)
+    model.set_params(reference=None, random_state=0).fit(X)
+    assert model.transform(X).shape == (178, 3)
+    assert model.score(X) == pytest.approx(-model.inertia_)
+
+
+def test_a_pipeline_and_an_embedding_exclude_each_other(method):
+    with pytest.raises(ValueError, match="both say where rows are clustered"):
+        method(pipeline()).fit(X, embedding=SCALED)
+
+
+def test_blocks_need_the_embedding_of_a_pipeline():
+    with pytest.raises(ValueError, match="give them as embedding"):
+        outofcore.fit(IMM(3, reference=pipeline()), [X[:90], X[90:]], random_state=0)
+
+
+def test_a_pipeline_in_comparisons_stability_and_files(tmp_path):
+    found = compare(X, 3, ["imm", "exkmc"], reference=pipeline(), random_state=0)
+    assert found.table["cost_increase"].max() < 100
+    model = IMM(3, reference=pipeline(), random_state=0).fit(X)
+    assert stability(model, X, n=2) is not None
+    path = tmp_path / "model.json"
+    with pytest.warns(UserWarning, match="its transformers are not saved"):
+        model.save(path)
+    loaded = tao_cluster.load(path)
+    np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+    embedding = pipeline().fit(X)[:-1].transform(X)
+    assert loaded.score(X, embedding=embedding) == pytest.approx(model.score(X))
+
+
+def test_wide_sparse_rows_in_a_pipeline():
+    digits = sp.csr_matrix(load_digits().data[:300])
+    reference = make_pipeline(StandardScaler(with_mean=False), KMeans(5, n_init=1, random_state=0))
+    model = IMM(5, reference=reference).fit(digits)
+    assert sp.issparse(model._embedder.transform(digits))
+    assert model.cost_increase(digits) == pytest.approx(model.cost_increase_)
