@@ -49,13 +49,8 @@ def _set(model, given, fitted):
     """Set all attributes of a fit at once, for other threads that use the estimator."""
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # names and number of features
-    for name in (
-        "classes_",
-        "validation_cost_increase_",
-        "_column_names",
-        "_embedder",
-    ):  # of an earlier fit
-        vars(seen).pop(name, None)
+    for name in ("classes_", "validation_cost_increase_", "_embedder", "_column_names"):
+        vars(seen).pop(name, None)  # of an earlier fit
     names = display_names(given)
     if names is not None and not hasattr(seen, "feature_names_in_"):
         seen._column_names = names  # scikit-learn stores only names that are strings
@@ -66,7 +61,7 @@ def _set(model, given, fitted):
 
 
 class _FittedClustering:
-    """What an estimator does with rows after its fit: clusters, leaves, distances and costs."""
+    """The methods of a fitted estimator: clusters, leaves, distances and costs of rows."""
 
     @on_snapshot
     def predict(self, X):
@@ -293,10 +288,9 @@ class TreeClustering(
                 space, reference = tested, scaling.apply_to_reference(reference)
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
+        options = {"held_out": held_out, "scaling": scaling}
         try:
-            problem = Problem.from_rows(
-                *terms, self.random_state, held_out=held_out, scaling=scaling
-            )
+            problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:  # it counts distinct rows; users count the rows of X
             is_invalid = rows.expand(error.is_invalid) & inputs.present
             raise InvalidRowsError(is_invalid, error.reason) from None

@@ -1,4 +1,4 @@
-"""Import of optional dependencies."""
+"""Imports at the time of use: optional packages, and progress bars."""
 
 import importlib
 
@@ -6,13 +6,20 @@ from tqdm.std import tqdm
 
 
 def import_optional(package, function, command):
-    """Import an optional package, or a module of one.
+    """Import an optional package or a module of it.
+
+    Parameters
+    ----------
+    package : str
+    function : str
+        Name of the function that needs it.
+    command : str
+        Command that installs it.
 
     Raises
     ------
     ImportError
-        If it is not installed. The message names the `function` that needs it and the `command`
-        that installs it.
+        If it is not installed. The message names the function and the command.
     """
     try:
         return importlib.import_module(package)

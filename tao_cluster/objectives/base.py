@@ -117,7 +117,7 @@ class NearestCenters(ClusterMixin, BaseEstimator):
         return distances.argmin(axis=1).astype(np.int32)
 
     def _check_input(self, X, sample_weight):
-        """The rows of a fit and their weights, checked."""
+        """Check and return the rows of a fit and their weights."""
         rows = check_rows(X)
         validate_data(self, X, skip_check_array=True)  # names and number of features
         X = rows

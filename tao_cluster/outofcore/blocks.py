@@ -412,9 +412,10 @@ def _check_columns(X, names):
     """Raise a ValueError if a DataFrame has other columns than the first block."""
     found = names_of(X)
     if names is not None and found is not None and found != names:
+        found, first = (", ".join(map(display_name, each)) for each in (found, names))
         raise ValueError(
-            f"its columns are {', '.join(map(display_name, found))}, those of the first block are "
-            f"{', '.join(map(display_name, names))}: select the same columns for all blocks."
+            f"its columns are {found}, but those of the first block are {first}: select the same "
+            "columns for all blocks."
         )
 
 

@@ -369,6 +369,6 @@ def _weights(weight, n_rows):
 
 
 def _floats(X, name, is_finite):
-    """Return a block as an array or canonical CSR matrix of floats; check values if asked to."""
+    """Return X of a block as an array or canonical CSR matrix of floats."""
     options = {"ensure_all_finite": is_finite, "ensure_min_samples": 0}
     return stored_by_rows(check_rows(X, name, **options))

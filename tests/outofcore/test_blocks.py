@@ -197,7 +197,7 @@ def test_names_of_columns(table):
         blocks_of(frame.rename(columns={"b": 1}))
     parts = cut(frame)
     parts[3] = parts[3][list("abced")]
-    with pytest.raises(BlockError, match="Block 3: its columns are a, b, c, e, d, those of"):
+    with pytest.raises(BlockError, match="Block 3: its columns are a, b, c, e, d, but those of"):
         read(blocks_of(parts))
 
 

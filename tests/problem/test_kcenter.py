@@ -158,7 +158,9 @@ def test_scikit_learn_conventions(estimator, check):
 
 @pytest.mark.parametrize("objective", [KCenter(), Spacing()])
 def test_tao_clustering_refuses_what_is_no_sum(objective, rng):
-    with pytest.raises(ValueError, match=rf"which {type(objective).__name__} is not"):
+    with pytest.raises(
+        ValueError, match=rf"a sum over rows, which {type(objective).__name__} is not"
+    ):
         TAOClustering(3, objective=objective).fit(rng.normal(size=(20, 2)))
 
 
