@@ -110,7 +110,7 @@ class CLTree(CostTree):
         labels = _labels(points, boxes, rows_of)
         growth = pruned_growth(growth, ends, labels, points.n_features, idle)
         max_leaves = 4 * n_clusters if self.max_leaves is None else self.max_leaves
-        return prune_to_size(points, growth, max_leaves)
+        return prune_stepwise(points, growth, max_leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +249,7 @@ def _labels(points, boxes, rows_of):
     return matched_leaf_labels(points, rows_of, group)
 
 
-def prune_to_size(points, growth, max_leaves):
+def prune_stepwise(points, growth, max_leaves):
     """Merge pairs of sibling leaves, the weakest splits first, until there are few enough leaves.
 
     The next pair is the one whose union in its best cluster increases the cost least; ties go to

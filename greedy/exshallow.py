@@ -127,7 +127,7 @@ class ExShallowSearch(GreedyTree):
     }
 
     def build(self, X, labels, centers, sample_weight, rng=None):
-        """Build a tree for given centres; see :class:`GreedyTree`. The cost is that of k-means."""
+        """Build a tree for given centres, as :meth:`IMM.build` does, by the k-means cost."""
         del rng
         self._validate_params()
         objective = OBJECTIVES["kmeans"]

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from greedy import CUBT, CLTree, KDTree
 from greedy.builder_input import BuilderInput
-from greedy.cltree import CutDensity, prune_to_size
+from greedy.cltree import CutDensity, prune_stepwise
 from greedy.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.cuts.impurity import Region, density_cut
 from greedy.leaf_clusters import deviance, match_labels, merge_closest
@@ -259,7 +259,7 @@ def test_no_leaf_is_idle(method, max_leaves):
 
 @settings(**SMALL)
 @given(tables(), st.integers(0, 3))
-def test_the_cheapest_pair_of_leaves_is_prune_to_size(table, seed):
+def test_the_cheapest_pair_of_leaves_is_prune_stepwise(table, seed):
     X, weight = table
     points = points_of(X, weight)
     rows = points.rows
@@ -280,7 +280,7 @@ def test_the_cheapest_pair_of_leaves_is_prune_to_size(table, seed):
         if left >= 0 and growth.left[left] < 0 and growth.left[right] < 0:
             before = sum(paid[leaf == c, known == label[c]].sum() for c in (left, right))
             losses[node] = paid[np.isin(leaf, (left, right))].sum(axis=0).min() - before
-    kept = prune_to_size(points, growth, growth.n_leaves - 1)
+    kept = prune_stepwise(points, growth, growth.n_leaves - 1)
     assert kept.n_leaves < growth.n_leaves
     found = kept.to_tree(X.shape[1])
     after = paid[np.arange(len(rows)), np.searchsorted(known, found.predict(X[rows]))].sum()

@@ -107,7 +107,7 @@ def test_spacing_lower_bound_is_what_it_says():
 def test_bad_sizes_get_a_message():
     with pytest.raises(ValueError, match="n_flips=5 must be below n_features=5"):
         synthetic_one(10, 5, n_flips=5)
-    with pytest.raises(ValueError, match=r"n_samples - n_clusters = 7 must be even"):
+    with pytest.raises(ValueError, match=r"n_samples - n_clusters = 10 - 3 = 7 must be even"):
         spacing_lower_bound(3, 10)
     with pytest.raises(ValueError, match="period=3 must be at most n_features=2"):
         kcenter_lower_bound(27, 2, period=3)
