@@ -248,7 +248,7 @@ class Tree(Shape, Readable):
         return self.route(routing.kernel_arrays(X))
 
     def predict(self, X):
-        """Return the cluster of each row: int32 array of shape (n,). Input and errors as `apply`."""
+        """Return the cluster of each row: int32 array of shape (n,). Input as for `apply`."""
         return self.leaf_label[self.apply(X)]
 
     def decision_path(self, X):
