@@ -35,7 +35,7 @@ BAD = {
         {"children_right": [2**40, -1, -1]},
         "wrong type or size|32-bit integers",  # of numpy 2, of numpy 1
     ),
-    "features in a list": ({"split_indices": [[0, 1]]}, "split_indices must be a list of whole"),
+    "features in a list": ({"split_indices": [[0, 1]]}, "split_indices must be a list of integers"),
     "a leaf without a label": ({"leaf_label": [-1, -1, 1]}, "Leaves must have a label"),
     "a label out of reach": ({"leaf_label": [-1, 0, 2**31 - 1]}, "must be less than 65536"),
     "the next label": ({"leaf_label": [-1, 0, 2**16]}, "must be less than 65536"),
