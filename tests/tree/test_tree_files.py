@@ -42,7 +42,7 @@ BAD = {
     "NaN in a histogram": ({"leaf_value": [[float("nan")]] * 3}, "leaf_value must be null"),
     "a flat histogram": ({"leaf_value": [1.0, 0.0, 0.0]}, "leaf_value must be null"),
     "histograms of two lengths": ({"leaf_value": [[1.0], [1.0], [1, 2]]}, "equal lists"),
-    "histograms of nothing": ({"leaf_value": [[], [], []]}, "one column a cluster"),
+    "histograms of nothing": ({"leaf_value": [[], [], []]}, "one column per cluster"),
     "too few histograms": ({"leaf_value": [[1.0], [1.0]]}, "one row per node"),
 }
 
