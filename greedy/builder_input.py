@@ -1,4 +1,4 @@
-"""What every builder starts from: rows, reference centres and the distances between them."""
+"""Validated input of the tree builders: rows, weights, reference centres and distances."""
 
 import itertools
 import weakref
@@ -18,38 +18,54 @@ from tao_cluster.objectives.base import euclidean
 from tao_cluster.problem.inputs import check_embedding, check_sample_weight
 from tao_cluster.tree.routing import kernel_arrays
 
-# Whole numbers up to here stay, so that weight 2 is exactly the row twice. A price is rounded
-# before it is multiplied by the weight: large weights would multiply the rounding.
+# Integer weights up to this limit are not rescaled, so that weight 2 is exactly two equal rows.
+# Larger weights are, because a cost is rounded before it is multiplied by the weight, and large
+# weights would multiply the rounding error.
 _SMALL_WEIGHT = 1024
 
-# Bits that distances are rounded by, of 53: what is equal but for the rounding of sums, which
-# differs with the order of the features and between dense and sparse rows, is then equal.
+# Distances are rounded by this many of their 53 bits. The last bits depend on the order of the
+# features and on whether X is dense or sparse; without them equal distances compare equal.
 _NOISE_BITS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class BuilderInput:
-    """Rows and reference centres, checked, in the form that the kernels read.
+    """Rows, weights and reference centres, validated, in the form that the cut kernels read.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
+    X : array or CSR matrix of shape (n, d), float32 or float64
     columns : array X, or (data, indices, indptr) of the CSC form of a sparse X
-    rows : int64 array, those of positive weight
+    rows : int64 array
+        Row numbers of the rows with a positive weight, increasing.
     weight : float64 array of shape (n,)
-        In a unit of its own, a power of two.
+        Rescaled by a power of two, unless the weights are small integers.
     centers : float64 array of shape (k, d)
-        Where cuts see the centres.
+        Coordinates of the reference centres in the features of X. With an embedding these are the
+        cluster means in X.
     distances : float64 array of shape (n, k)
-        What rows cost under the reference centres: squared distances, or other costs.
+        Cost of assigning each row, with weight 1, to each centre; for k-means the squared Euclidean
+        distance.
     labels : int64 array of shape (n,)
-        Cluster of each row in the free clustering.
-    nearest, spread : float64 arrays of shape (n,)
-        Distance to the nearest centre, and by how much the farthest exceeds it.
+        Cluster of each row in the free clustering (the clustering without a tree).
+    nearest : float64 array of shape (n,)
+        Distance to the nearest centre.
+    distance_range : float64 array of shape (n,)
+        Distance to the farthest centre minus that to the nearest one.
     n_jobs : int
-        Threads that share the features; results are the same for any number.
+        Number of threads. They share the features, and the result is the same for any number.
     space : array or CSR matrix of shape (n, m)
-        Where the rows are clustered: the embedding, or X, the same object.
+        The rows in the space in which they are clustered: the embedding, or the same object as X.
+
+    Notes
+    -----
+    Memory in addition to X:
+
+    ===================  ===========================================
+    distances            8 n k bytes
+    other arrays         48 n bytes
+    columns, sparse X    a copy of X, shared by all inputs of that X
+    ===================  ===========================================
     """
 
     X: Any
@@ -76,7 +92,7 @@ class BuilderInput:
         distances=None,
         objective="kmeans",
     ):
-        """Check the input and measure the distances.
+        """Validate the input and compute the distances to the centres.
 
         Parameters
         ----------
@@ -84,13 +100,15 @@ class BuilderInput:
         centers : array-like of shape (k, m)
             Reference centres; m = d without an embedding.
         sample_weight : array-like of shape (n,), optional
-            At least 0; a row of weight 0 is an absent row.
+            At least 0. A row of weight 0 is ignored.
         embedding : array-like or sparse matrix of shape (n, m), optional
-            Where the centres are. A cut of X sees a centre at the mean of its rows in X.
-        labels : int array-like of shape (n,), default the nearest centres, ties to the lowest
+            The rows in the space of the centres. For cuts of X, the coordinates of a centre are
+            then the mean of the rows of its cluster in X.
+        labels : int array-like of shape (n,), optional
+            Cluster of each row; by default the nearest centre, the lowest one of ties.
         n_jobs : int, optional
-        distances : float64 array of shape (n, k), default those of the objective
-            What a row costs under each centre, at least 0.
+        distances : float64 array of shape (n, k), optional
+            Cost of each row under each centre, at least 0; by default that of the objective.
         objective : {"kmeans", "kmedians"}
             Squared Euclidean distances, or L1 distances.
 
@@ -101,17 +119,17 @@ class BuilderInput:
         Raises
         ------
         ValueError
-            If X, the centres or the embedding have NaN or infinite values or shapes that do
-            not fit, or the weights are negative or all zero.
+            If X, the centres or the embedding contain NaN or infinite values or have shapes that
+            do not match, if weights are negative or all zero, or if the distances overflow.
         """
         X = check_rows(X)
         space = X if embedding is None else check_embedding(embedding, X.shape[0])
         centers = check_centers(centers, "centers")
         if centers.shape[1] != space.shape[1]:
             raise ValueError(
-                f"The centres have {centers.shape[1]} features, the rows {space.shape[1]}."
+                f"The centres have {centers.shape[1]} features, but the rows have {space.shape[1]}."
             )
-        # Kernels count weights in units of their own, so that of these numbers does not matter.
+        # Any positive weight is valid, however small: the weights are rescaled below.
         weight = check_sample_weight(sample_weight, X, np.finfo(np.float64).tiny)
         if not weight.any():
             raise ValueError("sample_weight must have at least one positive entry.")
@@ -121,8 +139,10 @@ class BuilderInput:
         if not np.isfinite(distances.max()):
             raise ValueError("The distances to the centres overflow; rescale the data.")
         terms = nearest_two(distances, np.arange(len(weight)), np.arange(len(centers)))
-        own, _, nearest, _, spread = terms
-        labels = own if labels is None else _check_labels(labels, len(weight), len(centers))
+        nearest_label, _, nearest, _, distance_range = terms
+        labels = (
+            nearest_label if labels is None else _check_labels(labels, len(weight), len(centers))
+        )
         if embedding is not None:
             centers = cluster_means(X, labels, weight, len(centers))
         return cls(
@@ -134,14 +154,14 @@ class BuilderInput:
             distances=distances,
             labels=labels,
             nearest=nearest,
-            distance_range=spread,
+            distance_range=distance_range,
             n_jobs=effective_n_jobs(n_jobs),
             space=space,
         )
 
     @classmethod
     def from_labels(cls, X, labels, weight, n_jobs=None):
-        """Rows of positive weight and their clusters, for a method that knows no centres.
+        """Input of a method that uses labels but no centres; all weights are positive.
 
         Parameters
         ----------
@@ -166,17 +186,18 @@ class BuilderInput:
 
     @classmethod
     def from_distances(cls, X, distances, weight, n_jobs=1):
-        """All rows of X and what each label costs them; the centres have no place in X.
+        """Input of a method that uses the costs of labels, but no coordinates of centres.
 
         Parameters
         ----------
         X : array or canonical CSR matrix of shape (n, d)
         distances : float64 array of shape (n, k)
+            Cost of each row under each label.
         weight : float64 array of shape (n,), positive
         n_jobs : int
         """
         n, k = distances.shape
-        labels, _, nearest, _, spread = nearest_two(distances, np.arange(n), np.arange(k))
+        labels, _, nearest, _, distance_range = nearest_two(distances, np.arange(n), np.arange(k))
         return cls(
             X=X,
             columns=column_arrays(X),
@@ -186,17 +207,21 @@ class BuilderInput:
             distances=distances,
             labels=labels,
             nearest=nearest,
-            distance_range=spread,
+            distance_range=distance_range,
             n_jobs=n_jobs,
         )
 
     @property
     def n_features(self):
-        """Columns of X."""
+        """Number of columns of X."""
         return self.X.shape[1]
 
     def inverse_index(self, rows):
-        """Place of each row of X in `rows`, -1 elsewhere; empty for dense X, which needs none."""
+        """Return the inverse index of `rows`: int64 array of shape (n,), empty for a dense X.
+
+        Element r is the position of row r in `rows`, or -1. Kernels need it to find the rows of a
+        node among the stored values of a sparse column.
+        """
         if not sp.issparse(self.X):
             return np.empty(0, np.int64)
         inverse = np.full(self.X.shape[0], -1, np.int64)
@@ -204,7 +229,7 @@ class BuilderInput:
         return inverse
 
     def column(self, rows, feature):
-        """Values of a feature for some rows: array of shape (m,), dense."""
+        """Return the values of a feature for some rows: dense array of shape (m,)."""
         if sp.issparse(self.X):
             data, indices, indptr = self.columns
             stored = slice(indptr[feature], indptr[feature + 1])
@@ -214,19 +239,22 @@ class BuilderInput:
         return self.X[rows, feature]
 
     def goes_left(self, rows, feature, threshold):
-        """Mask of the rows with a value of at most `threshold`."""
-        # Compared as float64: a centre may lie between two values of float32.
+        """Return the mask of the rows whose value is at most `threshold`."""
+        # In float64, since the coordinate of a centre may lie between two float32 values.
         return self.column(rows, feature) <= np.float64(threshold)
 
     def distinct_values(self, some):
-        """Distinct values of some rows by feature; of sparse X zero is among them for each.
+        """Return the distinct values of some rows, feature by feature.
 
-        See :func:`greedy.cuts.surrogate_cut`.
+        For a sparse X, zero is always one of them. :func:`greedy.cuts.surrogate_cut` uses the
+        values as candidate thresholds.
 
         Returns
         -------
-        values : float64 array, those of a feature increasing
-        start : int64 array of shape (d + 1,), where each feature's values begin
+        values : float64 array
+            The values of all features one after the other, increasing within each feature.
+        start : int64 array of shape (d + 1,)
+            Where the values of each feature begin.
         """
         d = self.n_features
         if sp.issparse(self.X):
@@ -244,23 +272,28 @@ class BuilderInput:
         return values[is_new].astype(np.float64), np.concatenate([[0], np.cumsum(counts)])
 
     def sparse_bounds(self, kernel, node):
-        """What ``kernel(rows of X, node, d)`` tells of each feature; nothing for dense X."""
+        """Return ``kernel(CSR arrays of X, node, d)``, a bound per feature; empty for a dense X."""
         if not sp.issparse(self.X):
             return np.empty(0)
         return kernel(kernel_arrays(self.X), node, self.n_features)
 
     def best_cut(self, search, *arguments):
-        """Run ``search(columns, *arguments, lo, hi)`` over all features, shared by threads.
+        """Return the best cut over all features, which the threads share.
+
+        Parameters
+        ----------
+        search : callable(columns, *arguments, lo, hi) -> (value, feature, threshold, ...)
+            One of the cut kernels. It searches features lo..hi-1; lower values are better.
 
         Returns
         -------
-        (value, feature, threshold) or None
+        (value, feature, threshold, ...), or None if there is no cut
         """
         cuts = self.over_features(lambda lo, hi: search(self.columns, *arguments, lo, hi))
         return min((cut for cut in cuts if cut[1] >= 0), default=None)
 
     def over_features(self, kernel):
-        """Run ``kernel(lo, hi)`` on parts of the features, shared by threads: their results."""
+        """Run ``kernel(lo, hi)`` on one range of features per thread; return the results."""
         n_parts = max(1, min(self.n_jobs, self.n_features))
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
@@ -270,33 +303,31 @@ class BuilderInput:
 def _check_labels(labels, n_rows, n_clusters):
     check_kind(labels, "labels")
     labels = column_or_1d(labels)
-    is_whole = labels.dtype.kind in "iu" and len(labels) == n_rows
-    if not is_whole or labels.min() < 0 or labels.max() >= n_clusters:
-        raise ValueError(
-            f"labels must be {n_rows} whole numbers, one a row, in 0..{n_clusters - 1}."
-        )
+    is_integer = labels.dtype.kind in "iu" and len(labels) == n_rows
+    if not is_integer or labels.min() < 0 or labels.max() >= n_clusters:
+        raise ValueError(f"labels must be {n_rows} integers in 0..{n_clusters - 1}, one per row.")
     return labels.astype(np.int64)
 
 
 def _in_unit(weight):
-    """Weights as small whole numbers, or with a largest one of about 1; see _SMALL_WEIGHT."""
+    """Return small integer weights as they are, others rescaled to a maximum between 0.5 and 1."""
     if weight.max() <= _SMALL_WEIGHT and np.array_equal(weight, np.floor(weight)):
         return weight
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
 
 class _LastColumns:
-    """Weak references to the columns that were made last, and to their rows.
+    """Cache of the last conversion of a sparse X to columns, by weak references.
 
-    A fit asks for the columns of its rows for several initial trees and for its own cuts: as long
-    as one of them holds these, the others need no copy.
+    A fit builds several initial trees of the same X, each of which needs its columns. As long as
+    one of them holds the columns, the others get the same arrays.
     """
 
     def __init__(self):
-        self._references = ()  # one object, as other threads ask, too
+        self._references = ()  # replaced as a whole, so that threads see a consistent state
 
-    def of(self, X):
-        """Arrays (data, indices, indptr) of the CSC form of a sparse matrix."""
+    def convert(self, X):
+        """Return the arrays (data, indices, indptr) of the CSC form of a sparse matrix."""
         rows, *arrays = [reference() for reference in self._references] or [None]
         if rows is X and all(array is not None for array in arrays):
             return tuple(arrays)
@@ -310,13 +341,16 @@ _last_columns = _LastColumns()
 
 
 def column_arrays(X):
-    """X as the cut kernels read it. Sparse rows are copied into columns, once while these live."""
-    return _last_columns.of(X) if sp.issparse(X) else X
+    """Return X as the cut kernels read it: a dense X itself, of a sparse X the arrays in CSC form.
+
+    Repeated calls return the same arrays as long as something refers to them.
+    """
+    return _last_columns.convert(X) if sp.issparse(X) else X
 
 
 @jit
 def nearest_two(distances, rows, centers):
-    """Nearest of some centres for each row, and how much farther the others are.
+    """Find the nearest and the second nearest of some centres for each row.
 
     Parameters
     ----------
@@ -327,14 +361,14 @@ def nearest_two(distances, rows, centers):
     Returns
     -------
     label, second : int64 arrays of shape (m,)
-        Nearest and second nearest, positions in `centers`, ties to the lowest.
-    nearest, gap, spread : float64 arrays of shape (m,)
-        Distance to the nearest centre, and by how much the second nearest and the farthest
-        exceed it.
+        Nearest and second nearest, as positions in `centers`; the lowest one of ties.
+    nearest, gap, distance_range : float64 arrays of shape (m,)
+        Distance to the nearest centre, and by how much the distances to the second nearest and to
+        the farthest one exceed it.
     """
     n = rows.shape[0]
     label, second = np.empty(n, np.int64), np.empty(n, np.int64)
-    nearest, gap, spread = np.empty(n), np.empty(n), np.empty(n)
+    nearest, gap, distance_range = np.empty(n), np.empty(n), np.empty(n)
     for r in range(n):
         least, next_, most = np.inf, np.inf, -np.inf
         label[r] = second[r] = 0
@@ -346,12 +380,16 @@ def nearest_two(distances, rows, centers):
             elif value < next_:
                 next_, second[r] = value, c
             most = max(most, value)
-        nearest[r], gap[r], spread[r] = least, next_ - least, most - least
-    return label, second, nearest, gap, spread
+        nearest[r], gap[r], distance_range[r] = least, next_ - least, most - least
+    return label, second, nearest, gap, distance_range
 
 
 def _drop_noise(bits):
-    """Round floats, at least 0, that are given by their bits: these are in the same order."""
+    """Round non-negative floats, given as integers of their bits, in place.
+
+    The bit patterns of non-negative floats are in the order of the floats, so that integer
+    arithmetic rounds them.
+    """
     bits += 1 << (_NOISE_BITS - 1)
     bits &= -(1 << _NOISE_BITS)
 
@@ -361,5 +399,5 @@ def squared_distances(X, centers):
     return euclidean(X, centers, squared=True)
 
 
-# What a row costs under a centre, by the name of the objective.
+# Functions (X, centers) -> cost of each row under each centre, by objective.
 DISTANCES = {"kmeans": squared_distances, "kmedians": KMedians().distances}

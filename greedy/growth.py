@@ -15,7 +15,7 @@ from tao_cluster.tree.tree import midpoint
 
 @dataclass(frozen=True)
 class Cut:
-    """Test of one feature, left iff the value is at most `threshold`, and what it gains."""
+    """A cut of a leaf: rows with ``x[feature] <= threshold`` go left; `gain` ranks the cuts."""
 
     feature: int
     threshold: float
@@ -23,27 +23,31 @@ class Cut:
 
     @property
     def split(self):
-        """The test as trees have it."""
+        """The cut as the test of a tree node."""
         return Split.from_feature(self.feature, self.threshold)
 
 
 class Rule(Protocol):
-    """A method: which leaves to split, and where. A leaf is what the rule makes of it."""
+    """A greedy method: it bounds, finds and makes the cuts of leaves for :func:`grow`.
+
+    A leaf is any object with a `label`, which the rule creates and reads.
+    """
 
     def upper_bound(self, leaf: Any) -> float:
-        """Upper bound of the gain of a leaf's best cut; 0 where it must stay a leaf."""
+        """Return an upper bound of the gain of the leaf's best cut; 0 if it must stay a leaf."""
 
     def search(self, leaf: Any) -> Cut | None:
-        """Best cut of a leaf, None if there is none worth making."""
+        """Return the best cut of a leaf, or None if the leaf should not be cut."""
 
-    def divide(self, leaf: Any, cut: Cut) -> tuple[Any, Any]:
-        """The two leaves that a cut makes of one."""
+    def split(self, leaf: Any, cut: Cut) -> tuple[Any, Any]:
+        """Return the left and the right leaf that replace a leaf after a cut."""
 
 
 def history(growth):
-    """One record a cut, in their order: node, feature, threshold, leaves after it.
+    """Return one record per cut, in the order in which they were made.
 
-    Tests of several features have a list of `features` instead.
+    A record has the keys node, feature, threshold, and leaves (the number of leaves after the cut).
+    Tests of several features have a list `features` instead of `feature`.
     """
     cut = [node for node, split in enumerate(growth.splits) if split is not None]
     return [
@@ -62,27 +66,28 @@ def _tested(features):
 
 
 def grow(growth, leaves, rule, max_leaves=None, gains=None):
-    """Split leaves, the one with the largest gain first, ties to the lowest node number.
+    """Split leaves best first: the cut with the largest gain, the lowest node number of ties.
 
-    A leaf is searched only when no searched leaf gains as much as this one promises.
+    The search of a leaf is expensive. A leaf is therefore searched only when its upper bound is
+    the largest value in the queue.
 
     Parameters
     ----------
-    growth : Growth, altered
-    leaves : dict of node number to leaf, altered
-        What the rule knows of the leaves that may be split.
+    growth : Growth
+        Modified in place.
+    leaves : dict of node number to leaf
+        The leaves that may be split. Modified in place.
     rule : Rule
-        Its leaves have a `label`.
     max_leaves : int, optional
-    gains : dict, optional
-        Gets what each cut gained, by the node that it split, in the order of the cuts.
+    gains : dict of node number to float, optional
+        Output: the gain of each cut, by the node that it split, in the order of the cuts.
     """
     queue, gains = [], {} if gains is None else gains
 
     def enqueue(node):
-        promise = rule.upper_bound(leaves[node])
-        if promise > 0:
-            heapq.heappush(queue, (-promise, False, node, None))
+        bound = rule.upper_bound(leaves[node])
+        if bound > 0:
+            heapq.heappush(queue, (-bound, False, node, None))
 
     for node in sorted(leaves):
         enqueue(node)
@@ -93,14 +98,14 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
             if cut is not None:
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
-        parts = rule.split(leaves[node], cut)  # may be interrupted: the leaf is there until then
+        parts = rule.split(leaves[node], cut)  # before any change: Ctrl-C keeps the tree valid
         labels = [part.label for part in parts]
         for child in _replace(growth, leaves, gains, node, cut, parts, labels):
             enqueue(child)
 
 
 def _replace(growth, leaves, gains, node, cut, parts, labels):
-    """Put its parts in the place of a leaf; returns their nodes."""
+    """Replace a leaf by its two parts and return their node numbers."""
     children = growth.split(node, cut.split, labels)
     gains[node] = cut.gain
     del leaves[node]
@@ -110,7 +115,7 @@ def _replace(growth, leaves, gains, node, cut, parts, labels):
 
 
 def warn_interrupted(growth, max_leaves):
-    """Warn that a KeyboardInterrupt has ended a growth, whose tree so far is kept."""
+    """Warn that a KeyboardInterrupt ended the growth and that the tree grown so far is kept."""
     warn(
         f"Interrupted: the tree has {growth.n_leaves} of at most {max_leaves} leaves.",
         ConvergenceWarning,
@@ -118,9 +123,10 @@ def warn_interrupted(growth, max_leaves):
 
 
 def with_midpoints(tree, points):
-    """The same tree with thresholds halfway between the values on their two sides.
+    """Move each threshold to the midpoint between the nearest values on its two sides.
 
-    The values are those of the rows that reach a node and of the reference centres that do.
+    The values are those of the rows and of the reference centres that reach the node. All of them
+    take the same path as before.
 
     Parameters
     ----------
@@ -129,26 +135,27 @@ def with_midpoints(tree, points):
 
     Returns
     -------
-    Tree; rows and centres take the same paths
-    int32 array of shape (n,), the leaf of each row; -1 at rows of weight 0
+    tree : Tree
+    leaf_of_row : int32 array of shape (n,)
+        The leaf of each row, -1 for rows of weight 0.
     """
-    view, positions = kernel_arrays(points.X), points.centers
-    rows_of = {0: (points.rows, np.arange(len(positions)))}
+    arrays = kernel_arrays(points.X)
+    rows_of = {0: (points.rows, np.arange(len(points.centers)))}
     updates = {}
     for node in tree.decision_nodes:
         rows, centers = rows_of.pop(node)
         split, threshold = tree.split(node), tree.threshold[node]
-        values = project(view, rows, *split)
-        places = project(positions, centers, *split)
-        everything = np.concatenate([values, places])
-        below, above = everything <= threshold, everything > threshold
+        values = project(arrays, rows, *split)
+        center_values = project(points.centers, centers, *split)
+        both = np.concatenate([values, center_values])
+        below, above = both <= threshold, both > threshold
         if below.any() and above.any():
-            updates[node] = (split, midpoint(everything[below].max(), everything[above].min()))
-        for child, rows_below, centers_below in (
-            (tree.children_left[node], values <= threshold, places <= threshold),
-            (tree.children_right[node], values > threshold, places > threshold),
+            updates[node] = (split, midpoint(both[below].max(), both[above].min()))
+        for child, is_row, is_center in (
+            (tree.children_left[node], values <= threshold, center_values <= threshold),
+            (tree.children_right[node], values > threshold, center_values > threshold),
         ):
-            rows_of[child] = (rows[rows_below], centers[centers_below])
+            rows_of[child] = (rows[is_row], centers[is_center])
     leaf_of_row = np.full(len(points.weight), -1, np.int32)
     for leaf, (rows, _) in rows_of.items():
         leaf_of_row[rows] = leaf

@@ -1,4 +1,4 @@
-"""Leaves that were cut without the reference: joined to clusters, cut back, and numbered."""
+"""Leaves of trees that were grown without a reference: merged to clusters, pruned, relabeled."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -10,25 +10,29 @@ from .builder_input import squared_distances
 
 
 def match_labels(labels, free_labels, n_clusters, weight=None):
-    """The free cluster's number for each cluster that was found by itself.
+    """Match clusters to the free clusters one to one, so that the labels agree best.
 
-    One-to-one, so that as much weight as possible has its free label (Hungarian method).
+    The agreement is the total weight of the rows whose matched label equals their free label. The
+    Hungarian method maximizes it, in O(n_clusters ** 3).
 
     Parameters
     ----------
-    labels : int array of shape (n,), in 0..n_clusters-1
-    free_labels : int array of shape (n,), in 0..n_clusters-1
+    labels : int array of shape (n,)
+        Clusters with any numbering, in 0..n_clusters-1.
+    free_labels : int array of shape (n,)
+        Free clustering of the same rows, in 0..n_clusters-1.
     n_clusters : int
     weight : array of shape (n,), optional
 
     Returns
     -------
-    int64 array of shape (n_clusters,), a permutation
+    int64 array of shape (n_clusters,)
+        The free cluster of each cluster, a permutation.
 
     Raises
     ------
     ValueError
-        If some label is not among 0..n_clusters-1.
+        If a label is not in 0..n_clusters-1.
 
     Examples
     --------
@@ -45,12 +49,12 @@ def match_labels(labels, free_labels, n_clusters, weight=None):
 
 
 def relabeled(tree, numbers):
-    """The tree with other numbers of its clusters.
+    """Return the tree with renumbered clusters.
 
     Parameters
     ----------
     tree : Tree
-    numbers : int array of shape (n_clusters,), the new number of each
+    numbers : int array of shape (n_clusters,), the new number of each cluster
 
     Returns
     -------
@@ -60,13 +64,14 @@ def relabeled(tree, numbers):
 
 
 def matched_leaf_labels(points, rows_of, group):
-    """Labels of leaves, by the free clusters that their groups agree with best.
+    """Label groups of leaves by the free clusters with which they agree best.
 
     Parameters
     ----------
     points : BuilderInput
-    rows_of : dict of node to rows
-    group : dict of node to group, from 0, at most as many as there are centres
+    rows_of : dict of leaf node to its rows (int64 array)
+    group : dict of leaf node to the number of its group
+        Numbers start at 0; there are at most as many groups as centres.
 
     Returns
     -------
@@ -80,17 +85,19 @@ def matched_leaf_labels(points, rows_of, group):
 
 
 def pruned_growth(growth, ends, label, n_features, idle=()):
-    """The growth without the cuts below some nodes, with labels, and with no cut too many.
+    """Prune a growth: some nodes become leaves, and cuts without effect are removed.
 
-    A cut between two leaves of one cluster is left out, and one with an idle side.
+    A cut has no effect if both children are leaves of the same cluster, or if one child is idle.
 
     Parameters
     ----------
     growth : Growth
-    ends : set of nodes that are leaves
-    label : dict of node to label, of the leaves that remain
+    ends : set of int
+        Nodes that become (or stay) leaves.
+    label : dict of leaf node to its label
     n_features : int
-    idle : nodes that are not wanted; the other child of their parent takes its place
+    idle : iterable of int
+        Nodes to remove. The other child takes the place of the parent.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def pruned_growth(growth, ends, label, n_features, idle=()):
 
 
 def deviance(points, rows):
-    """Weight, mean and deviance (weighted sum of squared distances to the mean) of some rows.
+    """Compute weight, mean and deviance (weighted squared distances to the mean) of some rows.
 
     Returns
     -------
@@ -124,19 +131,22 @@ def deviance(points, rows):
 
 
 def merge_closest(statistics, n_clusters):
-    """Join groups until there are few enough, always the two that lose least by it.
+    """Merge groups of rows until `n_clusters` are left: agglomerative clustering, Ward's criterion.
 
-    The loss is R(a and b) - R(a) - R(b), R being the deviance.
+    Each step merges the pair a, b with the least loss R(a and b) - R(a) - R(b), where R is the
+    deviance. It takes O(g ** 2) memory for g groups.
 
     Parameters
     ----------
     statistics : list of (weight, mean, deviance)
+        One element per group; see :func:`deviance`.
     n_clusters : int
 
     Returns
     -------
-    group : int64 array, of each of the given ones, from 0
-    statistics : list of those of the groups
+    group : int64 array of shape (g,)
+        Number of the merged group of each given group, from 0.
+    statistics : list of (weight, mean, deviance) of the merged groups
     """
     weight, mean, within = (np.array(column) for column in zip(*statistics, strict=True))
     group, alive = np.arange(len(weight)), np.ones(len(weight), bool)
@@ -158,5 +168,5 @@ def merge_closest(statistics, n_clusters):
 
 
 def _losses(weight, mean, a):
-    """Deviance that each group loses if it is joined with group a."""
+    """Return the increase in deviance if group a is merged with each group."""
     return weight * weight[a] / (weight + weight[a]) * ((mean - mean[a]) ** 2).sum(axis=1)

@@ -1,11 +1,11 @@
-"""The values of a node's rows, feature by feature: as they are stored, or sorted once for all cuts.
+"""Column-wise access to the rows of a node: values as stored, and sorted once for many cuts.
 
-Kernels of `cuts` read values through :func:`entries` and :func:`gather`, which know the layouts of
-X: an array, or (data, indices, indptr) of the CSC form of a sparse X. Where `inverse` is asked for,
-it is an int64 array of shape (n,), the place of each row of X in the node's `rows` or -1; it is
-empty for an array, which needs none.
+The kernels in `cuts` read values through :func:`entries` and :func:`gather`, which support both
+layouts of X: an array, or the arrays (data, indices, indptr) of a sparse X in CSC form. `inverse`
+is the inverse index of the node's rows, see :mod:`greedy.cuts`.
 
-Cached kernels of another file do not see an edit here: touch the files of `cuts` after one.
+Numba does not notice an edit of this file when it loads cached kernels of other files. Touch the
+files in `cuts` after an edit.
 """
 
 import itertools
@@ -16,31 +16,33 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-# A gain that exceeds another by less than this share of the scale of gains is a tie: sums of the
+# Gains that differ by less than this, relative to the scale of all gains, are ties: sums of the
 # same rows in another order differ in their last bits.
 ROUNDING = 1e-12
 
-_CHUNK = 256  # rows of an array whose values are read together, all features after each other
+_CHUNK = 256  # rows of a dense X per block; all features of a block are read while it is in cache
 
 
 class SortedColumns(NamedTuple):
-    """Entries of a node's rows, feature by feature, as kernels sweep over them.
+    """The rows of a node sorted by every feature, for kernels that sweep over all cuts.
 
-    The rows with a feature's most frequent value, `rest` (0 for sparse X), have no entry. Those
-    below it ascend from the least value, up to `middle`; the others descend from the largest: a
-    kernel moves rows to the left of a cut in the one part and to its right in the other.
+    Rows with the most frequent value of a feature (0 for a sparse X) have no entry. The entries of
+    a feature form two parts. The lower part holds the rows below that value, ascending from the
+    least one; a sweep moves them to the left of the cut. The upper part holds the rows above it,
+    descending from the largest one; a sweep moves them to the right. So rows with the most frequent
+    value never move, and the work is proportional to the number of the other rows.
     """
 
-    rows: np.ndarray  # (s,) int32
+    rows: np.ndarray  # (s,) int32, row numbers in X, of s entries in all
     values: np.ndarray  # (s,) of the data type of X
-    start: np.ndarray  # (d + 1,) int64, where each feature's entries begin
-    middle: np.ndarray  # (d,) int64
-    rest: np.ndarray  # (d,) float64
-    n_rows: int  # of the node
+    start: np.ndarray  # (d + 1,) int64, where the entries of each feature begin
+    middle: np.ndarray  # (d,) int64, where the upper part of each feature begins
+    rest: np.ndarray  # (d,) float64, most frequent value of each feature
+    n_rows: int  # number of rows of the node
 
     @classmethod
     def from_rows(cls, points, rows):
-        """Sort the values of some rows.
+        """Sort the values of some rows, in O(m log m) per feature.
 
         Parameters
         ----------
@@ -50,7 +52,7 @@ class SortedColumns(NamedTuple):
         Returns
         -------
         SortedColumns
-            12 bytes an entry (8 of float32 X).
+            It takes 12 bytes per entry (8 bytes for float32 X).
         """
         columns = _stored if sp.issparse(points.X) else _dense
         parts = [_sorted(*column) for column in columns(points, rows)]
@@ -63,7 +65,7 @@ class SortedColumns(NamedTuple):
         return cls(entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
 
     def part(self, rows, n_rows):
-        """The order of some rows of the node; X has `n_rows` rows."""
+        """Return the sorted columns of some rows of the node, in O(s); X has `n_rows` rows."""
         is_in = np.zeros(n_rows, bool)
         is_in[rows] = True
         kept = is_in[self.rows]
@@ -75,7 +77,7 @@ class SortedColumns(NamedTuple):
 
 
 def _dense(points, rows):
-    """Rows, their values, and the most frequent value of each feature."""
+    """Yield the rows, their values and the most frequent value, for each feature of a dense X."""
     for feature in range(points.n_features):
         values = points.X[rows, feature]
         ordered = np.sort(values)
@@ -85,7 +87,7 @@ def _dense(points, rows):
 
 
 def _stored(points, rows):
-    """The same for the stored values of sparse X."""
+    """Yield the rows with a stored value, their values and 0, for each feature of a sparse X."""
     data, indices, indptr = points.columns
     is_in = np.zeros(points.X.shape[0], bool)
     is_in[rows] = True
@@ -95,26 +97,29 @@ def _stored(points, rows):
 
 
 def _sorted(rows, values, rest):
-    """Rows and values below the rest, ascending, and above it, descending; and the rest."""
-    halves = []
+    """Return (rows, values) of the lower and of the upper part of a feature, sorted, and `rest`."""
+    parts = []
     for side, sign in ((values < rest, 1), (values > rest, -1)):
         some = values[side]
         order = np.argsort(sign * some, kind="stable")
-        halves.append((rows[side][order], some[order]))
-    return *halves, float(rest)
+        parts.append((rows[side][order], some[order]))
+    return *parts, float(rest)
 
 
 @jit
 def threshold_at(order, feature, is_above, entry):
-    """Threshold of the cut that moves an entry and those before it in its part; NaN if none.
+    """Return the threshold of the cut that moves an entry and those before it in its part.
+
+    The result is NaN if there is no such cut: the next entry has the same value, or no rows would
+    remain on the other side.
 
     Parameters
     ----------
     order : SortedColumns
     feature : int
     is_above : bool or int
-        Whether the entry is in the descending part: it goes right, else left.
-    entry : int
+        Whether the entry is in the upper part, whose rows go right.
+    entry : int, index of the entry
     """
     value, middle, end = order.values[entry], order.middle[feature], order.start[feature + 1]
     if is_above:
@@ -129,11 +134,11 @@ def threshold_at(order, feature, is_above, entry):
 
 
 def first_best(gain, tolerance):
-    """Position of the first gain that no other exceeds by more than a tolerance.
+    """Return the position of the first gain that no other one exceeds by more than a tolerance.
 
     Parameters
     ----------
-    gain : float array, -inf where there is none
+    gain : float array, -inf for no gain
     tolerance : float
 
     Returns
@@ -161,8 +166,8 @@ def _entries_csc(X, inverse, rows, feature, first, last, values, places):
     return n
 
 
-# Enter the values of rows[first:last] and their places in it; how many there are. Of a sparse X
-# these are all rows of a node, and only values other than 0 are entered.
+# Write the values of rows[first:last] to `values` and their positions in that slice to `places`;
+# return their number. For a sparse X the slice must be all rows, and zeros are left out.
 entries = by_layout(_entries_array, _entries_csc)
 
 
@@ -179,23 +184,26 @@ def _gather_csc(X, inverse, rows, feature, values):
             values[inverse[indices[s]]] = data[s]
 
 
-# Enter the values of all rows of a node.
+# Write the values of all rows of a node to `values`.
 gather = by_layout(_gather_array, _gather_csc)
 
 
 def rows_at_a_time(inverse, rows):
-    """How many rows :func:`entries` reads in one call, at least 1."""
+    """Return the number of rows that :func:`entries` should read per call, at least 1."""
     return max(1, len(rows)) if len(inverse) else _CHUNK
 
 
 @jit
 def stable_order(values):
-    """What a stable argsort gives. Numpy's takes 2 s to compile; this is a plain merge sort."""
+    """Return the stable argsort of some values, by merge sort.
+
+    Numba's own argsort takes 2 s to compile.
+    """
     n, width, last = values.shape[0], 1, 1
     while last < n and values[last - 1] <= values[last]:
         last += 1
     order, other = np.arange(n), np.empty(n, np.int64)
-    while width < n and last < n:  # else they are sorted
+    while width < n and last < n:  # last == n: the values are sorted already
         for start in range(0, n, 2 * width):
             a, middle, stop = start, min(start + width, n), min(start + 2 * width, n)
             b = middle
@@ -213,9 +221,9 @@ def stable_order(values):
 
 @jit
 def edges_below(value, edges):
-    """Number of edges below a value: a binary search of fixed length, without branches.
+    """Return the number of edges below a value, by a binary search without branches.
 
-    The edges increase; there are 2 ** i - 1 of them, the last ones infinite, or one more.
+    The edges increase. Their number must be 2 ** i - 1 or 2 ** i; pad them with inf.
     """
     at, step = 0, (edges.shape[0] + 1) // 2
     while step > 0:
@@ -226,7 +234,10 @@ def edges_below(value, edges):
 
 @jit
 def is_better(value, feature, threshold, best):
-    """Whether a cut comes before the best one (value, feature, threshold, ...): less is better."""
+    """Return whether a cut beats the best one, a tuple (value, feature, threshold, ...).
+
+    Lower values are better; ties go to the lowest feature, then to the lowest threshold.
+    """
     if value != best[0]:
         return value < best[0]
     return feature < best[1] or (feature == best[1] and threshold < best[2])
@@ -234,5 +245,5 @@ def is_better(value, feature, threshold, best):
 
 @jit
 def is_hopeless(bound, feature, best):
-    """Whether no cut of a feature, of values from `bound` on, can come before the best one."""
+    """Return whether no cut of a feature can beat the best one, given a lower bound of values."""
     return bound > best[0] or (bound == best[0] and feature > best[1])

@@ -155,7 +155,7 @@ def test_centres_that_no_float_parts():
     """Others are far away, so that the whole is of a common size."""
     centers = np.vstack([CENTERS, CENTERS[:1] * 1e-310])
     for build in (voronoi_tree, bisector_tree):
-        with refused("no test parts them"):
+        with refused("no test can separate them"):
             build(centers)
 
 

@@ -1,18 +1,46 @@
-"""Numba kernels that search the best axis-aligned cut of a node.
+"""Numba kernels that find the best axis-aligned cut of a tree node.
 
-Most searches work alike. One pass over the rows gives, for every feature, the value of the
-criterion at a few edges and a bound of it between two edges; only where the bound is as good as
-the best value so far are the rows between the edges looked at, and few of them are sorted.
+Terms
+-----
+row, weight
+    A row is one row of X. Fits merge equal rows first, so the rows are distinct and the weight of
+    a row is the number (or the total weight) of the equal rows that it stands for. Kernels do not
+    rely on it: a row of weight 2 has the effect of two equal rows.
+rows
+    int64 array of shape (m,): the row numbers, in X, of the m rows that reach the node.
+n, d, k
+    Numbers of rows of X, of features and of reference centres (clusters).
+cut
+    A test ``x[feature] <= threshold``; rows that satisfy it go left.
+X, columns
+    Array of shape (n, d), or the arrays (data, indices, indptr) of a sparse X in CSC form.
+inverse
+    int64 array of shape (n,), the inverse index of `rows`: ``inverse[rows[i]] == i``, and -1 for
+    rows that are not in the node. It is empty for a dense X, which does not need it.
+excess cost
+    Increase in the cost of a row when it is assigned to a centre that is not its nearest one.
+quantized
+    Multiplied by a power of two (`scale`) and rounded to an integer, such that all sums over a
+    node stay below 2 ** 53; see :func:`greedy.nodes.quantized`. Sums of such numbers are exact.
+    They do not depend on the order of the rows, equal cuts have exactly equal values, and the
+    result is the same for every number of threads.
+mass
+    Quantized weight.
+lo, hi
+    Half-open range of features that one call searches. Threads share the features.
 
-Sums are sums of whole numbers: what a row pays is rounded to a multiple of a power of two that
-keeps all sums of a node below 2 ** 53. So no sum depends on the order of the rows, equal cuts
-have equal values, and threads that share the features give the result of one.
+Method
+------
+`separation.py` and `surrogate.py` use branch and bound. One pass over the rows evaluates each
+feature at a few candidate thresholds, called edges, and computes a bound of the criterion between
+adjacent edges. Only intervals whose bound is at least as good as the best cut so far are searched,
+and only the rows in these intervals are sorted.
 
-Ties go to the lowest feature, then to the lowest threshold.
+The criteria in the other files have no such bounds. `impurity.py` sorts every feature of the node.
+`sweeps.py` moves rows across all cuts of features that are sorted already. `random.py` grows whole
+trees from random numbers.
 
-Three files stand apart: `random.py` grows whole trees from random numbers, `impurity.py` sorts all
-features of a node, and `sweeps.py` moves rows over all cuts of features that are sorted already,
-for criteria that have no such bounds.
+Cuts of equal value are decided by the lowest feature, then by the lowest threshold.
 """
 
 from .impurity import gini_cut, spacing_cut

@@ -1,7 +1,12 @@
-"""Kernels for cuts that part what differs: labels, rows, regions by density, or far groups.
+"""Kernels that sort every feature of a node and evaluate a criterion at all cuts.
 
-They sort every feature of a node. Sums of labels are whole numbers; other results are rounded
-before they are compared, so that equal cuts tie in spite of sums of floats.
+The criteria are Gini impurity (`gini_cut`, for ExKMC), the sum of squared distances to the mean
+(`deviance_cut`, for CUBT), the density of a region (`density_cut`, for CLTree) and the distance
+between two groups (`spacing_cut`, for single linkage).
+
+Two cuts with the same value must compare equal, so that ties are decided by feature and threshold
+and not by rounding. Gini impurity is computed from quantized weights, whose sums are exact. The
+values of the other criteria are rounded before they are compared.
 """
 
 from typing import NamedTuple
@@ -12,33 +17,36 @@ from tao_cluster._utils.jit import by_layout, jit
 
 from ..sorted_columns import entries, gather, is_better, stable_order
 
-_ROUNDED = 2.0**40  # parts of a node's deviance that tell two cuts apart
-_LEAST_GAIN = 1e-12  # in bits; less is the rounding of entropies
+_ROUNDED = 2.0**40  # savings are rounded to this fraction of a node's deviance
+_LEAST_GAIN = 1e-12  # bits per unit of mass; a smaller information gain is rounding
 
 
 class DevianceNode(NamedTuple):
-    """Rows as :func:`deviance_cut` reads them."""
+    """Input of :func:`deviance_cut`: a node of m rows."""
 
     rows: np.ndarray  # (m,) int64
     weight: np.ndarray  # (n,) float64
-    total: float  # weight of the rows
+    total: float  # total weight of the rows
     mean: np.ndarray  # (d,) float64
     deviance: float  # weighted sum of squared distances to the mean
 
 
 class Region(NamedTuple):
-    """Rows in a box that uniform points fill, as :func:`density_cut` reads them."""
+    """Input of :func:`density_cut`: m rows in a box, and uniform points that fill the box.
+
+    CLTree separates the rows from imaginary points, which are distributed uniformly in the box.
+    """
 
     rows: np.ndarray  # (m,) int64
-    mass: np.ndarray  # (n,) int64, weights as whole numbers
-    low: np.ndarray  # (d,) float64, the box
-    high: np.ndarray
+    mass: np.ndarray  # (n,) int64, quantized weights
+    low: np.ndarray  # (d,) float64, lower corner of the box
+    high: np.ndarray  # (d,) float64, upper corner
     n_uniform: float  # mass of the uniform points
 
 
 @jit
-def _entered(X, inverse, rows, feature):
-    """Values of a feature that are stored for some rows, and the places of these rows."""
+def _stored_values(X, inverse, rows, feature):
+    """Return the stored values of a feature and their positions in `rows` (CSC stores no zeros)."""
     values, places = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
     n = entries(X, inverse, rows, feature, 0, rows.shape[0], values, places)
     return values[:n], places[:n]
@@ -49,28 +57,30 @@ def _entered(X, inverse, rows, feature):
 
 @jit
 def gini_cut(X, inverse, node, lo, hi):
-    """Cut that takes most from the Gini impurity of a node's labels, over features lo..hi-1.
+    """Find the cut that reduces the Gini impurity of the labels most, over features lo..hi-1.
 
-    The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M.
+    The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M. It takes
+    O(m log m) per feature.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : greedy.nodes.ImpurityNode
     lo, hi : int
 
     Returns
     -------
-    (minus the share of the impurity that goes, feature, threshold)
-        Feature -1 if the rows have no two values of any feature, or one label. Masses and squares
-        are whole numbers, so that equal cuts tie: they go to the lowest feature and threshold.
+    (value, feature, threshold)
+        The value is minus the fraction by which the impurity is reduced. The feature is -1 if all
+        rows have the same label or no feature has two values. Masses and their squares are
+        integers, so that equal cuts tie exactly.
     """
     total = squares = 0.0
     for c in range(node.totals.shape[0]):
         total += node.totals[c]
         squares += node.totals[c] * node.totals[c]
-    before = squares / total if total > 0.0 else total
+    before = squares / total if total > 0.0 else total  # the sum of m_c ** 2 / M, to be maximized
     best, values = (1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
     left, totals, labels, masses = (
         np.empty(node.totals.shape[0]),
@@ -80,16 +90,16 @@ def gini_cut(X, inverse, node, lo, hi):
     )
     for f in range(lo, hi if before < total else lo):
         gather(X, inverse, node.rows, f, values)
-        order, at_left, at_right, mass_left = stable_order(values), 0.0, squares, 0.0
+        order, squares_left, squares_right, mass_left = stable_order(values), 0.0, squares, 0.0
         left[:] = 0.0
         for i in range(order.shape[0] - 1):
             label, mass, value = labels[order[i]], masses[order[i]], values[order[i]]
-            at_left += mass * (2.0 * left[label] + mass)
-            at_right -= mass * (2.0 * (totals[label] - left[label]) - mass)
+            squares_left += mass * (2.0 * left[label] + mass)
+            squares_right -= mass * (2.0 * (totals[label] - left[label]) - mass)
             left[label] += mass
             mass_left += mass
             if value < values[order[i + 1]] and 0.0 < mass_left < total:
-                purity = at_left / mass_left + at_right / (total - mass_left)
+                purity = squares_left / mass_left + squares_right / (total - mass_left)
                 if -purity < best[0]:
                     best = (-purity, np.int64(f), value)
     if best[1] < 0:
@@ -101,12 +111,18 @@ def gini_cut(X, inverse, node, lo, hi):
 
 
 @jit
-def _try_deviance(between, inside, node, feature, threshold, best):
-    """The better of `best` and a cut with a squared sum of deviations on its one side."""
+def _try_deviance(squared_sum, inside, node, feature, threshold, best):
+    """Return the better one of `best` and a cut.
+
+    The cut has weight `inside` on one side, and the deviations of the rows of this side from the
+    node's mean sum to a vector of squared norm `squared_sum`. The deviations of the other side sum
+    to minus that vector, so that both sides together save
+    squared_sum * (1 / inside + 1 / outside).
+    """
     outside = node.total - inside
     if inside <= 0.0 or outside <= 0.0:
         return best
-    saved = between * (1.0 / inside + 1.0 / outside)
+    saved = squared_sum * (1.0 / inside + 1.0 / outside)
     value = -np.rint(saved / node.deviance * _ROUNDED)
     return (value, feature, threshold) if is_better(value, feature, threshold, best) else best
 
@@ -117,13 +133,13 @@ def _try_feature_dense(columns, view, values, some, node, feature, scratch, best
     inside = 0.0
     for i in range(order.shape[0] - 1):
         row = node.rows[some[order[i]]]
-        weight, between = node.weight[row], 0.0
+        weight, squared_sum = node.weight[row], 0.0
         inside += weight
         for j in range(scratch.shape[0]):
             scratch[j] += weight * (np.float64(columns[row, j]) - node.mean[j])
-            between += scratch[j] * scratch[j]
+            squared_sum += scratch[j] * scratch[j]
         if values[order[i]] < values[order[i + 1]]:
-            best = _try_deviance(between, inside, node, feature, values[order[i]], best)
+            best = _try_deviance(squared_sum, inside, node, feature, values[order[i]], best)
     return best
 
 
@@ -135,14 +151,17 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
     while n_below < n and values[order[n_below]] < 0:
         n_below += 1
     has_zeros = n < node.rows.shape[0]
-    for step in (1, -1):  # values below 0 from the left, those above from the right
+    # The zeros are not stored. Negative values move to the left of the cut from the least one on,
+    # positive values to its right from the largest one on, so that the zeros never move.
+    for step in (1, -1):
         square = product = inside = 0.0
         begin, end = (0, n_below) if step == 1 else (n - 1, n_below - 1)
         for i in range(begin, end, step):
             row = node.rows[some[order[i]]]
             weight, value = node.weight[row], values[order[i]]
             inside += weight
-            for s in range(indptr[row], indptr[row + 1]):  # their square, product with the mean
+            # S, the sum of the rows that moved, is kept in `scratch`: ||S||^2 and S.mean.
+            for s in range(indptr[row], indptr[row + 1]):
                 j, x = indices[s], weight * np.float64(data[s])
                 square += x * (2.0 * scratch[j] + x)
                 product += x * node.mean[j]
@@ -152,39 +171,45 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
             else:
                 beyond = values[order[i + step]]
             if beyond != value:
-                between = max(square - 2.0 * inside * product + inside * inside * norm, 0.0)
+                # ||S - inside * mean||^2
+                squared_sum = max(square - 2.0 * inside * product + inside * inside * norm, 0.0)
                 threshold = value if step == 1 else beyond
-                best = _try_deviance(between, inside, node, feature, threshold, best)
+                best = _try_deviance(squared_sum, inside, node, feature, threshold, best)
         for i in range(begin, end, step):
             row = node.rows[some[order[i]]]
             scratch[indices[indptr[row] : indptr[row + 1]]] = 0.0
     return best
 
 
-# Best cut of a feature, or `best`.
+# Return the better one of `best` and the best cut of a feature.
 _try_feature = by_layout(_try_feature_dense, _try_feature_csc)
 
 
 @jit
 def deviance_cut(columns, view, inverse, node, lo, hi):
-    """Cut after which the deviance is least, over features lo..hi-1: O(m d) a feature.
+    """Find the cut that reduces the deviance most, over features lo..hi-1.
+
+    The deviance is the weighted sum of squared distances to the mean, over all d features. It takes
+    O(m d) per feature (m times the number of non-zeros per row if X is sparse).
 
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    view : the same array, or that of the CSR form
-    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    view : the same array, or (data, indices, indptr) of the CSR form
+    inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : DevianceNode, of positive deviance
     lo, hi : int
 
     Returns
     -------
-    (minus the share saved in units of 2 ** -40, feature, threshold); feature -1 if nothing is saved
+    (value, feature, threshold)
+        The value is minus the fraction of the deviance that the cut saves, in units of 2 ** -40.
+        The feature is -1 if no cut saves anything.
     """
     best = (0.0, np.int64(-1), np.inf)
     scratch = np.zeros(node.mean.shape[0])
     for f in range(lo, hi):
-        values, some = _entered(columns, inverse, node.rows, f)
+        values, some = _stored_values(columns, inverse, node.rows, f)
         if values.shape[0] == 0 or (
             values.shape[0] == node.rows.shape[0] and values.min() == values.max()
         ):
@@ -198,7 +223,10 @@ def deviance_cut(columns, view, inverse, node, lo, hi):
 
 @jit
 def _distinct(values, some, region):
-    """Distinct values of the rows of a region, and the mass of the rows below each of them."""
+    """Return the distinct values of a region's rows and the mass of the rows below each of them.
+
+    The second array has one element more, the mass of all rows.
+    """
     order = stable_order(values)
     distinct, below = np.empty(order.shape[0] + 1), np.zeros(order.shape[0] + 2, np.int64)
     zeros = np.int64(0)
@@ -223,7 +251,7 @@ def _distinct(values, some, region):
 
 @jit
 def _entropy(y, n):
-    """Bits of rows and uniform points, times their number."""
+    """Return the entropy in bits of y rows and n uniform points, times y + n."""
     total, bits = y + n, 0.0
     if y > 0.0:
         bits -= y * np.log2(y / total)
@@ -234,17 +262,23 @@ def _entropy(y, n):
 
 @jit
 def _density(part, below, per_length):
-    """Mass of the rows over that of the uniform points, in a part (low, first, high, last)."""
+    """Return the ratio of rows to uniform points in an interval of a feature.
+
+    An interval is a tuple (low, first, high, last): its ends, and the range first..last-1 of the
+    distinct values in it. `below` is the second result of :func:`_distinct`, `per_length` the mass
+    of the uniform points per unit of length.
+    """
     n = (part[2] - part[0]) * per_length
     return (below[part[3]] - below[part[1]]) / n if n > 0.0 else np.inf
 
 
 @jit
 def _best_gain(values, below, part, per_length):
-    """Cut of a part of a feature with the most information gain: (place, values below it).
+    """Return the cut of an interval with the largest information gain: (position, n_below).
 
-    Rows at the place itself are on its left or on its right, whatever gains more; at an end of the
-    part they are parted from all space. The number of values is -1 if nothing is gained.
+    Rows exactly at the position go left or right, whichever gains more. If the position is an end
+    of the interval, one side has these rows but no space. `n_below` is the number of distinct
+    values that go left, -1 if no cut gains anything.
     """
     low, first, high, last = part
     y, n = float(below[last] - below[first]), (high - low) * per_length
@@ -253,7 +287,7 @@ def _best_gain(values, below, part, per_length):
         for n_below in (i, i + 1):
             place = values[i]
             if (place == low and n_below == first) or (place == high and n_below == last):
-                continue  # nothing at all on one side
+                continue  # one side would have neither rows nor space
             y_left, n_left = float(below[n_below] - below[first]), (place - low) * per_length
             gain = whole - _entropy(y_left, n_left) - _entropy(y - y_left, n - n_left)
             if gain > best[0] * (1.0 + 1e-12):
@@ -263,10 +297,11 @@ def _best_gain(values, below, part, per_length):
 
 @jit
 def _look_ahead(values, below, whole, per_length):
-    """Cut of a feature at the edge of a sparse part, and the density of that part.
+    """Return the cut of a feature at the edge of a sparse interval: (density, position, n_below).
 
-    Steps 2 to 7 of evaluateCuts: up to two further cuts, each in the sparser half of the one
-    before, move the cut to where a dense part ends. (density, place, values below it).
+    This is CLTree's look-ahead, steps 2 to 7 of its algorithm evaluateCuts. Up to two further cuts,
+    each in the sparser part of the previous cut, move the cut to the place where a dense interval
+    ends. The density is that of the sparse interval beside the cut.
     """
     first = _best_gain(values, below, whole, per_length)
     if first[1] < 0:
@@ -295,26 +330,30 @@ def _look_ahead(values, below, whole, per_length):
 
 @jit
 def density_cut(columns, inverse, region, lo, hi):
-    """CLTree's cut of a region, over features lo..hi-1: beside the sparsest part.
+    """Find CLTree's cut of a region, over features lo..hi-1: the one beside the sparsest interval.
+
+    It takes O(m log m) per feature.
 
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    inverse : int64 array of shape (n,), place of a row in `region.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), inverse index of `region.rows`; empty for a dense X
     region : Region
     lo, hi : int
 
     Returns
     -------
-    (density, feature, threshold, place); feature -1 if no cut gains anything. The place is where
-    the space is parted, the threshold it or, if rows at it go right, the number before it.
+    (density, feature, threshold, position)
+        The position divides the box. The threshold equals it, except if rows exactly at the
+        position go right: then it is the next smaller float. The feature is -1 if no cut gains
+        anything.
     """
     best, where = (np.inf, np.int64(-1), np.inf), 0.0
     for f in range(lo, hi):
         length = region.high[f] - region.low[f]
         if not length > 0.0:
             continue
-        values, below = _distinct(*_entered(columns, inverse, region.rows, f), region)
+        values, below = _distinct(*_stored_values(columns, inverse, region.rows, f), region)
         whole = (region.low[f], 0, region.high[f], values.shape[0])
         density, place, n_below = _look_ahead(values, below, whole, region.n_uniform / length)
         if n_below < 0:
@@ -332,25 +371,27 @@ def density_cut(columns, inverse, region, lo, hi):
 
 @jit
 def spacing_cut(X, inverse, rows, ends, squared, lo, hi):
-    """Cut of some rows, over features lo..hi-1, with the largest spacing between its sides.
+    """Find the cut with the largest spacing between its sides, over features lo..hi-1.
 
-    The shortest pair of rows across a cut is an edge of their minimum spanning tree, so that the
-    edges are all that is looked at: O(m log m) a feature.
+    The spacing is the least distance between a row on the left and a row on the right. It is always
+    the length of an edge of the minimum spanning tree of the rows, so that only these m - 1 edges
+    are examined. That takes O(m log m) per feature.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    inverse : int64 array of shape (n,), place of a row in `rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), inverse index of `rows`; empty for a dense X
     rows : int64 array of shape (m,)
-    ends : int64 array of shape (m - 1, 2), edges of their tree, as positions in `rows`
-    squared : float64 array of shape (m - 1,), squared lengths, not decreasing
+    ends : int64 array of shape (m - 1, 2)
+        Edges of the minimum spanning tree, as positions in `rows`.
+    squared : float64 array of shape (m - 1,), squared lengths of the edges, not decreasing
     lo, hi : int
 
     Returns
     -------
     (value, feature, threshold)
-        Minus the squared spacing; the threshold is the largest value on the left. Feature -1
-        where all rows are equal.
+        The value is minus the squared spacing, the threshold the largest value on the left. The
+        feature is -1 if all rows are equal.
     """
     best = (np.inf, np.int64(-1), np.inf)
     values, distinct = np.empty(rows.shape[0]), np.empty(rows.shape[0])
@@ -365,19 +406,21 @@ def spacing_cut(X, inverse, rows, ends, squared, lo, hi):
             rank[i] = n - 1
         if n < 2:
             continue
-        widest, gap = _widest_gap(rank, n, ends, squared)
-        if -widest < best[0]:
-            best = (-widest, np.int64(f), distinct[gap])
+        spacing, gap = _widest_gap(rank, n, ends, squared)
+        if -spacing < best[0]:
+            best = (-spacing, np.int64(f), distinct[gap])
     return best
 
 
 @jit
 def _widest_gap(rank, n_distinct, ends, squared):
-    """The gap between distinct values whose shortest edge across is longest, and its square.
+    """Return the largest squared spacing over the gaps of a feature, and its gap.
 
-    Edges come shortest first, so that the first one across a gap is its shortest.
+    Gap g lies between the distinct values g and g + 1. Edges come in the order of their length, so
+    the first edge that crosses a gap is the spacing of the cut there. A union-find structure skips
+    the gaps that an edge has crossed already.
     """
-    after = np.arange(n_distinct)  # gap g lies between distinct values g and g + 1
+    after = np.arange(n_distinct)  # the next gap, from g on, that no edge has crossed
     n_open, best, widest = n_distinct - 1, -np.inf, 0
     for e in range(squared.shape[0]):
         if n_open == 0:
@@ -386,7 +429,7 @@ def _widest_gap(rank, n_distinct, ends, squared):
         low, high = min(a, b), max(a, b)
         gap = low
         while gap < high:
-            if after[gap] != gap:  # an edge has crossed it: halve the path to the next open one
+            if after[gap] != gap:  # crossed already: follow and halve the path to the next one
                 after[gap] = after[after[gap]]
                 gap = after[gap]
                 continue

@@ -1,7 +1,7 @@
-"""Kernels that grow trees by random cuts from numbers drawn beforehand, and sum up their costs.
+"""Kernels that grow trees with random cuts between the reference centres, and compute their costs.
 
-Kernels hold no random numbers: a tree is a function of its numbers in [0, 1), one a cut, so that
-it does not depend on the threads.
+The kernels draw no random numbers. A tree is a function of an array of numbers in [0, 1), one per
+cut, which the caller draws beforehand. So the result does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -12,36 +12,38 @@ from tao_cluster._utils.jit import by_layout, jit
 
 
 class CutDistribution(NamedTuple):
-    """Where random cuts fall: between neighbouring centres of each of d features.
+    """Distribution of random cuts over the gaps between neighbouring centres, in d features.
 
-    A cut falls into a gap with a probability by its length, and there anywhere alike, or, if the
-    lengths are bent, with a density that rises from both ends to the middle.
+    A cut falls into a gap with a probability proportional to `length`. Its position in the gap is
+    uniform or has a triangular density, which rises linearly from both ends to the middle.
     """
 
-    order: np.ndarray  # (d, k) int64, centres in the order of each feature
-    rank: np.ndarray  # (d, k) int64, places of the centres in it
-    edges: np.ndarray  # (d, k) float64, their coordinates
-    length: np.ndarray  # (d, k - 1) float64, of the gaps between them
-    is_triangular: bool
-    cuts_all_leaves: bool  # a cut is made in every leaf whose centres it parts, else in one
-    pair_lengths: (
-        np.ndarray
-    )  # (k, k) float64, length of the cuts that part two centres; empty: not asked
-    overlap: float  # width of the band of shared centres; below 0 for rules without one
+    order: np.ndarray  # (d, k) int64, the centres in the order of each feature
+    rank: np.ndarray  # (d, k) int64, rank of each centre in that order
+    edges: np.ndarray  # (d, k) float64, sorted coordinates of the centres
+    length: np.ndarray  # (d, k - 1) float64, weight of each gap in the distribution
+    is_triangular: bool  # else uniform inside a gap
+    cuts_all_leaves: bool  # a cut splits all leaves whose centres it separates, else one leaf
+    # (k, k) float64, distances between centres, by which close pairs are protected from being
+    # separated (Makarychev & Shan); empty for other rules
+    pair_lengths: np.ndarray
+    # Centres whose distance to the cut is at most `overlap` times the distance of the cut from the
+    # median centre go to both sides (bi-criteria rule); negative for other rules
+    overlap: float
     max_leaves: int
 
 
 class DrawnTree(NamedTuple):
-    """Arrays of a tree, children after their parent; feature -1 marks a leaf."""
+    """Arrays of a tree of up to 2 max_leaves - 1 nodes, with children after their parent."""
 
-    feature: np.ndarray  # (2 max_leaves - 1,) int64
+    feature: np.ndarray  # int64, -1 at a leaf
     threshold: np.ndarray  # float64
-    left: np.ndarray  # int64, the right child is the next node
+    left: np.ndarray  # int64, the left child; the right child is the next node
     label: np.ndarray  # int64, lowest centre in the node
 
 
 def blank_tree(max_leaves):
-    """A tree to be drawn."""
+    """Allocate the arrays of a tree with up to `max_leaves` leaves."""
     n = 2 * max_leaves - 1
     return DrawnTree(
         np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -50,7 +52,7 @@ def blank_tree(max_leaves):
 
 @jit
 def _pick(lengths, target):
-    """Place in `lengths` where their running sum exceeds a target, and what is left of it."""
+    """Find the index where the cumulative sum of `lengths` exceeds a target, and the remainder."""
     last = -1
     for j in range(lengths.shape[0]):
         if lengths[j] > 0.0:
@@ -58,12 +60,16 @@ def _pick(lengths, target):
             if target < lengths[j]:
                 return j, target
             target -= lengths[j]
-    return last, lengths[last]  # the rounding of sums
+    return last, lengths[last]  # the target equals the total, up to rounding
 
 
 @jit
 def _near_pairs(apart, leaf, active):
-    """Pairs of centres of a leaf so near that no cut may part them (Makarychev & Shan 2021)."""
+    """Return the close pairs of centres that no cut may separate (Makarychev & Shan 2021).
+
+    A pair of one leaf is close if its distance is at most 1 / k ** 3 of the largest distance of a
+    pair of one leaf (of the leaf `active`, or of all leaves if that is negative).
+    """
     n, n_pairs, widest = leaf.shape[0], 0, 0.0
     pairs = np.empty((n * (n - 1) // 2 if apart.shape[0] else 0, 2), np.int64)
     for a in range(apart.shape[0]):
@@ -80,9 +86,10 @@ def _near_pairs(apart, leaf, active):
 
 @jit
 def _open_gaps(space, f, leaf, size, active, pairs, seen, out):
-    """Fill in the lengths of the gaps of a feature where a cut may fall; returns their sum.
+    """Write the lengths of the gaps of a feature that a cut may fall into; return their sum.
 
-    It must part centres of a leaf that has several: of `active`, or of any if that is negative.
+    The cut must separate centres of the leaf `active`, or of any leaf if `active` is negative. All
+    other gaps get length 0.
     """
     seen[:] = 0
     n_open = 0
@@ -100,7 +107,11 @@ def _open_gaps(space, f, leaf, size, active, pairs, seen, out):
 
 @jit
 def _draw_cut(space, number, leaf, size, active, scratch):
-    """A random cut: feature (-1 if there is none) and threshold."""
+    """Draw a cut: (feature, threshold), with feature -1 if no cut separates centres.
+
+    The number in [0, 1) selects the feature first, its remainder the gap, and the remainder of that
+    the position in the gap.
+    """
     seen, gaps, lengths = scratch
     pairs = _near_pairs(space.pair_lengths, leaf, active)
     for f in range(lengths.shape[0]):
@@ -118,8 +129,11 @@ def _draw_cut(space, number, leaf, size, active, scratch):
 
 
 @jit
-def _part(space, tree, node, n_nodes, f, threshold, leaf, size):
-    """Split a leaf if a cut parts its centres; returns the number of nodes."""
+def _split_leaf(space, tree, node, n_nodes, f, threshold, leaf, size):
+    """Split a leaf if the cut separates its centres; return the new number of nodes.
+
+    `leaf` holds the current leaf of each centre, `size` the number of centres in each node.
+    """
     n_below = n_above = 0
     for c in range(leaf.shape[0]):
         if leaf[c] == node:
@@ -138,8 +152,8 @@ def _part(space, tree, node, n_nodes, f, threshold, leaf, size):
 
 
 @jit
-def _draw_parting(space, numbers, tree):
-    """Draw a tree with a centre a leaf; those that coincide share one."""
+def _draw_disjoint(space, numbers, tree):
+    """Draw a tree with one leaf per centre (one per group of equal centres); return its size."""
     n_features, k = space.order.shape
     leaf, size = np.zeros(k, np.int64), np.zeros(2 * k - 1, np.int64)
     scratch = (np.empty(2 * k - 1, np.int64), np.empty(k - 1), np.empty(n_features))
@@ -156,21 +170,22 @@ def _draw_parting(space, numbers, tree):
             continue
         n_cuts += 1
         if not space.cuts_all_leaves:
-            n_nodes = _part(space, tree, node, n_nodes, f, threshold, leaf, size)
+            n_nodes = _split_leaf(space, tree, node, n_nodes, f, threshold, leaf, size)
             node += 1
             continue
         for at in range(n_nodes):
             if tree.feature[at] < 0:
-                n_nodes = _part(space, tree, at, n_nodes, f, threshold, leaf, size)
+                n_nodes = _split_leaf(space, tree, at, n_nodes, f, threshold, leaf, size)
     return n_nodes
 
 
 @jit
 def _draw_from_median(space, number, is_in, lengths):
-    """A random cut and its distance to the median centre of the node (bi-criteria).
+    """Draw a cut by its distance from the node's median centre: (feature, threshold, distance).
 
-    A cut at distance r has a density by r, as the root of a uniform number has. It is a cut that
-    leaves each child at least one centre less, shared ones counted.
+    This is the bi-criteria rule. The density of a cut is proportional to its distance r from the
+    median, like that of the square root of a uniform number. The range is limited such that each
+    child has at least one centre less than the node, even counting centres that go to both sides.
     """
     n_features, k = space.order.shape
     ends, n_in = np.empty((n_features, 3)), is_in.sum()
@@ -201,7 +216,7 @@ def _draw_from_median(space, number, is_in, lengths):
 
 @jit
 def _share(space, tree, node, n_nodes, f, threshold, band, is_in):
-    """Split a node; centres at most `band` from the cut are on both sides."""
+    """Split a node; centres at a distance of at most `band` from the cut go to both sides."""
     tree.feature[node], tree.threshold[node], tree.left[node] = f, threshold, n_nodes
     for c in np.flatnonzero(is_in[node]):
         value = space.edges[f, space.rank[f, c]]
@@ -212,8 +227,8 @@ def _share(space, tree, node, n_nodes, f, threshold, band, is_in):
 
 
 @jit
-def _draw_sharing(space, numbers, tree):
-    """Draw a tree whose cuts leave the centres that are near them to both sides."""
+def _draw_overlapping(space, numbers, tree):
+    """Draw a tree whose cuts send centres close to them to both sides (bi-criteria rule)."""
     n_features, k = space.order.shape
     is_in = np.zeros((2 * space.max_leaves - 1, k), np.bool_)
     is_in[0] = True
@@ -225,7 +240,7 @@ def _draw_sharing(space, numbers, tree):
             n_cuts += 1
             _share(space, tree, node, n_nodes, f, threshold, space.overlap * away, is_in)
             n_more = is_in[n_nodes : n_nodes + 2].sum() - is_in[node].sum()
-            if n_more > n_spare:  # the leaves that it needs are spent: no more sharing
+            if n_more > n_spare:  # it would exceed `max_leaves`: repeat the cut without overlap
                 is_in[n_nodes : n_nodes + 2] = False
                 tree.label[n_nodes : n_nodes + 2] = k
                 _share(space, tree, node, n_nodes, f, threshold, -1.0, is_in)
@@ -244,17 +259,18 @@ def draw_tree(space, numbers, tree):
     ----------
     space : CutDistribution
     numbers : float64 array of shape (max_leaves - 1,), in [0, 1)
-    tree : DrawnTree, altered
+    tree : DrawnTree
+        Output: the tree.
 
     Returns
     -------
-    int, number of its nodes
+    int, number of nodes
     """
     tree.feature[:], tree.left[:] = -1, -1
     tree.label[:] = np.iinfo(np.int64).max
     if space.overlap >= 0.0:
-        return _draw_sharing(space, numbers, tree)
-    return _draw_parting(space, numbers, tree)
+        return _draw_overlapping(space, numbers, tree)
+    return _draw_disjoint(space, numbers, tree)
 
 
 def _goes_left_dense(columns, rows, place, lo, feature, threshold, out):
@@ -271,15 +287,23 @@ def _goes_left_csc(columns, rows, place, lo, feature, threshold, out):
             out[i] = data[s] <= threshold
 
 
-# Whether rows, which start at place `lo`, go left.
+# Write to `out` whether each row of a node goes left. The rows of the node begin at position `lo`
+# of all rows in tree order; `place` is the position of each row of a sparse X in that order.
 _goes_left = by_layout(_goes_left_dense, _goes_left_csc)
 
 
 @jit
 def _cost_of(columns, tree, n_nodes, node_rows, terms):
-    """What rows pay beyond their nearest centre's, a whole number; rows are looked at once a level.
+    """Return the quantized excess cost of all rows in a tree; each row is read once per level.
 
-    `node_rows` are the rows, scratch, and the place of each row of a sparse X.
+    The rows are partitioned in place, node by node, like in quicksort.
+
+    Parameters
+    ----------
+    node_rows : (rows, workspace, place, mask)
+        The rows, which are reordered; arrays of the same length for the rows of right children and
+        for the sides; and for a sparse X the position of each row.
+    terms : see :func:`tree_costs`
     """
     rows, other, place, goes_left = node_rows
     distances, nearest, weight, scale, cap = terms
@@ -313,7 +337,10 @@ def _cost_of(columns, tree, n_nodes, node_rows, terms):
 
 
 def tree_costs(columns, space, numbers, rows, n_places, terms):
-    """Costs of random trees with the reference centres.
+    """Compute the costs of random trees with the reference centres.
+
+    It takes O(m) per level of a tree. For a sparse X each node also reads all stored values of its
+    feature.
 
     Parameters
     ----------
@@ -321,13 +348,16 @@ def tree_costs(columns, space, numbers, rows, n_places, terms):
     space : CutDistribution
     numbers : float64 array of shape (n_trees, max_leaves - 1), in [0, 1)
     rows : int64 array of shape (m,)
-    n_places : int, rows of X, if X is sparse, else 0
+    n_places : int, n for a sparse X, else 0
     terms : (distances (n, k), nearest (n,), weight (n,), scale, cap)
+        See :class:`greedy.builder_input.BuilderInput` and
+        :func:`greedy.nodes.quantization_scale`.
 
     Returns
     -------
-    float64 array of shape (n_trees,), whole numbers; over ``scale`` what a tree costs more than
-    the nearest centres
+    float64 array of shape (n_trees,)
+        Quantized excess costs: divided by ``scale``, the increase over the cost of the nearest
+        centres.
     """
     costs, place = np.empty(len(numbers)), np.full(n_places, -1)
     scratch = (rows.copy(), np.empty_like(rows), place, np.empty(len(rows), np.bool_))
@@ -337,6 +367,7 @@ def tree_costs(columns, space, numbers, rows, n_places, terms):
 
 @jit
 def _fill_costs(columns, space, numbers, rows, scratch, tree, terms, costs):
+    """Write the cost of each tree to `costs`."""
     for t in range(costs.shape[0]):
         n_nodes = draw_tree(space, numbers[t], tree)
         for i in range(rows.shape[0]):

@@ -1,11 +1,18 @@
-"""Cut of a node that parts its reference centres at least cost, and the kernels for it.
+"""Kernels for the cut that separates the reference centres of a node at the least cost.
 
-One pass over the rows gives, for every feature, what the cuts at the coordinates of the centres
-(its edges) cost, and how much less cuts between two edges can cost. Only the rows between two
-edges where that may be least are sorted.
+A row pays if the cut separates it from its centre, i.e. if the two lie on different sides. It pays
+its weight or the excess cost of the nearest centre on its own side, as the node says (see
+:class:`greedy.nodes.SeparationNode`).
 
-Kernels take single arrays and numbers, no tuples of arrays: each array of a tuple costs compile
-time in every kernel that the tuple passes through.
+The edges of a feature are the sorted coordinates of the c centres of the node. A cut at a threshold
+in [edge j, edge j + 1) leaves centres 0..j, in the order of the feature, on the left. One pass over
+the rows computes the cost at all edges of all features, and how much less a larger threshold in the
+same interval can cost. This gives a lower bound for every interval. The intervals are then searched
+in the order of their bounds, until no bound is below the best cut found. Only the rows inside a
+searched interval are sorted.
+
+Kernels take single arrays and numbers instead of tuples of arrays, since each array in a tuple adds
+to the compile time of every kernel that receives the tuple.
 """
 
 import numpy as np
@@ -14,55 +21,61 @@ from tao_cluster._utils.jit import jit
 
 from ..sorted_columns import edges_below, entries, gather, is_better, rows_at_a_time
 
-_SLACK = 1e-12  # sums of floats are rounded: their bounds are lowered by this share
-_BIN = 16  # rows a bin, about, of those between two edges
-_MANY = 31  # edges, above which a search is faster than to compare all
-_SUMS = 2**15  # sums of features that stay in the cache together
+_SLACK = 1e-12  # bounds of rounded float sums are lowered by this relative amount
+_BIN = 16  # average number of rows per bin of an interval
+_MANY = 31  # with more edges, binary search is faster than comparing with every edge
+_SUMS = 2**15  # number of sums that stay in the processor's cache together
 
 
 def separating_cut(X, inverse, node, depth, lo, hi):
-    """Best cut of a node, over features lo..hi-1, among those that part some of its centres.
+    """Find the best cut among those that separate some centres of a node, over features lo..hi-1.
+
+    The pass over the rows takes O(m c) per feature (O(m log c) for many centres); the sums take
+    O(c ** 2) per feature.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : greedy.nodes.SeparationNode
-    depth : greedy.nodes.Depth
+    depth : greedy.nodes.DepthTerm
     lo, hi : int
 
     Returns
     -------
-    (value, feature, threshold); feature -1 if no cut parts the centres
+    (value, feature, threshold)
+        The feature is -1 if no cut separates two centres.
     """
-    places = np.ascontiguousarray(node.positions[:, lo:hi].T)
-    order = np.argsort(places, axis=1, kind="stable")
-    rank, edges = np.argsort(order, axis=1), np.take_along_axis(places, order, axis=1)
+    coordinates = np.ascontiguousarray(node.centers[:, lo:hi].T)
+    order = np.argsort(coordinates, axis=1, kind="stable")
+    rank, edges = np.argsort(order, axis=1), np.take_along_axis(coordinates, order, axis=1)
     sums = _edge_sums(X, inverse, node, edges, rank, lo)
-    terms = tuple(map(float, (depth.unit, depth.factor, depth.total_mass, depth.is_ratio)))
+    criterion = tuple(map(float, (depth.unit, depth.factor, depth.total_mass, depth.is_ratio)))
     used = depth.used[:, lo:hi].astype(np.float64)
-    best, bounds = _try_edges(edges, sums, terms, used, node, lo)
-    segments = _Segments(X, inverse, node, terms)
-    for turn in np.argsort(bounds, axis=None, kind="stable").tolist():
-        i, j = divmod(turn, edges.shape[1] - 1)
+    best, bounds = _try_edges(edges, sums, criterion, used, node, lo)
+    search = _IntervalSearch(X, inverse, node, criterion)
+    for interval in np.argsort(bounds, axis=None, kind="stable").tolist():
+        i, j = divmod(interval, edges.shape[1] - 1)
         if bounds[i, j] > best[0] or bounds[i, j] == np.inf:
             break
         if (bounds[i, j], lo + i) <= best[:2]:
             discount = (used[0, i], used[1, i])
-            best = segments.best_cut(lo + i, j, edges[i], order[i], rank[i], discount, best)
+            best = search.best_cut(lo + i, j, edges[i], order[i], rank[i], discount, best)
     return best
 
 
 def mistakes_at_edges(X, inverse, node, edges, rank, feature):
-    """Price of the rows that each edge of a feature parts from their centres.
+    """Return the total excess cost of the rows that each edge separates from their centres.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    inverse : int64 array of shape (n,), place of a row in `node.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : greedy.nodes.SeparationNode
-    edges : float64 array of shape (c,), increasing; the last one is no cut
-    rank : int64 array of shape (c,), place of each centre in the order of the feature
+    edges : float64 array of shape (c,)
+        Thresholds, increasing. The last one is not a cut.
+    rank : int64 array of shape (c,)
+        Rank of each centre in the order of the feature.
     feature : int
 
     Returns
@@ -73,39 +86,49 @@ def mistakes_at_edges(X, inverse, node, edges, rank, feature):
 
 
 def _edge_sums(X, inverse, node, edges, rank, lo):
-    """Sums over the rows of a node for each of some features, from `lo` on, and each edge j.
+    """Sum excess costs at every edge j of some features, from feature `lo` on.
+
+    Parameters
+    ----------
+    edges, rank : float64 and int64 arrays of shape (n_features, c)
 
     Returns
     -------
-    cost, gain, above : int64 arrays of shape (features, c - 1)
-        What the rows parted at edge j pay; the part of it that larger thresholds, below edge
-        j + 1, can save; what rows pay in all whose centres are above the edge.
-    right : int64 array of shape (features, c)
-        Mass above edge j; 0 without masses.
+    cost : int64 array of shape (n_features, c - 1)
+        Excess costs of the rows that the cut at edge j separates from their centres.
+    savable : int64 array of shape (n_features, c - 1)
+        The part of `cost` that a larger threshold, below edge j + 1, can save.
+    above : int64 array of shape (n_features, c - 1)
+        Excess costs of all rows whose centres lie above edge j.
+    right : int64 array of shape (n_features, c)
+        Mass of the rows above edge j; 0 if the node has no masses.
     """
     n_features, c = edges.shape
     padded = np.full((n_features, 2 ** int(c).bit_length() - 1), np.inf)
     padded[:, :c] = edges
-    # The prices are below 2 ** 53 in sum.
-    totals = np.bincount(node.label, node.price, c + 1).astype(np.int64)
+    # Exact in float64, since the quantized sums are below 2 ** 53.
+    totals = np.bincount(node.label, node.excess, c + 1).astype(np.int64)
     totals[c] = node.mass.sum()
-    cost, gain = np.zeros((2, n_features, c - 1), np.int64)
+    cost, savable = np.zeros((2, n_features, c - 1), np.int64)
     right, width = np.zeros((n_features, c), np.int64), max(1, _SUMS // (c + 1) ** 2)
     for start in range(0, n_features, width):
         some = slice(start, start + width)
         sums = np.zeros((len(padded[some]), c + 1, c + 1), np.int64)
         step = rows_at_a_time(inverse, node.rows)
-        terms = (node.label, node.price, node.mass, padded[some], lo + start, step, sums)
-        _add_prices(X, inverse, node.rows, *terms)
-        cost[some], gain[some], right[some] = _folded(sums, totals, rank[some], edges[some])
-    by_place = np.take_along_axis(np.tile(totals[:c], (n_features, 1)), np.argsort(rank, axis=1), 1)
-    above = totals[:c].sum() - np.cumsum(by_place, axis=1)[:, :-1]
-    return cost, gain, above, right
+        terms = (node.label, node.excess, node.mass, padded[some], lo + start, step, sums)
+        _add_excess(X, inverse, node.rows, *terms)
+        cost[some], savable[some], right[some] = _cumulated(sums, totals, rank[some], edges[some])
+    by_rank = np.take_along_axis(np.tile(totals[:c], (n_features, 1)), np.argsort(rank, axis=1), 1)
+    above = totals[:c].sum() - np.cumsum(by_rank, axis=1)[:, :-1]
+    return cost, savable, above, right
 
 
 @jit
-def _add_prices(X, inverse, rows, label, price, mass, edges, lo, step, sums):
-    """Add what rows pay to sums[feature, label, number of edges below], mass as another label."""
+def _add_excess(X, inverse, rows, label, excess, mass, edges, lo, step, sums):
+    """Add excess costs to sums[feature, label, number of edges below the value].
+
+    Masses are added in the same way, as an additional label.
+    """
     last, n_edges = sums.shape[1] - 1, edges.shape[1]
     values, places, below = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
     for start in range(0, rows.shape[0], step):
@@ -116,43 +139,44 @@ def _add_prices(X, inverse, rows, label, price, mass, edges, lo, step, sums):
             for i in range(n):
                 below[i] = edges_below(values[i], edge) if n_edges > _MANY else 0
             for e in range(n_edges if n_edges <= _MANY else 0):
-                for i in range(n):  # several values at once, which a search cannot do
+                for i in range(n):  # vectorized, unlike a binary search
                     below[i] += values[i] > edge[e]
             for i in range(n):
-                total[label[start + places[i]], below[i]] += price[start + places[i]]
+                total[label[start + places[i]], below[i]] += excess[start + places[i]]
             if mass.shape[0]:
                 for i in range(n):
                     total[last, below[i]] += mass[start + places[i]]
 
 
-def _folded(sums, totals, rank, edges):
-    """Cost, gain and right of :func:`_edge_sums`, from the sums of :func:`_add_prices`."""
+def _cumulated(sums, totals, rank, edges):
+    """Return `cost`, `savable` and `right` of :func:`_edge_sums` from the sums per interval."""
     each, c = np.arange(len(sums)), rank.shape[1]
     zero = (edges < 0).sum(axis=1)
-    sums[each, :, zero] += totals - sums.sum(axis=2)  # the zeros of sparse X
+    sums[each, :, zero] += totals - sums.sum(axis=2)  # the zeros that a sparse X does not store
     above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]  # [feature, label, edge]
-    own, place = above[:, :c, : c - 1], np.arange(c - 1)
-    is_left = rank[:, :, None] <= place  # the centre: its rows are parted if above the edge
+    own, edge = above[:, :c, : c - 1], np.arange(c - 1)
+    is_left = rank[:, :, None] <= edge  # the centre is left: its rows above the edge are separated
     cost = np.where(is_left, own, totals[:c, None] - own).sum(axis=1)
-    gain = np.where(is_left, sums[:, :c, 1:c], 0).sum(axis=1)
-    return cost, gain, above[:, c]
+    savable = np.where(is_left, sums[:, :c, 1:c], 0).sum(axis=1)
+    return cost, savable, above[:, c]
 
 
 @jit
 def expected_depth(low, high, n_left, n_centers, discount, table):
-    """Least WAD estimate of a cut over a range of shares of the rows that go left.
+    """Return the least WAD estimate of a cut over a range of the share of rows that go left.
 
-    EvalWAD and EvalDExp of Laber, Murtinho & Oliveira (2023), algorithms 2 and 3: every node
-    splits rows and centres in the proportions of the cut. Rows are divisible, centres are
-    not: the left side gets ceil(K n_left / n_centers) of K centres, from 1 to K - 1.
+    The algorithms are EvalWAD and EvalDExp of Laber, Murtinho & Oliveira (2023), algorithms 2 and
+    3. WAD is the weighted average depth of the leaves. The estimate assumes that every further node
+    splits rows and centres in the proportions of this cut. Rows are divisible, centres are not: of
+    K centres the left side gets ceil(K n_left / n_centers), limited to 1..K - 1.
 
     Parameters
     ----------
     low, high : float, range of the share of the rows on the left
     n_left, n_centers : int
     discount : tuple of two floats
-        1 where the left (right) edge makes an earlier condition redundant, else 0.
-    table : float64 array of length n_centers + 1, scratch
+        1 if the left (right) branch makes an earlier condition on the path redundant, else 0.
+    table : float64 array of shape (n_centers + 1,), workspace
 
     Returns
     -------
@@ -166,57 +190,65 @@ def expected_depth(low, high, n_left, n_centers, discount, table):
             left, right = left - discount[0], right - discount[1]
         at_low = low * left + (1.0 - low) * right
         at_high = high * left + (1.0 - high) * right
-        table[k] = 1.0 + min(at_low, at_high)  # linear in the share
+        table[k] = 1.0 + min(at_low, at_high)  # linear in the share, so an end is the minimum
     return table[n_centers]
 
 
 @jit
-def _value(cost, mass_low, mass_high, j, terms, discount, table):
-    """What a price, a whole number, and the depth count for where j + 1 centres are on the left.
+def _value(cost, mass_low, mass_high, j, criterion, discount, table):
+    """Return the criterion of a cut that leaves j + 1 centres on the left, or a lower bound of it.
 
-    The least value over a range of the mass on the left. `terms` are the unit, the factor, the
-    total mass and whether the price is divided; all floats.
+    Parameters
+    ----------
+    cost : int, sum of excess costs
+    mass_low, mass_high : float
+        Range of the mass on the left. If they differ, the result is a lower bound.
+    criterion : (unit, factor, total_mass, is_ratio), floats
+        The fields of :class:`greedy.nodes.DepthTerm`.
+    discount, table : see :func:`expected_depth`
     """
-    unit, factor, total_mass, is_ratio = terms
+    unit, factor, total_mass, is_ratio = criterion
     n_centers, value = table.shape[0] - 1, cost * unit
     if is_ratio > 0.0:
-        # Divided, not multiplied by an inverse: so that equal ratios are equal numbers.
+        # A division, not a product with the inverse, so that equal ratios are equal floats.
         value /= min(j + 1, n_centers - j - 1)
     if factor > 0.0:
-        low = high = (j + 1) / n_centers  # a node without rows: as the centres
+        low = high = (j + 1) / n_centers  # a node without rows: the share of the centres
         if total_mass > 0.0:
             low, high = mass_low / total_mass, mass_high / total_mass
         value += factor * expected_depth(low, high, j + 1, n_centers, discount, table)
-        if low < high:  # a bound
+        if low < high:
             value -= _SLACK * abs(value)
     return value
 
 
 @jit
-def _fill_values(cost, low, high, terms, used, table, out):
-    """Values of cuts at the edges of features, whose masses on the left may be in a range."""
+def _fill_values(cost, low, high, criterion, used, table, out):
+    """Write the criterion at every edge of some features to `out`; see :func:`_value`."""
     for f in range(cost.shape[0]):
         for j in range(cost.shape[1]):
             discount = (used[0, f], used[1, f])
-            out[f, j] = _value(cost[f, j], low[f, j], high[f, j], j, terms, discount, table)
+            out[f, j] = _value(cost[f, j], low[f, j], high[f, j], j, criterion, discount, table)
 
 
-def _try_edges(edges, sums, terms, used, node, lo):
-    """Best cut at an edge, where the prices are fixed and costs at edges so exact.
+def _try_edges(edges, sums, criterion, used, node, lo):
+    """Return the best cut at an edge, and a lower bound of the criterion for each interval.
 
-    Also lower bounds of the value in each segment, infinite where no cut is. An edge that may have
-    no rows above it is left to the search between edges.
+    The costs at edges are exact only if the node has no `distances`. Otherwise they are lower
+    bounds, and no cut is returned. An edge that may leave no rows on its right, though centres
+    there have rows (cost == above > 0), is left to the search of its interval, which checks
+    `all_left`. The bound of an empty interval is infinite.
     """
-    cost, gain, above, right = sums
-    mass, table = int(terms[2]) - right, np.empty(edges.shape[1] + 1)
+    cost, savable, above, right = sums
+    mass, table = int(criterion[2]) - right, np.empty(edges.shape[1] + 1)
     low, high = mass[:, :-1], mass[:, 1:]
     bounds, values = np.empty((2, *cost.shape))
     is_no_cut = edges[:, :-1] == edges[:, 1:]
-    _fill_values(cost - gain, low, high, terms, used, table, bounds)
+    _fill_values(cost - savable, low, high, criterion, used, table, bounds)
     bounds[is_no_cut] = np.inf
     if node.distances.shape[1]:
         return (np.inf, -1, np.inf), bounds
-    _fill_values(cost, low, low, terms, used, table, values)
+    _fill_values(cost, low, low, criterion, used, table, values)
     if not node.all_left:
         is_no_cut |= (cost == above) & (above > 0)
     values[is_no_cut] = np.inf
@@ -225,33 +257,36 @@ def _try_edges(edges, sums, terms, used, node, lo):
     return best if best[0] < np.inf else (np.inf, -1, np.inf), bounds
 
 
-class _Segments:
-    """Cuts between neighbouring edges of a feature, j and j + 1."""
+class _IntervalSearch:
+    """Exact search of single intervals [edge j, edge j + 1) of a feature.
 
-    def __init__(self, X, inverse, node, terms):
-        self._columns, self._node, self._terms = (X, inverse, node.rows), node, terms
+    The working arrays of m elements are allocated once for all intervals.
+    """
+
+    def __init__(self, X, inverse, node, criterion):
+        self._columns, self._node, self._criterion = (X, inverse, node.rows), node, criterion
         n_rows = len(node.rows)
-        self._values, self._table = np.empty(n_rows), np.empty(len(node.positions) + 1)
+        self._values, self._table = np.empty(n_rows), np.empty(len(node.centers) + 1)
         self._some, self._change = np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64)
-        # Some rows must stay on the right, if any is parted, or it does not matter.
+        # Without `all_left` a cut that separates any row must keep some rows on the right.
         self._most_left = n_rows if node.all_left else n_rows - 1
 
     def best_cut(self, feature, j, edges, order, rank, discount, best):
-        """Best cut with a threshold in [edges[j], edges[j + 1]), or `best`."""
+        """Return the better one of `best` and the best cut in [edges[j], edges[j + 1])."""
         node, values, some, change = self._node, self._values, self._some, self._change
         is_left, low, high = rank <= j, edges[j], edges[j + 1]
         terms = (feature, low, high, node.label, is_left, node.mass, values, some)
-        n, n_left, left_mass = _parted_or_between(*self._columns, *terms)
+        n, n_left, left_mass = _relevant_rows(*self._columns, *terms)
         some, change = some[:n], change[:n]
-        change[:] = node.price[some]
+        change[:] = node.excess[some]
         if node.distances.shape[1]:
-            far = (node.centers[order[: j + 1]], node.centers[order[j + 1 :]])
+            sides = (node.center_ids[order[: j + 1]], node.center_ids[order[j + 1 :]])
             terms = (node.second, node.nearest, node.weight, node.scale, node.cap, change)
-            _pay_on_far_side(some, is_left, *far, node.distances, node.rows, node.label, *terms)
-        n, cost, *span = _sums_between(values, some, change, node.label, is_left, low, high)
+            _correct_excess(some, is_left, *sides, node.distances, node.rows, node.label, *terms)
+        n, cost, *span = _interval_changes(values, some, change, node.label, is_left, low, high)
         some, change = some[:n], change[:n]
         place, start = (feature, j, low, self._most_left), (cost, left_mass, n_left)
-        terms = (self._terms, discount, self._table)
+        terms = (self._criterion, discount, self._table)
         found = _try_edge(values, some, change, node.mass, place, start, tuple(span), *terms, best)
         best, n, bins, states = found
         if n:
@@ -262,14 +297,19 @@ class _Segments:
 
 
 @jit
-def _parted_or_between(X, inverse, rows, feature, low, high, label, is_left, mass, values, some):
-    """Fill in the values of a feature, and the rows between two edges or parted at the lower one.
+def _relevant_rows(X, inverse, rows, feature, low, high, label, is_left, mass, values, some):
+    """Find the rows that decide the cost in an interval: those in it, or separated at its low edge.
 
-    Returns how many these are; and the number and the mass of all rows up to the lower edge.
+    Writes the values of the feature to `values` and the positions of the relevant rows to `some`.
+
+    Returns
+    -------
+    n, n_left, left_mass : int
+        Number of relevant rows; number and mass of all rows up to the low edge.
     """
     gather(X, inverse, rows, feature, values)
     n = n_left = left_mass = 0
-    for r in range(values.shape[0]):  # no branches: they are hard to predict
+    for r in range(values.shape[0]):  # without branches, which the processor could not predict
         value = values[r]
         some[n] = r
         n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
@@ -281,12 +321,18 @@ def _parted_or_between(X, inverse, rows, feature, low, high, label, is_left, mas
 
 
 @jit
-def _pay_on_far_side(
+def _correct_excess(
     some, is_left, left, right, distances, rows, label, second, nearest, weight, scale, cap, change
 ):
-    """What some rows pay on the side that their own centre is not on, if the second is not, too.
+    """Replace excess costs in `change` by exact ones, where the second centre is separated, too.
 
-    `left` and `right` are the centres of the sides.
+    The excess cost of a row assumes that its second nearest centre lies on the other side of the
+    cut. If both lie on one side, the row pays for the nearest centre of the other side.
+
+    Parameters
+    ----------
+    some : int64 array, positions of rows in the node
+    left, right : int64 arrays, columns in `distances` of the centres of each side
     """
     for i in range(some.shape[0]):
         r = some[i]
@@ -300,52 +346,61 @@ def _pay_on_far_side(
 
 
 @jit
-def _sums_between(values, some, change, label, is_left, low, high):
-    """Keep the rows between two edges of `some` rows, of which the others are parted at the lower.
+def _interval_changes(values, some, change, label, is_left, low, high):
+    """Split the relevant rows into the cost at the low edge and the changes inside the interval.
 
-    `change`, what they pay on the side that their centre is not on, becomes by how much a row
-    between the edges changes the cost where it goes left.
+    On entry `change` holds the excess costs. On return the first n elements of `some` and `change`
+    are the rows inside the interval, and by how much the cost changes if the row goes left.
 
-    Returns how many these are; the cost at the lower edge, and how much of it they can save; and
-    the least and the largest of their values.
+    Returns
+    -------
+    n : int
+    cost : int, at the low edge
+    savable : int, the part of the cost that the rows inside the interval can save
+    least, most : float, range of their values
     """
-    n = cost = saving = 0
+    n = cost = savable = 0
     least, most = np.inf, -np.inf
     for i in range(some.shape[0]):
-        r, paid = some[i], change[i]
+        r, excess = some[i], change[i]
         value, owned_left = values[r], is_left[label[r]]
         if (value <= low) != owned_left:
-            cost += paid
+            cost += excess
         if low < value < high:
-            some[n], change[n] = r, -paid if owned_left else paid
-            saving += paid if owned_left else 0
+            some[n], change[n] = r, -excess if owned_left else excess
+            savable += excess if owned_left else 0
             least, most = min(least, value), max(most, value)
             n += 1
-    return n, cost, saving, least, most
+    return n, cost, savable, least, most
 
 
 @jit
-def _try_edge(values, some, change, mass, place, start, span, terms, discount, table, best):
-    """Best cut at the lower edge, or `best`, and what is left to look at between the edges.
+def _try_edge(values, some, change, mass, place, start, span, criterion, discount, table, best):
+    """Evaluate the low edge of an interval and discard the bins that cannot contain a better cut.
 
-    Keeps the rows of bins that may have a better cut, moved to the front: how many they are, their
-    bins, and the (cost, mass, number) of the rows on the left below each bin.
+    Returns
+    -------
+    best : (value, feature, threshold), the better one of `best` and the cut at the low edge
+    n_open : int, number of rows in bins that may contain a better cut
+    bins : int64 array, the bin of each of these rows, which are moved to the front of `some`
+    states : int64 array of shape (n_bins, 4)
+        Cost, mass and number of rows on the left before each bin.
     """
     (feature, j, low, most_left), (cost, left_mass, n_left), n = place, start, some.shape[0]
-    total = np.int64(terms[2]) if terms[1] > 0.0 else left_mass
+    total = np.int64(criterion[2]) if criterion[1] > 0.0 else left_mass
     bins, states, n_open = np.zeros(n, np.int64), np.zeros((1, 4), np.int64), 0
     if cost == 0 or n_left <= most_left:
-        value = _value(cost, left_mass, left_mass, j, terms, discount, table)
+        value = _value(cost, left_mass, left_mass, j, criterion, discount, table)
         if is_better(value, feature, low, best):
             best = (value, feature, low)
-    saving, least, most = span
-    if n == 0 or _value(cost - saving, left_mass, total, j, terms, discount, table) > best[0]:
+    savable, least, most = span
+    if n == 0 or _value(cost - savable, left_mass, total, j, criterion, discount, table) > best[0]:
         return best, n_open, bins, states
-    states = _deal(values, some, change, mass, least, most, bins)
+    states = _bin_sums(values, some, change, mass, least, most, bins)
     for b in range(states.shape[0]):
         own, before = states[b], (cost, left_mass, n_left)
         cost, left_mass, n_left = cost + own[0], left_mass + own[1], n_left + own[2]
-        bound = _value(before[0] + own[3], before[1], left_mass, j, terms, discount, table)
+        bound = _value(before[0] + own[3], before[1], left_mass, j, criterion, discount, table)
         own[0], own[1], own[2] = before
         own[3] = bound <= best[0]
     for i in range(n):
@@ -356,10 +411,14 @@ def _try_edge(values, some, change, mass, place, start, span, terms, discount, t
 
 
 @jit
-def _deal(values, some, change, mass, least, most, bins):
-    """Deal some rows to bins of equal width: by how much each bin changes cost, mass and number.
+def _bin_sums(values, some, change, mass, least, most, bins):
+    """Assign rows to bins of equal width and sum their changes.
 
-    And the cost at best: int64 array of shape (n_bins, 4).
+    Returns
+    -------
+    int64 array of shape (n_bins, 4)
+        Per bin: change of the cost, mass, number of rows, and sum of the negative changes, which
+        bounds the cost inside the bin from below.
     """
     n = some.shape[0]
     n_bins = max(1, n // _BIN) if most > least else 1
@@ -377,8 +436,13 @@ def _deal(values, some, change, mass, least, most, bins):
 
 
 @jit
-def _try_inside(order, values, change, masses, bins, states, place, terms, discount, table, best):
-    """Best cut at one of some values between two edges, or `best`; `order` sorts the values."""
+def _try_inside(
+    order, values, change, masses, bins, states, place, criterion, discount, table, best
+):
+    """Return the better one of `best` and the best cut at the values of the rows in open bins.
+
+    `order` sorts the values; `states` gives the sums before each bin (see :func:`_try_edge`).
+    """
     (feature, j, _, most_left), last = place, -1
     cost = left_mass = n_left = 0
     for k in range(order.shape[0]):
@@ -392,39 +456,44 @@ def _try_inside(order, values, change, masses, bins, states, place, terms, disco
         if k + 1 < order.shape[0] and values[order[k + 1]] == values[i]:
             continue
         if cost == 0 or n_left <= most_left:
-            value = _value(cost, left_mass, left_mass, j, terms, discount, table)
+            value = _value(cost, left_mass, left_mass, j, criterion, discount, table)
             if is_better(value, feature, values[i], best):
                 best = (value, feature, values[i])
     return best
 
 
 @jit
-def optimal_search_tree(places, parted, power):
-    """Least sum of parted[j] * diam(j) ** power over all search trees of some centres.
+def optimal_search_tree(places, separated, power):
+    """Find the search tree over some centres with the least sum of separated[j] * diam(j) ** power.
 
-    Equation 4 of Laber & Murtinho (2021). Node j parts centre j from centre j + 1, and diam(j)
-    is the extent of the centres that reach it.
+    This is equation 4 of Laber & Murtinho (2021), solved by dynamic programming over ranges of
+    centres. Node j separates centre j from centre j + 1, and diam(j) is the extent of the centres
+    that reach the node. It takes O(c ** 3) time and O(c ** 2) memory.
 
-    O(c^3). Knuth's speed-up to O(c^2) looks for the root of a range of centres between the roots
-    of the two ranges that are shorter by one. That needs a price of the range that does not depend
-    on its root; here it is the root's own parted[j]. With places 0, 1, 4, 7, 8, prices 1, 5, 5, 4
-    and power 1 the shorter ranges have roots 1 and 2, the whole one 0: 62 instead of 63.
+    Knuth's speed-up to O(c ** 2) does not apply. It searches the root of a range between the roots
+    of the two ranges that are shorter by one. That requires a weight of the range that does not
+    depend on its root, but here it is the root's own separated[j]. A counterexample are places
+    0, 1, 4, 7, 8 with weights 1, 5, 5, 4 and power 1: the shorter ranges have the roots 1 and 2,
+    the whole range has the root 0. Knuth's restriction gives 63 instead of 62.
 
     Parameters
     ----------
     places : float64 array of shape (c,), not decreasing
-        Centres in the same place are not parted.
-    parted : array of shape (c - 1,), at least 0
+        Coordinates of the centres. Centres in the same place are not separated.
+    separated : array of shape (c - 1,), at least 0
+        Cost of the rows that the cut between centres j and j + 1 separates from their centres.
     power : int
 
     Returns
     -------
-    cost : float64 array of shape (c, c), of the centres a..b at [a, b]
-    root : int64 array of shape (c, c), ties to the lowest; -1 where there is nothing to part
+    cost : float64 array of shape (c, c)
+        Entry [a, b] is the least sum for the centres a..b.
+    root : int64 array of shape (c, c)
+        The root of each range, the lowest one of ties; -1 if the range has only one place.
     """
     n = places.shape[0]
     cost, root = np.zeros((n, n)), np.full((n, n), -1, np.int64)
-    mirrored = np.zeros((n, n))  # cost[j, b] at [b, j]: both sums run along rows
+    mirrored = np.zeros((n, n))  # the transposed costs, so that both operands are read along rows
     for length in range(1, n):
         for a in range(n - length):
             b = a + length
@@ -432,7 +501,7 @@ def optimal_search_tree(places, parted, power):
                 continue
             extent, least, best = (places[b] - places[a]) ** power, np.inf, -1
             for j in range(a, b):
-                value = parted[j] * extent + (cost[a, j] + mirrored[b, j + 1])
+                value = separated[j] * extent + (cost[a, j] + mirrored[b, j + 1])
                 if value < least and places[j] < places[j + 1]:
                     least, best = value, j
             cost[a, b] = mirrored[b, a] = least

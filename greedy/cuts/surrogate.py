@@ -1,8 +1,13 @@
-"""Kernels for the cut of a leaf that saves most of its surrogate cost.
+"""Kernels for the cut of a leaf that reduces its surrogate cost most.
 
-One pass over the rows sums what they save under other labels, by the bucket of each value: the
-values of some rows are edges, and a bucket holds the rows at an edge or those between two. Only
-the rows between two edges where most may be saved are sorted.
+The surrogate cost assigns each leaf to the reference centre that costs its rows least. The saving
+of a row under another label is how much less it costs than under the leaf's present label; it may
+be negative. All costs are quantized (see :mod:`greedy.cuts`).
+
+The edges of a feature are the values of some rows. They divide the values into buckets: one for
+each edge, and one for each open interval between two edges. One pass over the rows sums their
+savings, per bucket and label. That gives the exact value of the cuts at edges and upper bounds of
+the saving of all other cuts. Only the rows in intervals that may contain a better cut are sorted.
 """
 
 import numpy as np
@@ -11,65 +16,67 @@ from tao_cluster._utils.jit import jit
 
 from ..sorted_columns import entries, gather, is_better, is_hopeless, rows_at_a_time
 
-# Edges a feature, one less than a power of two: more make tighter bounds and larger sums.
+# Largest number of edges per feature, one less than a power of two. More edges give tighter bounds,
+# but take more memory and time for the sums.
 N_EDGES = 31
 
-_BLOCK = 64  # features whose sums stay in the cache together
-_FEW = 8  # features of sparse X that are looked at together
-# Savings of an array's rows that are there at a time, 8 MB; those of sparse X are kept.
-_KEPT = 2**20
+_BLOCK = 64  # features of a dense X per pass: their sums stay in the processor's cache
+_FEW = 8  # features of a sparse X per pass: bounds usually end the search after a few
+_KEPT = 2**20  # number of savings or sums that are kept in memory at a time, 8 MB
 
 
 def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
-    """Cut of a leaf that saves most of its surrogate cost, over features lo..hi-1.
+    """Find the cut of a leaf that reduces its surrogate cost most, over features lo..hi-1.
 
-    The surrogate cost is that of the best label a side, with the reference centres (Frost,
-    Moshkovitz & Rashtchian 2020, section 3). Edges are the values of some rows, best of those
-    that the leaf's label does not serve best: only they can be gained between two edges.
+    After a cut each side gets its best label (Frost, Moshkovitz & Rashtchian 2020, section 3). The
+    pass over the rows takes O(m q) per feature, for q labels in `leaf.others`.
 
     Parameters
     ----------
     X : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    inverse : int64 array of shape (n,), place of a row in `leaf.rows` or -1; empty for dense X
+    inverse : int64 array of shape (n,), inverse index of `leaf.rows`; empty for a dense X
     leaf : greedy.nodes.SurrogateNode
-    edges : (values, start), see :meth:`greedy.builder_input.BuilderInput.distinct_values`
-        No more than N_EDGES a feature are used.
+    edges : (values, start), result of :meth:`greedy.builder_input.BuilderInput.distinct_values`
+        Values of some rows; at most N_EDGES per feature are used. The best choice are rows that
+        cost less under a label other than `leaf.best_label`. Only these rows have positive savings,
+        so that bounds get tighter with fewer of them between two edges.
     stored : float64 array of shape (d,)
-        Of sparse X what cuts of each feature save at most; else empty.
+        For a sparse X, upper bounds of the saving of each feature's cuts
+        (:func:`sparse_savings_bounds`); empty for a dense X.
     lo, hi : int
 
     Returns
     -------
-    (minus the saving, feature, threshold); feature -1 if no cut saves anything
+    (value, feature, threshold)
+        The value is minus the saving. The feature is -1 if no cut saves anything.
     """
     search = _Search(X, inverse, leaf, edges, len(stored) > 0)
-    # Features of sparse X come by what they promise: few of them are looked at.
-    turns = np.arange(lo, hi)
-    if len(stored):
-        turns = lo + np.argsort(-stored[lo:hi], kind="stable")
-    best, bounds, kept = (0.0, -1, np.inf), np.full(len(turns), np.inf), {}
-    width = min(_FEW if len(stored) else _BLOCK, len(turns))
-    keeps = len(turns) * (2 * N_EDGES + 1) * len(leaf.totals) <= _KEPT
-    for start in range(0, len(turns), width):
-        if len(stored) and -stored[turns[start]] > best[0]:
+    features = np.arange(lo, hi)
+    if len(stored):  # by descending bounds, so that most features are never evaluated
+        features = lo + np.argsort(-stored[lo:hi], kind="stable")
+    best, bounds, kept = (0.0, -1, np.inf), np.full(len(features), np.inf), {}
+    width = min(_FEW if len(stored) else _BLOCK, len(features))
+    keeps = len(features) * (2 * N_EDGES + 1) * len(leaf.totals) <= _KEPT
+    for start in range(0, len(features), width):
+        if len(stored) and -stored[features[start]] > best[0]:
             break
         some = slice(start, start + width)
-        edge, sums = search.sums(turns[some])
-        best = _try_edges(turns[some], edge, sums, leaf.totals, bounds[some], best)
+        edge, sums = search.sums(features[some])
+        best = _try_edges(features[some], edge, sums, leaf.totals, bounds[some], best)
         if keeps:
-            kept.update(zip(turns[some].tolist(), zip(edge, sums, strict=True), strict=True))
+            kept.update(zip(features[some].tolist(), zip(edge, sums, strict=True), strict=True))
     for at in np.argsort(bounds, kind="stable"):
         if bounds[at] > best[0] or bounds[at] == np.inf:
             break
-        if bounds[at] < best[0] or turns[at] <= best[1]:
-            feature = int(turns[at])
+        if bounds[at] < best[0] or features[at] <= best[1]:
+            feature = int(features[at])
             edge, sums = kept.get(feature) or search.sums_of(feature)
             best = search.between_edges(feature, edge, sums, best)
     return best
 
 
 class _Search:
-    """What a leaf's rows save under other labels, summed for its features."""
+    """Sums of the savings of a leaf's rows, per feature, bucket and label."""
 
     def __init__(self, X, inverse, leaf, edges, is_sparse):
         self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges
@@ -78,13 +85,18 @@ class _Search:
         self._step = n_rows if is_sparse else max(1, _KEPT // n_sums)
         self._kept = savings_of(leaf, slice(None)) if n_rows <= self._step else None
 
-    def _savings(self, places):
+    def _savings_at(self, places):
         return savings_of(self._leaf, places) if self._kept is None else self._kept[places]
 
     def sums(self, features):
-        """Edges of some features and the sums of their buckets.
+        """Return the edges of some features and the sums of their buckets.
 
-        Bucket 2 i + 1 is of edge i, bucket 2 i of the values between it and edge i - 1.
+        Bucket 2 i + 1 holds the rows at edge i, bucket 2 i those between edges i - 1 and i.
+
+        Returns
+        -------
+        edges : float64 array of shape (n_features, N_EDGES + 1), padded with inf
+        sums : float64 array of shape (n_features, n_buckets, q + 1)
         """
         (X, inverse, rows), totals, (values, start) = self._columns, self._leaf.totals, self._edges
         edges, n_edges = np.full((len(features), N_EDGES + 1), np.inf), self._n_edges[features]
@@ -94,20 +106,21 @@ class _Search:
         for first in range(0, len(rows), self._step):
             part = slice(first, first + self._step)
             step = rows_at_a_time(inverse, rows[part])
-            _add_savings(X, inverse, rows[part], features, self._savings(part), edges, step, sums)
-        if len(inverse):  # sparse X does not store the value 0
+            savings = self._savings_at(part)
+            _add_savings(X, inverse, rows[part], features, savings, edges, step, sums)
+        if len(inverse):  # add the zeros, which a sparse X does not store
             at = (edges < 0).sum(axis=1)
             each = np.arange(len(features))
             sums[each, 2 * at + (edges[each, at] == 0)] += totals - sums.sum(axis=1)
         return edges, sums
 
     def sums_of(self, feature):
-        """Edges of a feature and the sums of its buckets."""
+        """Return the edges of one feature and the sums of its buckets."""
         (edges,), (sums,) = self.sums(np.array([feature]))
         return edges, sums
 
     def between_edges(self, feature, edges, sums, best):
-        """Best cut between edges of a feature, or `best`."""
+        """Return the better one of `best` and the best cut between two edges of a feature."""
         (X, inverse, rows), totals = self._columns, self._leaf.totals
         below, values = np.zeros((len(sums) + 1, len(totals))), np.empty(len(rows))
         np.cumsum(sums, axis=0, out=below[1:])
@@ -116,12 +129,18 @@ class _Search:
         some, at = np.empty((2, len(rows)), np.int64)
         n = _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at)
         order = np.argsort(values[:n], kind="stable")
-        terms = (values[order], at[order], self._savings(some[order]), below, totals)
+        terms = (values[order], at[order], self._savings_at(some[order]), below, totals)
         return _try_values(feature, *terms, best)
 
 
 def savings_of(leaf, places):
-    """What rows save under each of the other labels, and at most: float64 array."""
+    """Compute the savings of the rows at some positions of a leaf.
+
+    Returns
+    -------
+    float64 array of shape (len(places), q + 1)
+        Columns 0..q-1 belong to the labels in `leaf.others`, column q to each row's best label.
+    """
     rows, nearest = leaf.rows[places], leaf.nearest[places]
     saved = np.empty((len(rows), len(leaf.totals)))
     terms = (leaf.weight, leaf.scale, leaf.cap, leaf.best_label, leaf.others, saved)
@@ -133,23 +152,23 @@ def savings_of(leaf, places):
 def _fill_savings(distances, rows, nearest, weight, scale, cap, own, others, saved):
     n_others = others.shape[0]
     for r in range(rows.shape[0]):
-        row, least, times = rows[r], nearest[r], weight[rows[r]]
-        paid = _price(distances[row, own], least, scale, times, cap)
+        row, least, w = rows[r], nearest[r], weight[rows[r]]
+        cost = _excess_cost(distances[row, own], least, scale, w, cap)
         for q in range(n_others):
-            saved[r, q] = paid - _price(distances[row, others[q]], least, scale, times, cap)
-        saved[r, n_others] = paid
+            saved[r, q] = cost - _excess_cost(distances[row, others[q]], least, scale, w, cap)
+        saved[r, n_others] = cost  # the nearest centre has excess cost 0
 
 
 @jit
-def _price(distance, least, scale, times, cap):
-    """What a row pays under a label beyond its nearest centre's, a whole number."""
-    paid = np.rint(np.rint((distance - least) * scale) * times)
-    return paid if paid < cap else cap
+def _excess_cost(distance, least, scale, weight, cap):
+    """Return the quantized excess cost of a row; see :func:`greedy.nodes.quantized`."""
+    cost = np.rint(np.rint((distance - least) * scale) * weight)
+    return cost if cost < cap else cap
 
 
 @jit
 def label_terms(distances, rows, nearest, weight, scale, cap):
-    """What rows pay under each label, which label is best, and what others save rows of it.
+    """Compute the cost of each label for some rows, the best label, and the positive savings.
 
     Parameters
     ----------
@@ -157,35 +176,38 @@ def label_terms(distances, rows, nearest, weight, scale, cap):
     rows : int64 array of shape (m,)
     nearest, weight : float64 arrays of shape (n,)
     scale : float, power of two
-    cap : float, largest price
+    cap : float, largest quantized cost
 
     Returns
     -------
-    costs : float64 array of shape (k,), whole numbers
-    own : int, ties to the lowest
-    savings : float64 array of shape (k,), whole numbers
+    costs : float64 array of shape (k,), quantized excess costs of all rows under each label
+    own : int, the label with the least cost, the lowest one of ties
+    savings : float64 array of shape (k,)
+        Sum, over the rows that cost less under this label than under `own`, of the difference.
     """
     n_labels, own = distances.shape[1], 0
     costs, savings = np.zeros(n_labels), np.zeros(n_labels)
     for row in rows:
-        least, times = nearest[row], weight[row]
+        least, w = nearest[row], weight[row]
         for c in range(n_labels):
-            costs[c] += _price(distances[row, c], least, scale, times, cap)
+            costs[c] += _excess_cost(distances[row, c], least, scale, w, cap)
     for c in range(n_labels):
         own = c if costs[c] < costs[own] else own
     for row in rows:
-        least, times = nearest[row], weight[row]
-        paid = _price(distances[row, own], least, scale, times, cap)
+        least, w = nearest[row], weight[row]
+        cost = _excess_cost(distances[row, own], least, scale, w, cap)
         for c in range(n_labels):
-            savings[c] += max(paid - _price(distances[row, c], least, scale, times, cap), 0.0)
+            savings[c] += max(cost - _excess_cost(distances[row, c], least, scale, w, cap), 0.0)
     return costs, own, savings
 
 
 def sparse_savings_bounds(X, leaf, n_features):
-    """What cuts of each feature save at most, from the stored values of the leaf's rows.
+    """Compute upper bounds of the saving of each feature's cuts, for a sparse X.
 
-    On one side of a cut are stored values alone. They save no more than under the best of all
-    labels; the others save what all rows do, which is mostly a loss, but for what these lose.
+    One side of every cut has only rows with a stored (non-zero) value. These rows save at most what
+    they save under their individually best labels. The other side consists of all rows of the leaf
+    without them. Under a label its saving is at most the saving of all rows of the leaf, plus what
+    the stored rows lose under that label.
 
     Parameters
     ----------
@@ -198,34 +220,36 @@ def sparse_savings_bounds(X, leaf, n_features):
     float64 array of shape (d,)
     """
     rows, n_labels, totals = leaf.rows, len(leaf.others), leaf.totals[:-1]
-    # Of many labels and features the worst label of each row stands for all.
-    is_one = n_features * (n_labels + 1) > _KEPT
-    sums = np.zeros((n_features, (1 if is_one else n_labels) + 1))
+    # If a sum per feature and label takes too much memory, one sum bounds all labels from above.
+    is_merged = n_features * (n_labels + 1) > _KEPT
+    sums = np.zeros((n_features, (1 if is_merged else n_labels) + 1))
     step = max(1, _KEPT // (n_labels + 1))
     for start in range(0, len(rows), step):
         savings = savings_of(leaf, slice(start, start + step))
-        paid = np.maximum(-savings[:, :-1], 0.0)
-        if is_one:
-            paid = paid.max(axis=1, initial=0.0, keepdims=True)
-        _add_stored(X, rows[start : start + step], np.hstack([paid, savings[:, -1:]]), sums)
-    most = totals.max(initial=-np.inf, keepdims=True) if is_one else totals
+        losses = np.maximum(-savings[:, :-1], 0.0)
+        if is_merged:
+            losses = losses.max(axis=1, initial=0.0, keepdims=True)
+        _add_stored(X, rows[start : start + step], np.hstack([losses, savings[:, -1:]]), sums)
+    most = totals.max(initial=-np.inf, keepdims=True) if is_merged else totals
     return sums[:, -1] + (most + sums[:, :-1]).max(axis=1, initial=0.0)
 
 
 @jit
-def _add_stored(X, rows, paid, sums):
+def _add_stored(X, rows, terms, sums):
+    """Add terms[r] to the sums of each feature of which row r has a stored value."""
     _, indices, indptr = X
     for r in range(rows.shape[0]):
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
             for q in range(sums.shape[1]):
-                sums[indices[s], q] += paid[r, q]
+                sums[indices[s], q] += terms[r, q]
 
 
 @jit
 def _below(value, edges):
-    """Number of edges below a value, by a search without branches.
+    """Return the number of edges below a value, by a binary search without branches.
 
-    Its number of steps is known when it is compiled: three times as fast as any other number.
+    The number of steps is a compile-time constant, which makes it three times as fast as
+    :func:`greedy.sorted_columns.edges_below`.
     """
     at, step = 0, N_EDGES // 2 + 1
     while step > 0:
@@ -236,18 +260,18 @@ def _below(value, edges):
 
 @jit
 def _add_savings(X, inverse, rows, features, savings, edges, step, sums):
-    """Add the rows' savings to their buckets of each feature."""
+    """Add the savings of the rows to the buckets of each feature."""
     values, places, buckets = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
     n_sums = savings.shape[1]
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         for f in range(features.shape[0]):
-            edge, total = edges[f], sums[f]  # views cost more than what is done per row
+            edge, total = edges[f], sums[f]  # outside of the loops: a view costs more than a sum
             n = entries(X, inverse, rows, features[f], start, stop, values, places)
             for i in range(n):
                 at = _below(values[i], edge)
                 buckets[i] = 2 * at + (1 if edge[at] == values[i] else 0)
-            for i in range(n):  # apart from the search: twice as fast
+            for i in range(n):  # a loop of its own is twice as fast
                 bucket, place = buckets[i], start + places[i]
                 for q in range(n_sums):
                     total[bucket, q] += savings[place, q]
@@ -255,9 +279,10 @@ def _add_savings(X, inverse, rows, features, savings, edges, step, sums):
 
 @jit
 def _saved(left, inside, totals):
-    """What the rows of both sides save at most under the best labels.
+    """Return an upper bound of the saving of a cut, exact if `inside` is zero.
 
-    `left` are the sums over the left side, `inside` those over rows that may be on either side.
+    `left` are the sums over the rows on the left. `inside` are the sums over rows that may be on
+    either side; these save at most what they save under their individually best labels.
     """
     at_left = at_right = 0.0
     last = totals.shape[0] - 1
@@ -269,9 +294,10 @@ def _saved(left, inside, totals):
 
 @jit
 def _try_edges(features, edges, sums, totals, bounds, best):
-    """Best cut at an edge of some features, or `best`.
+    """Return the better one of `best` and the best cut at an edge of some features.
 
-    Fills in bounds of what others of each feature save, negative.
+    Writes to `bounds`, for each feature, a lower bound of the value (minus the saving) of all cuts
+    between edges.
     """
     left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
     for f in range(features.shape[0]):
@@ -291,7 +317,7 @@ def _try_edges(features, edges, sums, totals, bounds, best):
 
 @jit
 def _open_intervals(feature, sums, below, totals, best, is_open):
-    """Mark the intervals between edges where a cut may be better than the best one."""
+    """Mark the intervals between edges that may contain a better cut than `best`."""
     for i in range((sums.shape[0] + 1) // 2):
         bound = -_saved(below[2 * i], sums[2 * i], totals)
         is_open[i] = not is_hopeless(bound, feature, best)
@@ -299,9 +325,9 @@ def _open_intervals(feature, sums, below, totals, best, is_open):
 
 @jit
 def _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at):
-    """Enter the rows in open intervals between edges, with their values and intervals.
+    """Collect the rows inside open intervals: values, positions in the leaf, and intervals.
 
-    Returns how many they are.
+    Rows at an edge are left out. Returns the number of rows.
     """
     gather(X, inverse, rows, feature, values)
     n = 0
@@ -314,9 +340,9 @@ def _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at):
 
 @jit
 def _try_values(feature, values, at, savings, below, totals, best):
-    """Best cut at one of some sorted values, or `best`.
+    """Return the better one of `best` and the best cut at one of some sorted values.
 
-    `at` are the intervals of the values, and `below` the sums below each bucket.
+    `at` holds the interval of each value, `below` the sums over the rows below each bucket.
     """
     left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
     for i in range(values.shape[0]):

@@ -1,8 +1,9 @@
-"""Kernels that move the rows of a node over every cut of a feature, in the order of its values.
+"""Kernels that sweep over all cuts of a feature in the order of its values.
 
-`KauriNode` and :func:`kauri_cuts` are for cuts that save most of the k-means cost when clusters
-follow their rows (Kauri), `GraphNode` and :func:`conductance_cuts` for cuts of least conductance in
-a graph of the rows (SpEx).
+A sweep moves the rows of a node one after the other to one side of the cut (the moving side) and
+updates a few running sums. `KauriNode` and :func:`kauri_cuts` find the cuts that reduce the k-means
+cost most when both sides may get any cluster (Kauri). `GraphNode` and :func:`conductance_cuts` find
+the cuts of least conductance in a graph of the rows (SpEx).
 """
 
 from typing import NamedTuple
@@ -15,31 +16,36 @@ from ..sorted_columns import SortedColumns, threshold_at
 
 
 class KauriNode(NamedTuple):
-    """A leaf, as :func:`kauri_cuts` reads it. S are sums of weighted rows, W of weights."""
+    """Input of :func:`kauri_cuts`: a leaf and the current clusters.
+
+    S(A) denotes the sum of the weighted rows of a set A, a vector of shape (m,) in the space of the
+    clustering, and W(A) the sum of their weights. The k-means cost is a constant minus the sum of
+    ||S||^2 / W over the clusters.
+    """
 
     order: SortedColumns
-    norms: np.ndarray  # (s,) float64, ||S||^2 of the rows on the moving side of a cut
-    cache_start: np.ndarray  # (d,) int64, where `kept` has a feature's cuts, or -1
-    cached_products: (
-        np.ndarray
-    )  # (cuts, K + 1) float64, S of the moving side times that of leaf and clusters
+    norms: np.ndarray  # (s,) float64, ||S||^2 of the moving side after each entry of `order`
+    cache_start: np.ndarray  # (d,) int64, first cached cut of a feature, -1 if it is not cached
+    # (n_cached, K + 1) float64: products of S(moving side) at cached cuts with S of the leaf, then
+    # with S of each cluster
+    cached_products: np.ndarray
     weight: np.ndarray  # (n,) float64
-    products: np.ndarray  # (n, K + 1) float64, rows times S of their leaf, then of each cluster
+    products: np.ndarray  # (n, K + 1) float64, the same products for single rows
     cluster: int  # cluster of the leaf
-    mass: float  # W and ||S||^2 of the leaf, and its S times that of each cluster
-    norm: float
-    inner: np.ndarray  # (K,) float64
-    masses: np.ndarray  # (K,) float64, W of the clusters there are
-    squares: np.ndarray  # (K,) float64, their ||S||^2
-    n_new: int  # clusters that may still be made
-    is_only_leaf: bool  # the leaf is its whole cluster
-    tolerance: float
+    mass: float  # W of the leaf
+    norm: float  # ||S||^2 of the leaf
+    inner: np.ndarray  # (K,) float64, S(leaf).S of each cluster
+    masses: np.ndarray  # (K,) float64, W of each of the K current clusters
+    squares: np.ndarray  # (K,) float64, ||S||^2 of each cluster
+    n_new: int  # number of clusters that may still be added
+    is_only_leaf: bool  # the leaf is the only leaf of its cluster
+    tolerance: float  # gains that differ by no more than this are equal
 
 
 def _add_row_dense(space, row, weight, total):
     a = b = c = d = square = 0.0
     m = total.shape[0]
-    for f in range(0, m - 3, 4):  # sums in four parts, which do not wait for each other
+    for f in range(0, m - 3, 4):  # four independent sums, which the processor adds in parallel
         x0, x1, x2, x3 = space[row, f], space[row, f + 1], space[row, f + 2], space[row, f + 3]
         a += x0 * (2.0 * total[f] + weight * x0)
         b += x1 * (2.0 * total[f + 1] + weight * x1)
@@ -66,7 +72,7 @@ def _add_row_csr(space, row, weight, total):
     return weight * change
 
 
-# Add a weighted row to a sum; returns by how much that raises ||sum||^2.
+# Add a weighted row to the sum `total` (in place) and return the increase of ||total||^2.
 _add_row = by_layout(_add_row_dense, _add_row_csr)
 
 
@@ -81,47 +87,63 @@ def _clear_csr(space, rows, total):
             total[indices[s]] = 0.0
 
 
-# Set a sum of some rows to zero.
+# Set the sum of some rows to zero; of a sparse space only the entries that these rows touched.
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
 def cut_sum_cache(order, n_columns):
-    """Where the sums of the cuts of each feature are kept, and how many are: int64 (d,), int.
+    """Plan which features cache the sums of the moving side at every cut.
 
-    -1 for features with so many cuts that to keep their sums takes more than to make them anew.
+    A feature with few distinct values has few cuts but many rows. Its sums are computed once and
+    kept. A feature is cached if that takes no more numbers than it has entries.
+
+    Parameters
+    ----------
+    order : greedy.sorted_columns.SortedColumns
+    n_columns : int, length of a sum
+
+    Returns
+    -------
+    start : int64 array of shape (d,)
+        Row of the first cut of each feature in the cache, -1 for features that are not cached.
+    n_cached : int, number of rows of the cache
     """
     values, start, middle, end = order.values, order.start[:-1], order.middle, order.start[1:]
     is_cut = np.ones(len(values) + 1, bool)
     is_cut[:-2] = values[1:] != values[:-1]
-    # The last ones of both parts, where there are any, are cut from the rest or the other part.
+    # The last entry of a part is a cut only if there are rows outside of the part.
     is_cut[middle[middle > start] - 1] = ((order.n_rows > middle - start) | (end > middle))[
         middle > start
     ]
     is_cut[end[end > middle] - 1] = (order.n_rows > end - start)[end > middle]
     before = np.concatenate([[0], np.cumsum(is_cut[:-1])])
     n_cuts = before[end] - before[start]
-    is_few = n_cuts * n_columns <= end - start
-    kept = np.where(is_few, n_cuts, 0)
-    return np.where(is_few, np.cumsum(kept) - kept, -1), int(kept.sum())
+    is_cached = n_cuts * n_columns <= end - start
+    n_cached = np.where(is_cached, n_cuts, 0)
+    return np.where(is_cached, np.cumsum(n_cached) - n_cached, -1), int(n_cached.sum())
 
 
 @jit
-def side_sums(space, order, weight, lo, hi, norms, cache_start, kept):
-    """Sums of the rows on the moving side of every cut of features lo..hi-1.
+def side_sums(space, order, weight, lo, hi, norms, cache_start, cache):
+    """Compute S of the moving side for every cut of features lo..hi-1.
+
+    It takes O(m) per entry of `order`, for m columns of `space` (their non-zeros if sparse). A leaf
+    needs it once; searches after that, for other clusters, reuse the result.
 
     Parameters
     ----------
     space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
+        The rows in the space in which the cost is measured.
     order : greedy.sorted_columns.SortedColumns
     weight : float64 array of shape (n,)
     lo, hi : int
-    norms : float64 array, one an entry of `order`
-        Filled: squared norms of the sums.
-    cache_start : int64 array of shape (d,), of :func:`cut_sum_cache`
-    kept : float64 array of shape (number of kept sums, m)
-        Filled: the sums of features that are in `cache_start`, in the order of their entries.
+    norms : float64 array, one element per entry of `order`
+        Output: ||S||^2 after each entry.
+    cache_start : int64 array of shape (d,), result of :func:`cut_sum_cache`
+    cache : float64 array of shape (n_cached, m)
+        Output: S at the cuts of the cached features.
     """
-    total = np.zeros(kept.shape[1])
+    total = np.zeros(cache.shape[1])
     for f in range(lo, hi):
         parts, at = (order.start[f], order.middle[f], order.start[f + 1]), cache_start[f]
         for p in range(2):
@@ -131,94 +153,113 @@ def side_sums(space, order, weight, lo, hi, norms, cache_start, kept):
                 norm += _add_row(space, row, weight[row], total)
                 norms[e] = norm
                 if at >= 0 and not np.isnan(threshold_at(order, f, p, e)):
-                    kept[at] = total
+                    cache[at] = total
                     at += 1
             _clear(space, order.rows[parts[p] : parts[p + 1]], total)
 
 
 @jit
 def _best_targets(node, mass, norm, inner):
-    """What the two best other clusters gain by some rows: (cluster, gain, cluster, gain)."""
+    """Return the two clusters that gain most from some rows: (cluster, gain, cluster, gain).
+
+    The gain of a cluster Q from rows A is ||S(Q) + S(A)||^2 / (W(Q) + W(A)) - ||S(Q)||^2 / W(Q).
+    The leaf's own cluster is excluded. A missing cluster is -1, with gain -inf.
+    """
     first, second = -1, -1
-    most, next_ = -np.inf, -np.inf
+    first_gain, second_gain = -np.inf, -np.inf
     for q in range(node.masses.shape[0]):
         if q == node.cluster:
             continue
         size, square = node.masses[q], node.squares[q]
         gain = (square + 2.0 * inner[q] + norm) / (size + mass) - square / size
-        if gain > most:
-            second, next_ = first, most
-            first, most = q, gain
-        elif gain > next_:
-            second, next_ = q, gain
-    return first, most, second, next_
+        if gain > first_gain:
+            second, second_gain = first, first_gain
+            first, first_gain = q, gain
+        elif gain > second_gain:
+            second, second_gain = q, gain
+    return first, first_gain, second, second_gain
 
 
 @jit
-def _kept(node, mass, norm, inner):
-    """||S||^2 / W of the leaf's cluster without some rows of it."""
+def _remaining(node, mass, norm, inner):
+    """Return ||S||^2 / W of the leaf's cluster after some of its rows are removed."""
     left = node.masses[node.cluster] - mass
-    if left <= 0.0:  # weights too small beside the others to be told
+    if left <= 0.0:  # the weight that remains is lost to rounding
         return 0.0
     square = node.squares[node.cluster] - 2.0 * inner[node.cluster] + norm
     return max(square, 0.0) / left
 
 
 @jit
-def _better(best, gain, here, there, tolerance):
-    return (gain, here, there) if gain > best[0] + tolerance else best
+def _better(best, gain, moving, other, tolerance):
+    return (gain, moving, other) if gain > best[0] + tolerance else best
 
 
 @jit
 def _assignment(node, mass, norm, inner, product, other_inner):
-    """Best of the assignments that a cut allows: (gain, cluster of its rows, of the others).
+    """Return the best assignment of clusters to the two sides of a cut.
 
-    `mass`, `norm`, `inner` and `product` are W, ||S||^2, and S times that of each cluster and of
-    the leaf, for the rows on the moving side.
+    The cases are those of the Kauri paper: a star makes a new cluster of one side, a double star of
+    both; a switch moves one side to another cluster, a reallocation both.
+
+    Parameters
+    ----------
+    node : KauriNode
+    mass, norm : float, W and ||S||^2 of the moving side
+    inner : float64 array of shape (K,), S(moving side).S of each cluster
+    product : float, S(moving side).S(leaf)
+    other_inner : float64 array of shape (K,), workspace
+
+    Returns
+    -------
+    (gain, cluster of the moving side, cluster of the other side)
+        The gain is the reduction of the k-means cost. Numbers from K on are new clusters.
     """
     own, n = node.cluster, node.masses.shape[0]
     other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
-    if min(mass, other_mass) <= 0.0:  # weights too small beside the others to be told
+    if min(mass, other_mass) <= 0.0:  # the weight of one side is lost to rounding
         return -np.inf, own, own
     for q in range(n):
         other_inner[q] = node.inner[q] - inner[q]
     before, tolerance = node.squares[own] / node.masses[own], node.tolerance
-    leaving = _kept(node, mass, norm, inner) - before
-    other_leaving = _kept(node, other_mass, other_norm, other_inner) - before
+    leaving = _remaining(node, mass, norm, inner) - before
+    other_leaving = _remaining(node, other_mass, other_norm, other_inner) - before
     best = (-np.inf, own, own)
     if node.n_new > 0:  # star
         best = _better(best, leaving + norm / mass, n, own, tolerance)
         best = _better(best, other_leaving + other_norm / other_mass, own, n, tolerance)
-    target, most, second, next_ = _best_targets(node, mass, norm, inner)
-    other, other_most, other_second, other_next = _best_targets(
+    target, gain, second, second_gain = _best_targets(node, mass, norm, inner)
+    other, other_gain, other_second, other_second_gain = _best_targets(
         node, other_mass, other_norm, other_inner
     )
-    best = _better(best, leaving + most, target, own, tolerance)  # switch
-    best = _better(best, other_leaving + other_most, own, other, tolerance)
-    if node.is_only_leaf:
+    best = _better(best, leaving + gain, target, own, tolerance)  # switch
+    best = _better(best, other_leaving + other_gain, own, other, tolerance)
+    if node.is_only_leaf:  # the cluster must keep some rows
         return best
-    both = _kept(node, node.mass, node.norm, node.inner) - before
+    both = _remaining(node, node.mass, node.norm, node.inner) - before
     if node.n_new > 1:  # double star
-        gain = both + norm / mass + other_norm / other_mass
-        best = _better(best, gain, n, n + 1, tolerance)
-    if target != other:  # reallocation
-        return _better(best, both + most + other_most, target, other, tolerance)
-    best = _better(best, both + next_ + other_most, second, other, tolerance)
-    return _better(best, both + most + other_next, target, other_second, tolerance)
+        new_gain = both + norm / mass + other_norm / other_mass
+        best = _better(best, new_gain, n, n + 1, tolerance)
+    if target != other:  # reallocation to two different clusters
+        return _better(best, both + gain + other_gain, target, other, tolerance)
+    best = _better(best, both + second_gain + other_gain, second, other, tolerance)
+    return _better(best, both + gain + other_second_gain, target, other_second, tolerance)
 
 
 @jit
 def kauri_cuts(node, lo, hi, gain, threshold, left, right):
-    """Best cut of each of the features lo..hi-1 and the clusters of its two sides.
+    """Find the best cut of each of the features lo..hi-1 and the clusters of its two sides.
+
+    It takes O(K) per entry, or per cut of a cached feature.
 
     Parameters
     ----------
     node : KauriNode
     lo, hi : int
     gain, threshold : float64 arrays of shape (d,)
-        Filled: what the k-means cost falls by, -inf if there is no cut.
+        Output: reduction of the k-means cost, -inf if the feature has no cut; and the threshold.
     left, right : int64 arrays of shape (d,)
-        Filled: cluster of the rows on each side. Numbers from K on are new clusters.
+        Output: clusters of the two sides. Numbers from K on are new clusters.
     """
     order, n = node.order, node.masses.shape[0]
     products, other = np.empty(n + 1), np.empty(n)
@@ -229,40 +270,42 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
             mass, products[:] = 0.0, 0.0
             for e in range(parts[p], parts[p + 1]):
                 row = order.rows[e]
-                heft = node.weight[row]
-                mass += heft
+                weight = node.weight[row]
+                mass += weight
                 if at < 0:
                     for q in range(n + 1):
-                        products[q] += heft * node.products[row, q]
-                place = threshold_at(order, f, p, e)
-                if np.isnan(place):
+                        products[q] += weight * node.products[row, q]
+                candidate = threshold_at(order, f, p, e)
+                if np.isnan(candidate):
                     continue
                 if at >= 0:
                     products[:] = node.cached_products[at]
                     at += 1
-                found, here, there = _assignment(
+                found, moving, rest = _assignment(
                     node, mass, node.norms[e], products[1:], products[0], other
                 )
-                is_lower = place < threshold[f] and found > gain[f] - node.tolerance
+                is_lower = candidate < threshold[f] and found > gain[f] - node.tolerance
                 if found > gain[f] + node.tolerance or is_lower:
-                    gain[f], threshold[f] = found, place
-                    left[f], right[f] = (here, there) if p == 0 else (there, here)
+                    gain[f], threshold[f] = found, candidate
+                    left[f], right[f] = (moving, rest) if p == 0 else (rest, moving)
 
 
 class GraphNode(NamedTuple):
-    """A node as :func:`conductance_cuts` reads it.
+    """Input of :func:`conductance_cuts`: a node and a graph over the rows of X.
 
-    `graph` is (label, scale), where rows of one label are a clique, a_ij = w_i w_j times the scale
-    of the label, loops included; or (indptr, indices, data) of the adjacency matrix A.
+    `graph` takes one of two forms. (label, scale) stands for a graph in which the rows of each
+    label are a clique: A_ij = w_i w_j scale[label] for rows i, j of one label, including i = j.
+    (indptr, indices, data) is the sparse adjacency matrix A.
     """
 
     order: SortedColumns
     graph: tuple
     weight: np.ndarray  # (n,) float64
     degree: np.ndarray  # (n,) float64, row sums of A
-    inside: np.ndarray  # (k,) float64, weight of each label in the node; of other graphs (n,) int8:
-    # 1 for rows in the node, 0 elsewhere
-    inner: float  # sum of A over pairs in the node
+    # For cliques (k,) float64, weight of each label in the node; for a sparse graph (n,) int8, 1
+    # for the rows in the node and 0 elsewhere.
+    inside: np.ndarray
+    inner: float  # sum of A over pairs of rows in the node
     volume: float  # sum of the degrees in the node
 
 
@@ -272,27 +315,28 @@ def _is_clique(graph):
 
 def _move_clique(graph, weight, row, inside, moved):
     label, scale = graph
-    own, heft = label[row], weight[row]
-    share = heft * scale[own]
-    here, there = share * moved[own], share * (inside[own] - moved[own] - heft)
-    moved[own] += heft
-    return here, there, share * heft
+    own, w = label[row], weight[row]
+    share = w * scale[own]
+    to_moved, to_rest = share * moved[own], share * (inside[own] - moved[own] - w)
+    moved[own] += w
+    return to_moved, to_rest, share * w
 
 
 def _move_sparse(graph, weight, row, inside, moved):
     indptr, indices, data = graph
-    here = there = 0.0
+    to_moved = to_rest = 0.0
     for s in range(indptr[row], indptr[row + 1]):
         other, edge = indices[s], data[s]
         if moved[other]:
-            here += edge
+            to_moved += edge
         elif inside[other] and other != row:
-            there += edge
+            to_rest += edge
     moved[row] = 1
-    return here, there, 0.0
+    return to_moved, to_rest, 0.0
 
 
-# Move a row; its edges to moved rows, to rows not moved, to itself.
+# Move a row; return the weight of its edges to moved rows, to rows not moved, and to itself (0 in a
+# sparse graph, which has no loops).
 _move = chosen_by(_is_clique, _move_clique, _move_sparse)
 
 
@@ -305,44 +349,46 @@ def _reset_sparse(graph, rows, moved):
         moved[row] = 0
 
 
-# Move some rows back.
+# Undo the moves of some rows.
 _reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)
 
 
 @jit
 def conductance_cuts(node, tolerance, lo, hi, kept, threshold):
-    """Cut of each of the features lo..hi-1 whose sides keep the largest shares of their edges.
+    """Find the cut of each of the features lo..hi-1 with the least sum of conductances.
 
-    The sum over both sides of inner edges over volume is 2 minus the sum of their conductances
-    in the whole graph.
+    The conductance of a side is 1 - (weight of the edges inside the side) / (its volume), with the
+    volume measured in the whole graph. The kernel maximizes the sum over both sides of inner
+    weight over volume, which is 2 minus the sum of the two conductances.
 
     Parameters
     ----------
     node : GraphNode
-    tolerance : float, by which a cut must be better than one of a lower threshold
+    tolerance : float
+        A cut replaces one of a lower threshold only if it is better by more than this.
     lo, hi : int
     kept, threshold : float64 arrays of shape (d,)
-        Filled: that sum, -inf if there is no cut; and the threshold.
+        Output: the maximum, -inf if the feature has no cut; and the threshold.
     """
     order, moved = node.order, np.zeros_like(node.inside)
     for f in range(lo, hi):
         kept[f], threshold[f] = -np.inf, np.inf
         parts = (order.start[f], order.middle[f], order.start[f + 1])
         for p in range(2):
-            inner, volume, rest = 0.0, 0.0, node.inner
+            inner, volume, other_inner = 0.0, 0.0, node.inner
             for e in range(parts[p], parts[p + 1]):
                 row = order.rows[e]
-                here, there, loop = _move(node.graph, node.weight, row, node.inside, moved)
-                inner += 2.0 * here + loop
-                rest -= 2.0 * there + loop
+                to_moved, to_rest, loop = _move(node.graph, node.weight, row, node.inside, moved)
+                inner += 2.0 * to_moved + loop
+                other_inner -= 2.0 * to_rest + loop
                 volume += node.degree[row]
-                place = threshold_at(order, f, p, e)
-                if np.isnan(place):
+                candidate = threshold_at(order, f, p, e)
+                if np.isnan(candidate):
                     continue
-                others = node.volume - volume
+                other_volume = node.volume - volume
                 found = inner / volume if volume > 0.0 else 0.0
-                found += rest / others if others > 0.0 else 0.0
-                is_lower = place < threshold[f] and found > kept[f] - tolerance
+                found += other_inner / other_volume if other_volume > 0.0 else 0.0
+                is_lower = candidate < threshold[f] and found > kept[f] - tolerance
                 if found > kept[f] + tolerance or is_lower:
-                    kept[f], threshold[f] = found, place
+                    kept[f], threshold[f] = found, candidate
             _reset(node.graph, order.rows[parts[p] : parts[p + 1]], moved)

@@ -1,4 +1,4 @@
-"""Initial trees: the structure and first parameters of a fit, and what `init` stands for."""
+"""Builders of initial trees, from which a fit starts, and the values of the parameter `init`."""
 
 import copy
 import itertools
@@ -25,13 +25,20 @@ from .cart import Cart
 
 @runtime_checkable
 class InitialTree(Protocol):
-    """What builds the first tree of a fit.
+    """Protocol of a builder of initial trees.
 
-    `deterministic`: it draws no random numbers, and is asked once; or as many times as it has
-    different trees, where `n_distinct_trees` says how many. `uses_distances`: `build` also
-    takes `distances` (n, k), what rows cost in each cluster, where these are not the squared
-    Euclidean distances to `centers`. `in_raw_units`: its tests read columns as the user gave them,
-    where the fit standardises them.
+    Attributes
+    ----------
+    deterministic : bool
+        The builder draws no random numbers. It is called at most `n_distinct_trees` times.
+    n_distinct_trees : int
+        Number of different trees that a deterministic builder returns in successive calls.
+    uses_distances : bool
+        `build` takes an argument `distances` of shape (n, k), the cost of each row in each cluster.
+        It is passed if costs are not the squared Euclidean distances to `centers`.
+    in_raw_units : bool
+        The tests of the tree apply to the columns as the user gave them, even if the fit
+        standardizes them.
     """
 
     deterministic: ClassVar[bool] = False
@@ -47,25 +54,30 @@ class InitialTree(Protocol):
         sample_weight: np.ndarray,
         rng: np.random.RandomState,
     ) -> Tree:
-        """Tree over the rows of X for the free clustering (labels, centers).
+        """Build a tree for the free clustering of the rows of X.
 
-        `centers` (k, d) are in the space of X.
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        labels : int array of shape (n,), clusters of the rows
+        centers : array of shape (k, d), their centres in the space of X
+        sample_weight : array of shape (n,)
+        rng : RandomState
         """
 
 
-_N_DRAWS = 20
+_N_DRAWS = 20  # attempts of a random test to separate some rows
 
-# No tree has more leaves than 2 to this power; a larger depth would make numbers of many digits.
-_MOST_DOUBLINGS = 62
+_MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
-_LARGE = 64  # leaves
-# Leaves times clusters up to which Kauri's tree is built: each of its leaves is held against every
-# cluster again for each further leaf.
+_LARGE = 64  # number of leaves from which Kauri's tree is one of the initial trees
+# Largest number of leaves times clusters for Kauri's tree. For each new leaf it compares every leaf
+# with every cluster, so that larger trees take too long.
 _MOST_KAURI = 2**15
 
 
 def max_leaves_at(depth):
-    """Most leaves of a tree of so many levels of tests that are of use: 2 ** depth, or 2 ** 62."""
+    """Return the largest number of leaves of a tree of some depth: 2 ** depth, at most 2 ** 62."""
     return 2 ** min(depth, _MOST_DOUBLINGS)
 
 
@@ -73,19 +85,19 @@ def max_leaves_at(depth):
 class Bisecting(InitialTree):
     """Complete tree by recursive 2-means bipartitioning of the rows (KDD'22 paper, section 9).
 
-    A node's test is the bisector of the two centres. A node whose rows are all equal is not
-    split, so a tree has at most as many leaves as X has distinct rows. Leaves get the
-    majority label of the free clustering.
+    The test of a node is the bisector of the two centres of 2-means. A node whose rows are all
+    equal is not split, so the tree has at most as many leaves as X has distinct rows. A leaf gets
+    the majority label, by weight, of its rows in the free clustering.
 
     Parameters
     ----------
     depth : int, default=5
-        Number of levels of tests; 2 ** depth leaves.
+        Number of levels of tests, giving 2 ** depth leaves.
     n_init : int, default=1
-        Restarts of 2-means at a node. The best bipartition of the rows is not the best start
-        for a tree: several trees of one restart each do better (`n_init` of TAOClustering).
+        Number of restarts of 2-means at a node. The best bipartition of the rows is not the best
+        start for a tree. Several trees with one restart each work better.
     max_rows : int, default=2000
-        2-means of a node with more rows runs on a random sample of that many.
+        2-means of a node with more rows uses a random sample of this size.
     """
 
     depth: int = 5
@@ -102,7 +114,7 @@ class Bisecting(InitialTree):
         return _grow_over_rows(self.depth, bisect, labels, sample_weight, len(centers), X.shape[1])
 
     def _bisect(self, X, view, rows, sample_weight, rng):
-        """Bisector of 2-means on some rows and the mask of those on its left, or None."""
+        """Return the bisector of 2-means on some rows and the mask of its left rows, or None."""
         if len(rows) < 2:
             return None
         sample = rows
@@ -114,15 +126,16 @@ class Bisecting(InitialTree):
 
 @dataclass(frozen=True)
 class Random(InitialTree):
-    """Complete tree of random tests, the other start that the KDD'22 paper uses (section 9).
+    """Complete tree of random tests, the second kind of start in the KDD'22 paper (section 9).
 
-    A node's test is the bisector of two of its rows, drawn by weight; of several draws, the first
-    that leaves rows on both sides. Leaves get the majority label of the free clustering.
+    The test of a node is the bisector of two of its rows, drawn with probabilities proportional to
+    their weights. Draws are repeated up to 20 times until both sides have rows. A leaf gets the
+    majority label of its rows in the free clustering.
 
     Parameters
     ----------
     depth : int, default=5
-        Number of levels of tests; 2 ** depth leaves.
+        Number of levels of tests, giving 2 ** depth leaves.
     """
 
     depth: int = 5
@@ -146,15 +159,15 @@ class Random(InitialTree):
 
 @dataclass(frozen=True)
 class Centroids(InitialTree):
-    """Tree with one leaf a cluster, by recursive 2-means over the centres of the clusters.
+    """Tree with one leaf per cluster, by recursive 2-means over the centres of the clusters.
 
-    Centres weigh as much as their clusters. A side gets no more clusters than leaves fit below
-    it, so that none is lost while 2 ** depth reaches their number.
+    A centre has the weight of its cluster. A side gets at most as many clusters as there can be
+    leaves below it. So every cluster has a leaf if 2 ** depth is at least their number.
 
     Parameters
     ----------
     depth : int, default=5
-        Most levels of tests.
+        Largest number of levels of tests.
     """
 
     depth: int = 5
@@ -177,7 +190,7 @@ class Centroids(InitialTree):
 
 
 def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features):
-    """Tree whose nodes hold rows; leaves get the label of most weight.
+    """Grow a tree whose nodes contain rows; a leaf gets the label with the largest weight.
 
     Parameters
     ----------
@@ -198,7 +211,7 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
 
 
 def _two_means(points, weight, n_init, rng):
-    """Centres of 2-means of some points, which may be altered; equal ones where these are."""
+    """Return the two centres of 2-means, equal if all points are; `points` may be overwritten."""
     kmeans = KMeans(2, n_init=n_init, random_state=rng, copy_x=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -206,7 +219,7 @@ def _two_means(points, weight, n_init, rng):
 
 
 def _parted(view, rows, split):
-    """A split and the mask of the rows on its left; None if one side is empty."""
+    """Return a split and the mask of the rows on its left, or None if one side is empty."""
     if split is None:
         return None
     goes_left = project(view, rows, split.indices, split.weights) <= split.threshold
@@ -214,11 +227,12 @@ def _parted(view, rows, split):
 
 
 def _grow(items, depth, bisect, label, n_features):
-    """Tree of at most `depth` levels of tests.
+    """Grow a tree with at most `depth` levels of tests.
 
     Parameters
     ----------
-    items : int array, what the root holds
+    items : int array
+        Numbers of the rows or centres in the root.
     depth : int
     bisect : callable(items, remaining levels) -> (Split, mask of those on its left) or None
     label : callable(items) -> int, of a leaf
@@ -241,18 +255,18 @@ def _grow(items, depth, bisect, label, n_features):
 
 
 def bisector(a, b):
-    """Split half way between two points, `a` on its left; None if they are the same."""
+    """Return the split halfway between two points, with `a` on its left; None if they are equal."""
     squared_distance = (b - a) @ (b - a)
     if squared_distance == 0:
         return None
-    # The points get margins -1 and +1, the scale of a logistic model: ||w||_1 of a node
-    # that is revived late must compare with what the solver offers.
+    # The two points get margins -1 and +1, as in a logistic model, so that the L1 norm of this test
+    # is comparable with that of a test from the solver.
     direction = 2 * (b - a) / squared_distance
     return Split.from_dense(direction, direction @ (a + b) / 2)
 
 
 def _balanced(split, points, most):
-    """The split moved so that at most `most` points lie on a side, and who lies on its left."""
+    """Shift a split so that each side has at most `most` points; return it and its left mask."""
     values = points[:, split.indices] @ split.weights
     order = np.argsort(values, kind="stable")
     n_left = int(np.count_nonzero(values <= split.threshold))
@@ -267,11 +281,12 @@ def _balanced(split, points, most):
 
 @dataclass
 class InTurn(InitialTree):
-    """Trees of several builders in turn.
+    """Alternate between several builders: each call of `build` uses the next one (round robin).
 
     Parameters
     ----------
-    builders : list of InitialTree, none of them in raw units
+    builders : list of InitialTree
+        None of them may have `in_raw_units`.
     """
 
     builders: list
@@ -289,7 +304,7 @@ class InTurn(InitialTree):
 
     @property
     def uses_distances(self):
-        """Whether some builder does."""
+        """Whether some builder uses distances."""
         return any(builder.uses_distances for builder in self.builders)
 
     def build(self, X, labels, centers, sample_weight, rng, distances=None):
@@ -302,7 +317,7 @@ class InTurn(InitialTree):
 
 @dataclass(frozen=True)
 class Given(InitialTree):
-    """A tree of the user's, as it is.
+    """A tree that the user passes, unchanged.
 
     Parameters
     ----------
@@ -314,12 +329,12 @@ class Given(InitialTree):
     in_raw_units: ClassVar[bool] = True
 
     def build(self, X, labels, centers, sample_weight, rng):
-        """The given tree.
+        """Return the given tree.
 
         Raises
         ------
         ValueError
-            If it was built on another number of features or has labels beyond the clusters.
+            If the tree has another number of features than X, or labels beyond the clusters.
         """
         if self.tree.n_features != X.shape[1]:
             raise ValueError(
@@ -334,17 +349,17 @@ class Given(InitialTree):
 
 
 def in_turn(depth, further=()):
-    """Trees of the centres and of the rows, and of further builders, in turn."""
+    """Alternate between trees of the centres, trees of the rows, and further builders."""
     return InTurn([Centroids(depth), Bisecting(depth), *further])
 
 
 def axis_aligned(max_leaves, n_clusters):
-    """Axis-aligned trees that fare differently from data to data, in turn; ExKMC's comes first.
+    """Alternate between axis-aligned builders, each of which is best on some data; ExKMC is first.
 
-    The search makes them as large as they may be: ExShallow's has a leaf a cluster. Where trees
-    are so large that it does not get far from its starts, Kauri's takes part: 1500 random rows in
-    100 clusters cost 21 % with it, 26 to 28 % without. Of several hundred clusters it would take
-    longer than all the rest.
+    Trees with fewer leaves than `max_leaves`, such as ExShallow's with one leaf per cluster, are
+    enlarged by the search. Large trees stay close to their start, and Kauri's is then a better one:
+    with 1500 random rows in 100 clusters the cost increase is 21 % with it and 26 to 28 % without.
+    With several hundred clusters Kauri would take longer than everything else.
     """
     builders = [ExKMC(max_leaves=max_leaves), GREEDY["exshallow"], Cart(max_leaves)]
     if max_leaves >= _LARGE and max_leaves * n_clusters <= _MOST_KAURI:
@@ -353,13 +368,13 @@ def axis_aligned(max_leaves, n_clusters):
 
 
 def small_trees(problem, builders_of):
-    """Axis-aligned trees of about a leaf a cluster, which others are measured by.
+    """Build axis-aligned trees with about one leaf per cluster, to compare other trees with.
 
     Parameters
     ----------
     problem : Problem
     builders_of : callable(problem) -> list of InitialTree
-        `cart_builders`, whose trees are built at once, `greedy_builders` or `exgreedy_builders`.
+        `cart_builders` (the fastest), `greedy_builders` or `exgreedy_builders`.
 
     Returns
     -------
@@ -369,13 +384,13 @@ def small_trees(problem, builders_of):
 
 
 def cart_builders(problem):
-    """CART's builders."""
+    """Return builders of CART trees with k and 2 k leaves."""
     k = problem.n_clusters
     return [Cart(k), Cart(2 * k)]
 
 
 def greedy_builders(problem):
-    """Further builders; none where it is labels that trees explain."""
+    """Return ExKMC's and ExShallow's builders; none if the trees explain given labels."""
     k = problem.n_clusters
     if problem.objective.explains_labels:
         return []
@@ -383,11 +398,11 @@ def greedy_builders(problem):
 
 
 def exgreedy_builders(problem):
-    """ExGreedy's, of a leaf a cluster; none where it is labels that trees explain."""
+    """Return ExGreedy's builder, one leaf per cluster; none if the trees explain given labels."""
     return [] if problem.objective.explains_labels else [GREEDY["exgreedy"]]
 
 
-# Builders that a name stands for, called with the depth.
+# Builders by name, created with the depth.
 WITH_DEPTH = {"bisecting": Bisecting, "centroids": Centroids, "random": Random}
 GREEDY = {
     "imm": IMM(),
@@ -399,13 +414,13 @@ NAMES = ("auto", *WITH_DEPTH, *GREEDY)
 
 
 def resolve_builder(init, depth, max_leaves=None):
-    """The builder that an `init` parameter other than "auto" stands for.
+    """Return the builder for a value of the parameter `init` other than "auto".
 
     Parameters
     ----------
     init : str, Tree or InitialTree
-    depth : int, of the names in `WITH_DEPTH`
-    max_leaves : int, optional, of ExKMC
+    depth : int, for the names in `WITH_DEPTH`
+    max_leaves : int, optional, for ExKMC
 
     Returns
     -------
@@ -420,7 +435,7 @@ def resolve_builder(init, depth, max_leaves=None):
 
 
 def initial_trees(problem, settings, random_state):
-    """Yield the initial trees of a fit: `n_init`, or the different ones if these are fewer.
+    """Yield the initial trees of a fit: `n_init`, or fewer if a builder has fewer different trees.
 
     Parameters
     ----------
@@ -428,7 +443,7 @@ def initial_trees(problem, settings, random_state):
     settings : Settings
     random_state : int, RandomState instance or None
     """
-    builder = copy.copy(settings.start)  # it may count the trees that it has built
+    builder = copy.copy(settings.start)  # since a builder may count its calls
     most = builder.n_distinct_trees if builder.deterministic else settings.n_init
     builders = itertools.repeat(builder, min(most, settings.n_init))
     is_raw = builder.in_raw_units and problem.scaling is not None

@@ -1,4 +1,4 @@
-"""CART, the baseline: scikit-learn's decision tree fitted to cluster labels, as our Tree."""
+"""The CART baseline: scikit-learn's decision tree fitted to cluster labels, converted to a Tree."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,19 +11,20 @@ from ..tree import Tree
 
 __all__ = ["Cart", "cart_tree", "from_sklearn"]
 
-# scikit-learn's trees take values for equal that differ by 1e-7, whatever their unit.
+# scikit-learn's trees convert X to float32 and treat values that differ by less than 1e-7 as equal.
+# Columns beyond these limits are therefore rescaled.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
 def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
-    """Axis-aligned tree that predicts given labels.
+    """Fit an axis-aligned tree that predicts given labels.
 
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n, d)
     labels : int array of shape (n,)
     max_leaf_nodes : int >= 2
-        More than there are rows are as many as rows, as is `max_depth`.
+        Values above the number of rows have no further effect; the same holds for `max_depth`.
     sample_weight : array of shape (n,), optional
     random_state : int
         Breaks ties between equally good splits.
@@ -41,7 +42,7 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     n_rows = X.shape[0]
-    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # it makes room for as many
+    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # scikit-learn allocates this many
     max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
         max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
@@ -58,10 +59,10 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
 
 
 def _in_float32(X):
-    """X with columns that scikit-learn's trees can read, and the powers of two taken from them."""
+    """Rescale columns that float32 cannot represent; return X and the exponent of each column."""
     if sp.issparse(X) and max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
-        # In single precision before scikit-learn makes columns of it, which are smaller then; and
-        # the least and largest values of columns would take columns, too.
+        # Converted to float32 here, so that scikit-learn's copy in CSC form takes less memory. The
+        # minima and maxima of columns, below, would need such a copy, too.
         parts = (X.data.astype(np.float32, copy=False), X.indices, X.indptr)
         return sp.csr_matrix(parts, shape=X.shape), np.zeros(X.shape[1], int)
     most = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
@@ -78,10 +79,10 @@ def _dense(row):
 
 
 def from_sklearn(classifier):
-    """Tree of a fitted scikit-learn DecisionTreeClassifier whose classes are cluster numbers.
+    """Convert a fitted scikit-learn DecisionTreeClassifier whose classes are cluster numbers.
 
-    scikit-learn compares float32 values of X with the threshold, this tree compares X as it
-    is; rows within that rounding of a threshold may differ.
+    scikit-learn rounds X to float32 before it compares it with a threshold. This tree compares X as
+    it is. Rows closer to a threshold than that rounding may take the other side.
 
     Examples
     --------
@@ -108,13 +109,13 @@ def from_sklearn(classifier):
 
 @dataclass(frozen=True)
 class Cart:
-    """CART's tree for the labels, a good start where it is labels that are to be explained.
+    """Builder of the CART tree of the labels, a good start if the tree explains given labels.
 
     Parameters
     ----------
     max_leaves : int
     depth : int, optional
-        Most levels of tests.
+        Largest number of levels of tests.
     """
 
     max_leaves: int

@@ -1,4 +1,4 @@
-"""Trees made of centres alone: the exact one of the nearest centre and a small one of bisectors."""
+"""Trees from centres alone: the exact nearest-centre tree, and a small tree of bisectors."""
 
 import itertools
 import math
@@ -14,40 +14,42 @@ from ..tree import Split
 from ..tree.growth import grow_breadth_first
 from ..tree.routing import kernel_arrays, project
 
-# Lengths are in units of the spread of the centres. A region with no ball of this radius on the
-# open side of its tests is rounding: many centres on one sphere, say, whose cells meet in a point.
-# Tests between centres are found by their directions: no sum of many squared distances.
+# Largest coordinate of a centre, so that squared distances do not overflow.
 _LARGEST = 1e152
+# Lengths below are relative to the largest coordinate of the centred centres (`_normalised`).
+# A region that contains no ball of this radius counts as empty. Rounding creates such regions, for
+# example if many centres lie on one sphere, so that their cells meet in a point.
 _THINNEST = 1e-11
-# Points that prove a side to be reachable without a linear program lie this far inside it.
+# A known point proves that a side is reachable if it lies at least this far inside it.
 _CLEAR = 1e-9
 _LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 def voronoi_tree(centers, max_leaves=4096):
-    """The oblique tree that sends every x to its nearest centre.
+    """Build the oblique tree that assigns every x to its nearest centre.
 
-    It scans the centres in the given order, as a loop for the minimum does: a node knows the
-    nearest centre i so far and the next one k, and tests d_i <= d_k (left: i stays). Tests that
-    all x of their node answer alike are left out, which linear programs decide. Distances are
-    Euclidean; of equally near centres the lowest index wins, for every x, on the boundaries too.
+    The tree scans the centres in the given order, like a loop that searches the minimum. A node
+    knows the nearest centre i so far and the next centre k, and tests d_i <= d_k (left: i remains
+    the nearest). Tests with the same outcome for all x of the node are left out; linear programs
+    find them. Distances are Euclidean. Of equally near centres the lowest index wins, for every x,
+    including the boundaries.
 
     Parameters
     ----------
     centers : array-like of shape (k, n_features)
-        Labels of the leaves are row numbers. Where centres coincide, the first takes all. The
-        order decides the size of the tree (sorted centres in one dimension: k leaves; others
-        may need more) and who wins a tie, so it is kept as given.
+        The labels of the leaves are the row numbers. Of equal centres, the first one gets all x.
+        The order of the centres is kept, since it decides ties and the size of the tree. Sorted
+        centres in one dimension give k leaves; other orders may need more.
     max_leaves : int, default=4096
-        Most leaves to make, before sibling leaves with one label are merged. There can be
-        2 ** (k - 1), and in high dimensions there are.
+        Largest number of leaves, before sibling leaves with the same label are merged. There can be
+        2 ** (k - 1) leaves, and in high dimensions that number is reached.
 
     Returns
     -------
     Tree
-        Weights are scaled by a power of two such that the two centres of a test get margins
-        w.x - threshold of about -1 and +1, between 0.7 and 1.5 in size. So centres and x that
-        are whole numbers suffer no rounding, nor do their ties.
+        Weights are scaled by a power of two such that the two centres of a test have margins
+        w.x - threshold of about -1 and +1 (absolute value between 0.7 and 1.5). With integer
+        centres and integer x there is no rounding, so that ties are exact.
 
     Raises
     ------
@@ -61,9 +63,9 @@ def voronoi_tree(centers, max_leaves=4096):
     Notes
     -----
     The test is linear: d_i <= d_k iff (c_k - c_i).x <= (c_k - c_i).(c_k + c_i) / 2. The
-    partition is exact up to the rounding of that inequality; regions thinner than 1e-11 of the
-    spread of the centres may be missing. A node takes about one linear program, of a
-    millisecond or two, for each centre it leaves out.
+    partition is exact up to the rounding of that inequality. Regions thinner than 1e-11 times the
+    extent of the centres may be missing. A node takes about one linear program, of one or two
+    milliseconds, for each centre that it leaves out.
 
     References
     ----------
@@ -92,7 +94,7 @@ def voronoi_tree(centers, max_leaves=4096):
         if next(n_leaves) > max_leaves:
             raise ValueError(
                 f"The exact tree of these {len(centers)} centers has more than {max_leaves} "
-                "leaves (max_leaves); bisector_tree gives an approximate one with a leaf a center."
+                "leaves (max_leaves). bisector_tree approximates it with one leaf per center."
             )
         split = exact_bisector(centers[kept[best]], centers[kept[rival]])
         return split, (best, rival + 1, halves[0]), (rival, rival + 1, halves[1])
@@ -101,23 +103,24 @@ def voronoi_tree(centers, max_leaves=4096):
 
 
 def bisector_tree(centers):
-    """A small oblique tree with one leaf a centre, made of bisectors of two centres.
+    """Build a small oblique tree with one leaf per centre from bisectors of two centres.
 
-    A node holds some of the centres. Of all bisectors of two of them it takes the one that
-    keeps all of them farthest away (the largest least distance; ties: the lowest pair), and
-    the centres go to their sides. Every centre is predicted as itself; an x near a boundary
-    may get another label than its nearest centre's.
+    The test of a node is the bisector of two of its centres. Of all pairs it takes the one whose
+    bisector has the largest distance from the nearest centre of the node (the lowest pair of ties).
+    Each centre then goes to its side. The tree predicts the correct label for every centre; an x
+    near a boundary may get a label other than that of its nearest centre.
 
     Parameters
     ----------
     centers : array-like of shape (k, n_features)
-        Labels of the leaves are row numbers. Centres that coincide share the leaf of the first,
-        and so do those so close that their bisector does not separate them in floating point.
+        The labels of the leaves are the row numbers. Equal centres share the leaf of the first one.
+        The same holds for centres so close that their bisector does not separate them in floating
+        point.
 
     Returns
     -------
     Tree
-        With k leaves where no centres coincide, and weights scaled as by `voronoi_tree`.
+        It has k leaves if no centres are equal. Weights are scaled as in `voronoi_tree`.
 
     Raises
     ------
@@ -150,7 +153,7 @@ def bisector_tree(centers):
         if len(held) == 1:
             return held[0]
         split = exact_bisector(*centers[held[_widest_pair(centers[held])]])
-        # By the sums of routing, so that a centre on the bisector is predicted as it went.
+        # With the same sums as routing, so that a centre on the bisector gets its own label.
         goes_left = project(view, held, split.indices, split.weights) <= split.threshold
         if goes_left.all() or not goes_left.any():
             return held[0]
@@ -167,31 +170,33 @@ def _checked(centers):
 
 
 def _distinct(centers):
-    """Row numbers, increasing, of the first of each group of equal centres."""
+    """Return the row numbers, increasing, of the first centre of each group of equal ones."""
     return np.sort(np.unique(centers, axis=0, return_index=True)[1])
 
 
 def _normalised(centers):
-    """The centres relative to their mean, in units of their spread: largest coordinate 1."""
+    """Centre the centres at their mean and scale the largest absolute coordinate to 1."""
     points = centers - centers.mean(axis=0)
     return points / (np.abs(points).max() or 1.0)
 
 
 def exact_bisector(a, b):
-    """Split half way between two different points, `a` and all equally near points on its left."""
+    """Return the split halfway between two different points; `a` and all ties go left."""
     direction = b - a
-    # Margins at the points are about -1 and +1, the scale of a logistic model, as the L1 norm
-    # of a node of an initial tree must compare with what the solver offers. Only about: a
-    # power of two as factor leaves the digits, hence ties of whole numbers, as they are.
+    # The margins of the points are about -1 and +1, as in a logistic model, so that the L1 norm of
+    # this test is comparable with that of a test from the solver. They are not exactly 1, since
+    # only a scale that is a power of two leaves all digits, and so ties of integers, unchanged.
     with np.errstate(over="ignore"):
         weights = np.ldexp(direction, round(1 - 2 * math.log2(math.hypot(*direction))))
     if not np.isfinite(weights).all():
-        raise ValueError("Two centres differ by so little that no test parts them; rescale them.")
+        raise ValueError(
+            "Two centres are so close that no test can separate them; rescale the centres."
+        )
     return Split.from_dense(weights, math.fsum(weights * ((a + b) / 2)))
 
 
 def _widest_pair(points):
-    """The pair [i, j], i < j, whose bisector has the largest least distance to the points."""
+    """Return the pair [i, j], i < j, whose bisector is farthest from its nearest point."""
     points = _normalised(points)
     gram = points @ points.T
     half = np.diag(gram) / 2
@@ -210,7 +215,7 @@ def _widest_pair(points):
 
 
 def _next_test(points, centers, best, rival, region):
-    """The next test of the scan that not all x of a region answer alike.
+    """Find the next test of the scan that has both outcomes for the x of a region.
 
     Parameters
     ----------
@@ -225,7 +230,7 @@ def _next_test(points, centers, best, rival, region):
     halves : tuple of two _Region, or None
     """
     for k in range(rival, len(points)):
-        # From the centres as given: those of a close pair may be equal once normalised.
+        # From the original centres, since two close ones may be equal after normalization.
         direction = centers[k] - centers[best]
         normal = direction / math.hypot(*direction)
         left, right = region.halves(normal, normal @ (points[best] + points[k]) / 2)
@@ -238,7 +243,7 @@ def _next_test(points, centers, best, rival, region):
 
 @dataclass(frozen=True)
 class _Region:
-    """The x on the way to a node: normal.x <= offset, or < if open, for each of its tests.
+    """The set of x that reach a node: normal.x <= offset (< if open) for each test above it.
 
     Parameters
     ----------
@@ -254,9 +259,9 @@ class _Region:
     is_open: tuple = ()
 
     def halves(self, normal, offset):
-        """The parts left and right of one more test; None for a part without points."""
+        """Return the parts left and right of a further test; None for an empty part."""
         margin = self.inside @ normal - offset
-        # Points that a linear program put far away carry a larger rounding.
+        # Points far away, which a linear program may return, have larger rounding errors.
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:
@@ -274,13 +279,13 @@ class _Region:
         return part if known.any() else part._searched()
 
     def _searched(self):
-        """The region with a point of it if one is found, None if there is none.
+        """Search a point of the region by a linear program; return None if the region is empty.
 
-        Where the solver gives up, the region stays without a point: a test too many does no
-        harm, one too few does.
+        If the solver fails, the region is kept without a point. A superfluous test only makes the
+        tree larger, but a missing one makes it wrong.
         """
-        # Only directions across the tests matter: as many unknowns as tests, however many
-        # features there are.
+        # Only the span of the normals matters, so that there are at most as many unknowns as tests,
+        # for any number of features.
         basis, across = np.linalg.qr(np.stack(self.normals, axis=1))
         n = len(basis.T)
         found = linprog(

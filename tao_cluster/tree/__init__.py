@@ -1,4 +1,4 @@
-"""The tree: a struct of arrays, its invariants, growth, pruning, storage, and what people read."""
+"""Trees: arrays, validation, growth, pruning, routing, and storage."""
 
 from .tree import Split, Tree, labels_of, midpoint, same_array, tree_of
 

@@ -1,4 +1,4 @@
-"""The conditions under which a row reaches a leaf, and how many there are to read."""
+"""Conditions on the path to a leaf, merged where one of them implies another."""
 
 import itertools
 from dataclasses import dataclass
@@ -30,9 +30,10 @@ class Bound:
 
     @classmethod
     def from_test(cls, feature, weight, threshold, is_left=True):
-        """What weight * x <= threshold says of x; its contrary where `is_left` is False.
+        """Solve weight * x <= threshold for x (or weight * x > threshold if `is_left` is False).
 
-        The value is exact: it holds for the same floats x as the rounded product does.
+        The bound is exact: it holds for exactly those floats x for which the rounded product
+        satisfies the test.
 
         Examples
         --------
@@ -48,11 +49,11 @@ class Bound:
 
     @property
     def sign(self):
-        """The comparison as text."""
+        """The comparison operator, e.g. "<="."""
         return ("<" if self.is_upper else ">") + ("" if self.is_strict else "=")
 
     def is_within(self, other):
-        """Whether it implies another bound of the same feature and direction."""
+        """Return whether this bound implies another one of the same feature and direction."""
         if self.value == other.value:
             return self.is_strict >= other.is_strict
         return (self.value < other.value) == self.is_upper
@@ -63,15 +64,16 @@ class Bound:
 
 
 def _largest(weight, threshold):
-    """The largest float x with weight * x <= threshold, for a weight above 0."""
+    """Return the largest float x with weight * x <= threshold, for a positive weight."""
     if weight == 1:
         return threshold
-    return largest_float_where(lambda x: weight * x <= threshold)  # the product rises with x
+    # The rounded product increases with x.
+    return largest_float_where(lambda x: weight * x <= threshold)
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """weights . x[indices] <= threshold (or > threshold where `is_left` is False) at a node."""
+    """A test with its outcome: weights . x[indices] <= threshold, or > if `is_left` is False."""
 
     node: int
     indices: np.ndarray
@@ -81,31 +83,31 @@ class Condition:
 
     @classmethod
     def from_tree(cls, tree, node, is_left=True):
-        """What holds of the rows that take a side of a decision node."""
+        """Condition that holds for the rows on one side of a decision node."""
         return cls(int(node), *tree.split(node), float(tree.threshold[node]), is_left)
 
     @cached_property
     def bound(self):
-        """The bound that it is where it tests one feature, else None."""
+        """The bound on x if the test has one feature, else None."""
         if len(self.indices) != 1:
             return None
         return Bound.from_test(self.indices[0], self.weights[0], self.threshold, self.is_left)
 
     @cached_property
     def sum(self):
-        """What is limited, as a key: equal for one feature, and for equal weighted sums."""
+        """Hashable key of the tested quantity: the feature, or the weighted sum."""
         if len(self.indices) == 1:
             return int(self.indices[0])
         return self.indices.tobytes(), self.weights.tobytes()
 
     @property
     def is_upper(self):
-        """Whether it limits the feature or the sum from above."""
+        """Whether the condition is an upper bound of the feature or sum."""
         bound = self.bound
         return self.is_left if bound is None else bound.is_upper
 
     def is_within(self, other):
-        """Whether it implies another condition on the same sum in the same direction."""
+        """Return whether this implies another condition on the same sum in the same direction."""
         bound = self.bound
         if bound is not None:
             return bound.is_within(other.bound)
@@ -115,10 +117,10 @@ class Condition:
 
 
 def path_conditions(tree, leaf):
-    """Conditions from the root to a leaf, without those implied by another.
+    """Return the conditions from the root to a leaf, without those implied by another.
 
-    Conditions on the same feature, or on the same weighted sum, in the same direction are merged
-    into the tightest one; tests without weights always hold and are left out.
+    Of the conditions on the same feature (or the same weighted sum) in the same direction only the
+    tightest one is kept. Tests without weights are left out, since they always hold on the path.
 
     Parameters
     ----------
@@ -137,9 +139,9 @@ def path_conditions(tree, leaf):
 
 
 def conditions_of_leaves(tree):
-    """Those of :func:`path_conditions` for all leaves, each test looked at once.
+    """Yield the conditions of :func:`path_conditions` for all leaves, depth-first from the left.
 
-    Depth-first, from left to right.
+    Each test is evaluated once per side, not once per leaf below it.
 
     Parameters
     ----------
@@ -161,7 +163,7 @@ def conditions_of_leaves(tree):
 
 
 def _tightened(tightest, condition):
-    """The tightest conditions of a path, by what they limit, with one more."""
+    """Return the tightest conditions of a path, by sum and direction, after one more condition."""
     if len(condition.indices) == 0:
         return tightest
     key = (condition.sum, condition.is_upper)
@@ -172,7 +174,7 @@ def _tightened(tightest, condition):
 
 
 def explanation_sizes(tree):
-    """Number of conditions on the path to each leaf: float64 array (n_nodes,), 0 elsewhere."""
+    """Return the number of conditions of each leaf: float64 array (n_nodes,), 0 elsewhere."""
     sizes = np.zeros(tree.n_nodes)
     for leaf, conditions in conditions_of_leaves(tree):
         sizes[leaf] = len(conditions)

@@ -1,4 +1,4 @@
-"""Growth of trees: the node lists of a tree in the making, and the loop that fills them."""
+"""Growing trees: a mutable list of nodes, and breadth-first growth."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -10,10 +10,16 @@ from .tree import Split, Tree
 
 @dataclass
 class Growth:
-    """Nodes of a growing tree in the order in which they appear, children after their parent.
+    """A mutable tree: nodes in the order in which they were added, children after their parent.
 
-    Every node keeps the label that it had as a leaf, so the tree at any earlier step is a prefix
-    of the lists.
+    Every node keeps the label that it had as a leaf. So the tree at any earlier step consists of
+    the first nodes of the lists.
+
+    Parameters
+    ----------
+    left, right : list of int, children of each node, -1 at a leaf
+    splits : list of Split or None, the test of each node
+    label : list of int
     """
 
     left: list = field(default_factory=list)
@@ -23,7 +29,7 @@ class Growth:
 
     @classmethod
     def from_tree(cls, tree):
-        """The growth of a tree that is there: its nodes as they are numbered."""
+        """Growth that continues an existing tree, with the same node numbers."""
         splits = [None] * tree.n_nodes
         for node in tree.decision_nodes:
             splits[node] = Split.from_tree(tree, node)
@@ -42,24 +48,24 @@ class Growth:
         return (self.n_nodes + 1) // 2
 
     def add(self, label=0):
-        """Append a leaf; returns its number."""
+        """Append a leaf and return its node number."""
         for column, blank in ((self.left, -1), (self.right, -1), (self.splits, None)):
             column.append(blank)
         self.label.append(int(label))
         return self.n_nodes - 1
 
     def split(self, node, split, labels=(0, 0)):
-        """Make a leaf a decision node; returns the numbers of its children."""
+        """Turn a leaf into a decision node and return the numbers of its two children."""
         self.splits[node] = split
         self.left[node], self.right[node] = (self.add(label) for label in labels)
         return self.left[node], self.right[node]
 
     def without(self, nodes):
-        """The growth in which some nodes, and all below them, were never split."""
+        """Return the growth in which the given nodes and all nodes below were never split."""
         out, place = Growth(), {0: 0}
         out.add(self.label[0])
         split = (node for node in range(self.n_nodes) if self.splits[node] is not None)
-        for node in sorted(split, key=self.left.__getitem__):  # as they were made
+        for node in sorted(split, key=self.left.__getitem__):  # in the order of the splits
             if node in nodes or node not in place:
                 continue
             children = (self.left[node], self.right[node])
@@ -69,7 +75,7 @@ class Growth:
         return out
 
     def to_tree(self, n_features, n_nodes=None):
-        """The tree of all nodes, or of the first `n_nodes`."""
+        """Return the tree of all nodes, or of the first `n_nodes` nodes."""
         n = self.n_nodes if n_nodes is None else n_nodes
         left = np.array(self.left[:n])
         is_leaf = (left < 0) | (left >= n)
@@ -85,13 +91,15 @@ class Growth:
 
 
 def grow_breadth_first(root, part, n_features):
-    """Tree that is grown breadth-first until nothing more is to be parted.
+    """Grow a tree breadth-first until `part` returns a label for every leaf.
 
     Parameters
     ----------
-    root : what the root holds; the same for `item` below
-    part : callable(item) -> int, or (Split, item to the left, item to the right)
-        The label of a leaf, or how a node is split.
+    root : object
+        Content of the root, the first argument of `part`.
+    part : callable(content) -> int or (Split, left content, right content)
+        Returns the label if the node is to be a leaf, else its test and the contents of its
+        children.
     n_features : int
 
     Returns

@@ -1,9 +1,11 @@
-"""Rows on their way through a tree: which leaf a row reaches, and which rows reach a node.
+"""Routing: which leaf each row reaches, and which rows reach each node.
 
-Every decision in this project is made here, in fit, predict and measures alike. The sum
-w.x runs over a node's stored features in increasing order and in float64, whatever the
-layout or precision of X, so the side a row takes never depends on the batch it came in.
-A BLAS product would: its last bits change with the shape of the call.
+All tests of all trees are evaluated here, in `fit`, `predict` and measures alike. The sum w.x runs
+over the features of a test in increasing order and in float64, for every layout and precision of X.
+So the side of a row never depends on the other rows of a call. A BLAS product would not guarantee
+that, since its last bits change with the shape of the call.
+
+A row is one row of X, dense or sparse. `rows` are int64 arrays of row numbers.
 """
 
 import itertools
@@ -16,20 +18,21 @@ from .._utils.matrices import canonical_csr
 from .._utils.threads import map_in_threads, n_threads
 from .shape import frozen
 
-# Rows that go down a tree together.
+# Number of rows that descend a tree together; their values stay in the processor's cache.
 _PART_ROWS = 512
 
-# Of a split of fewer features than this share of a sparse row's entries, each is searched there.
+# If a split has fewer features than this fraction of a sparse row's entries, each feature is found
+# by binary search in the row; otherwise the entries of the row are looked up in a table.
 _FEW = 1 / 32
-# Sparse rows, as a share of the columns, from which on a table of a split's weights pays.
+# The table of a split's weights is built if there are at least this many rows per column.
 _TABLE_ROWS = 1 / 64
 
 
 @jit
 def _search_dot(few, few_columns, many, many_columns):
-    """Dot product of a sparse row with a split: the entries of the shorter list are searched.
+    """Return the dot product of two sparse vectors, by binary search in the longer one.
 
-    Zeros that are skipped would add nothing, so the sum has the bits of the dense one.
+    Skipped terms are zero, so the result has the same bits as the dense sum.
     """
     total, low, size = 0.0, 0, many_columns.shape[0]
     for position in range(few.shape[0]):
@@ -49,9 +52,10 @@ def _search_dot(few, few_columns, many, many_columns):
 
 @jit
 def _table_dot(data, columns, table, products):
-    """The same sum, by a table of the weights of columns: zeros but for the features.
+    """Return the same sum, by a table of the split's weights by column.
 
-    What is to be added is put aside first: no entry waits for the sum, and none has to be guessed.
+    The non-zero products are collected first and added afterwards. Both loops are then free of
+    branches that the processor would have to predict.
     """
     last, n_products = np.uint64(table.shape[0] - 1), 0
     for position in range(columns.shape[0]):
@@ -64,8 +68,8 @@ def _table_dot(data, columns, table, products):
     return total
 
 
-def _dot_rows_dense(X, rows, indices, weights, room, out):
-    # Four sums side by side: the next term of one need not wait for that of another.
+def _dot_rows_dense(X, rows, indices, weights, workspace, out):
+    # Four independent sums, which the processor computes in parallel.
     n_rows, n_terms = rows.shape[0], indices.shape[0]
     n_fours = n_rows - n_rows % 4
     for r in range(0, n_fours, 4):
@@ -85,9 +89,9 @@ def _dot_rows_dense(X, rows, indices, weights, room, out):
         out[r] = total
 
 
-def _dot_rows_csr(X, rows, indices, weights, room, out):
+def _dot_rows_csr(X, rows, indices, weights, workspace, out):
     data, columns, indptr = X
-    table, products = room
+    table, products = workspace
     n_terms = indices.shape[0]
     if table.shape[0]:
         for s in range(n_terms):
@@ -106,18 +110,18 @@ def _dot_rows_csr(X, rows, indices, weights, room, out):
             table[indices[s]] = 0.0
 
 
-# Dot products of some rows with a split.
+# Write the dot products of some rows with a split to `out`.
 _dot_rows = by_layout(_dot_rows_dense, _dot_rows_csr)
 
 
 @jit
-def _project(X, rows, indices, weights, room, out):
-    _dot_rows(X, rows, indices, weights, room, out)
+def _project(X, rows, indices, weights, workspace, out):
+    _dot_rows(X, rows, indices, weights, workspace, out)
 
 
 @jit
 def _part(at, begin, end, values, threshold, other):
-    """Reorder the rows of a node: those on its left first. Where the others begin."""
+    """Reorder at[begin:end] such that rows going left come first; return where the others begin."""
     middle, n_right = begin, 0
     for p in range(begin, end):
         row, goes_left = at[p], values[p - begin] <= threshold
@@ -131,12 +135,12 @@ def _part(at, begin, end, values, threshold, other):
 
 
 @jit
-def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, room, out):
-    # The rows of a node are asked together, of parts of the rows that the cache holds.
+def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, workspace, out):
+    # Blocks of rows descend together, node by node, with an explicit stack of nodes.
     size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
     at, other = np.empty(size, np.int32), np.empty(size, np.int32)
     numbers, values = np.empty(size, np.int64), np.empty(size)
-    waiting = np.empty((left.shape[0], 3), np.int64)  # nodes, where their rows begin and end
+    waiting = np.empty((left.shape[0], 3), np.int64)  # stack of (node, begin, end) of its rows
     for first in range(0, n_rows, _PART_ROWS):
         part = min(size, n_rows - first)
         for p in range(part):
@@ -154,7 +158,7 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, ro
                 numbers[p - begin] = rows[at[p]]
             start, stop = indptr[i], indptr[i + 1]
             terms = indices[start:stop], weights[start:stop]
-            _project(X, numbers[: end - begin], *terms, room, values)
+            _project(X, numbers[: end - begin], *terms, workspace, values)
             middle = _part(at, begin, end, values, threshold[i], other)
             if middle < end:
                 entry = waiting[n_waiting]
@@ -167,7 +171,7 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, ro
 
 
 def kernel_arrays(X):
-    """X as the kernels read it, without a copy of well-formed input.
+    """Return X in the form that kernels read, without copying well-formed input.
 
     Parameters
     ----------
@@ -183,24 +187,24 @@ def kernel_arrays(X):
     return X.data, X.indices, X.indptr
 
 
-def n_rows(view):
-    """Number of rows of a result of :func:`kernel_arrays`."""
-    return len(view[2]) - 1 if isinstance(view, tuple) else len(view)
+def n_rows(X):
+    """Return the number of rows of a result of :func:`kernel_arrays`."""
+    return len(X[2]) - 1 if isinstance(X, tuple) else len(X)
 
 
-def _room(view, n_rows, indices):
-    """Where kernels put the weights of a split by column, and products of a row: two arrays.
+def _workspace(X, n_rows, indices):
+    """Allocate the table of a split's weights by column, and an array for the products of a row.
 
-    Both are empty for arrays, and for so few sparse rows that a table is not worth its zeros.
+    Both are empty for a dense X, and for so few sparse rows that a table would not pay.
     """
-    width = int(indices.max()) + 2 if isinstance(view, tuple) and len(indices) else 0  # one beyond
+    width = int(indices.max()) + 2 if isinstance(X, tuple) and len(indices) else 0  # one beyond
     if width == 0 or n_rows < _TABLE_ROWS * width:
         return np.empty(0), np.empty(0)
     return np.zeros(width), np.empty(min(width, len(indices) + 1))
 
 
 def _in_threads(kernel, rows, out, n_jobs):
-    """Run kernel(rows, out) on contiguous parts of `rows`; parts never share an output."""
+    """Run kernel(rows, out) on one contiguous part of `rows` per thread; return `out`."""
     n_parts = n_threads(n_jobs, len(rows))
     if n_parts == 1:
         kernel(rows, out)
@@ -211,37 +215,38 @@ def _in_threads(kernel, rows, out, n_jobs):
     return out
 
 
-def find_leaves(view, rows, node, arrays, n_jobs=1):
-    """Leaf that each row reaches from a given node.
+def find_leaves(X, rows, node, arrays, n_jobs=1):
+    """Return the leaf that each row reaches from a given node.
 
     Parameters
     ----------
-    view : result of :func:`kernel_arrays`
+    X : result of :func:`kernel_arrays`
     rows : int64 ndarray of shape (m,), rows of X to route
-    node : int, where they start
+    node : int, where all rows start
     arrays : tuple (children_left, children_right, split_indptr, split_indices,
         split_weights, threshold) of a tree
-    n_jobs : int, threads; the result is the same for any number
+    n_jobs : int
+        Number of threads; the result is the same for any number.
 
     Returns
     -------
     int32 ndarray of shape (m,), node numbers of leaves
     """
-    node = int(node)  # one compiled signature, whatever integer type comes in
+    node = int(node)  # so that the kernel is compiled for one integer type only
 
     def kernel(rows, out):
-        room = _room(view, len(rows), arrays[3])
-        _descend(view, rows, node, *arrays, room, out)
+        workspace = _workspace(X, len(rows), arrays[3])
+        _descend(X, rows, node, *arrays, workspace, out)
 
     return _in_threads(kernel, rows, np.empty(len(rows), dtype=np.int32), n_jobs)
 
 
-def project(view, rows, indices, weights, n_jobs=1):
-    """The value w.x of one split for some rows, by the sum that routing uses.
+def project(X, rows, indices, weights, n_jobs=1):
+    """Return w.x of one split for some rows, computed exactly as in routing.
 
     Parameters
     ----------
-    view : result of :func:`kernel_arrays`
+    X : result of :func:`kernel_arrays`
     rows : int64 ndarray of shape (m,)
     indices, weights : int32 and float64 ndarrays of shape (n_features of the split,),
         indices increasing
@@ -250,21 +255,21 @@ def project(view, rows, indices, weights, n_jobs=1):
     -------
     float64 ndarray of shape (m,)
     """
-    # Read-only as the arrays of a tree: one compiled kernel serves both.
+    # Read-only like the arrays of a tree, so that one compiled kernel serves both.
     indices, weights = frozen(np.array(indices)), frozen(np.array(weights))
 
     def kernel(rows, out):
-        _project(view, rows, indices, weights, _room(view, len(rows), indices), out)
+        _project(X, rows, indices, weights, _workspace(X, len(rows), indices), out)
 
     return _in_threads(kernel, rows, np.empty(len(rows)), n_jobs)
 
 
 class ReducedSets:
-    """Rows that reach each node, increasing, for passes that go from the deepest level up.
+    """Reduced sets: the rows that reach each node, in increasing order, from the deepest level up.
 
-    All sets share one array of 8 bytes a row, in which the rows of every subtree lie side by
-    side: a level's sets are those of its subtrees, sorted where they lie, and the sets of the
-    levels below are then gone.
+    All sets share one array of 8 bytes per row, in which the rows of every subtree are contiguous.
+    Moving up one level sorts the rows of each subtree in place, which destroys the sets of the
+    levels below.
 
     Parameters
     ----------
@@ -275,38 +280,38 @@ class ReducedSets:
     def __init__(self, tree, leaf_of_row):
         self._tree = tree
         self._first, self._stop, rank = _spans(tree, leaf_of_row)
-        # Short integers are sorted in one go over their digits.
+        # A stable argsort of 8- or 16-bit integers is a radix sort, in linear time.
         rank = rank.astype(np.min_scalar_type(-tree.n_nodes))
         self._rows = np.argsort(rank[leaf_of_row], kind="stable")
 
     def __getitem__(self, node):
-        """Rows of a leaf above which no level was made, or of a node of the last level made."""
+        """Rows of a node of the current level, or of a leaf whose parent was not visited yet."""
         return self._rows[self._first[node] : self._stop[node]]
 
     def size(self, node):
-        """Number of rows of a node, at any time."""
+        """Number of rows of a node, for any node at any time."""
         return self._stop[node] - self._first[node]
 
     def goes_left(self, node, leaves):
-        """Which of some leaves that have rows are on the left of a node above them: bool array."""
+        """Return whether each of some non-empty leaves below a node is on the node's left."""
         return self._first[leaves] < self._first[self._tree.children_right[node]]
 
     def levels(self):
-        """Yield the decision nodes of each depth that have rows, from the deepest up.
+        """Yield the decision nodes with rows of each depth, from the deepest one up.
 
-        Their sets are at hand until the next depth is asked for.
+        The sets of these nodes are valid until the next depth is requested.
         """
         tree = self._tree
         for depth in range(tree.max_depth - 1, -1, -1):
             nodes = tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]
             nodes = [node for node in nodes if self.size(node)]
             for node in nodes:
-                self[node].sort(kind="stable")  # two increasing runs: merged
+                self[node].sort(kind="stable")  # a merge of two increasing runs
             yield nodes
 
 
 def _spans(tree, leaf_of_row):
-    """Where the rows of each node begin and stop, and the place of each leaf from left to right.
+    """Return the range of rows of each node, and the rank of each leaf from left to right.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Trees as plain Python values and as JSON, bit by bit, and JSON that is read strictly."""
+"""Lossless conversion of trees to plain Python values and JSON, and a strict JSON reader."""
 
 import json
 import math
@@ -10,16 +10,16 @@ import numpy as np
 FORMAT = "tao-cluster tree"
 FORMAT_VERSION = 1
 
-# What a few characters may claim: as much as is worked with, and no more. A fit to more features
-# keeps a gigabyte of centres, and no tree that is read has so many clusters.
+# Limits of numbers in a file. A few characters could otherwise claim sizes for which later code
+# allocates any amount of memory. No practical model has more features or clusters.
 MOST_FEATURES, _MOST_CLUSTERS = 2**24, 2**16
 
-_WHOLE = ("children_left", "children_right", "split_indptr", "split_indices", "leaf_label")
-_REAL = ("split_weights", "threshold")
+_INTEGER = ("children_left", "children_right", "split_indptr", "split_indices", "leaf_label")
+_FLOAT = ("split_weights", "threshold")
 
 
 def to_plain(tree):
-    """Lists and numbers that give the tree back.
+    """Convert a tree to a dict of lists and numbers, the inverse of :func:`from_plain`.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def to_plain(tree):
 
     Returns
     -------
-    dict; `format` and `version` say how to read the rest
+    dict, with the keys `format` and `version` and one key per field of the tree
     """
     values = {name: getattr(tree, name) for name in _names(type(tree))}
     return {
@@ -38,10 +38,10 @@ def to_plain(tree):
 
 
 def from_plain(cls, data):
-    """Tree from the result of :func:`to_plain`; docs/guide/tree_json.md says what is asked.
+    """Create a tree from the result of :func:`to_plain`; see docs/guide/tree_json.md.
 
-    Types and sizes are checked before any array is made, since the values may be of a file that
-    somebody else wrote.
+    Types and sizes are validated before any array is allocated, since the values may come from an
+    untrusted file.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def from_plain(cls, data):
 
 
 def from_text(cls, text):
-    """Tree from the JSON text of the result of :func:`to_plain`.
+    """Create a tree from the JSON text of the result of :func:`to_plain`.
 
     Parameters
     ----------
@@ -81,29 +81,27 @@ def from_text(cls, text):
     Raises
     ------
     ValueError
-        If the text is no JSON, or not that of a tree.
+        If the text is not JSON, or does not describe a tree.
     """
     try:
         data = read_document(text)
     except ValueError as error:
-        raise ValueError(f"Not a tree: expected a text of JSON ({error}).") from error
+        raise ValueError(f"Not a tree: expected JSON ({error}).") from error
     return from_plain(cls, data)
 
 
 def _check_fields(data):
-    """ValueError if a field is of another type than `to_plain` gives, or claims what is not there.
+    """Raise a ValueError if a field has another type than in `to_plain`, or an unreasonable size.
 
-    What the fields have to do with each other is left to the invariants of trees.
+    The relations between the fields are checked by the tree itself.
     """
     n_features = data["n_features"]
     if type(n_features) is not int or not 1 <= n_features <= MOST_FEATURES:
-        raise ValueError(
-            f"Not a tree: n_features must be a whole number from 1 to {MOST_FEATURES}."
-        )
-    for name in (*_WHOLE, *_REAL):
-        kind, kinds = ("whole", {int}) if name in _WHOLE else ("finite", {int, float})
+        raise ValueError(f"Not a tree: n_features must be an integer from 1 to {MOST_FEATURES}.")
+    for name in (*_INTEGER, *_FLOAT):
+        kind, kinds = ("integers", {int}) if name in _INTEGER else ("finite numbers", {int, float})
         if not _holds(data[name], kinds):
-            raise ValueError(f"Not a tree: {name} must be a list of {kind} numbers.")
+            raise ValueError(f"Not a tree: {name} must be a list of {kind}.")
     rows = data["leaf_value"]
     is_table = rows is None or (_holds(rows, {list}) and len(set(map(len, rows))) == 1)
     if not is_table or not all(_holds(row, {int, float}) for row in rows or ()):
@@ -114,7 +112,7 @@ def _check_fields(data):
 
 
 def _holds(values, kinds):
-    """Whether it is a list of values of these types (true is no number), all of them finite."""
+    """Return whether `values` is a list of finite values of these types (a bool is not an int)."""
     if type(values) is not list or not kinds.issuperset(map(type, values)):
         return False
     return float not in kinds or all(map(math.isfinite, values))
@@ -125,7 +123,7 @@ def _names(cls):
 
 
 def read_document(text):
-    """The values of a text of JSON.
+    """Parse JSON strictly.
 
     Parameters
     ----------
@@ -134,8 +132,8 @@ def read_document(text):
     Raises
     ------
     ValueError
-        If it is no JSON, an object has a key twice, of which the standard library takes the last
-        and others the first, or it has NaN or Infinity, which JSON does not know.
+        If the text is not JSON, contains NaN or Infinity (which JSON does not have), or repeats a
+        key in an object (parsers disagree on which value counts).
 
     Examples
     --------
@@ -150,7 +148,7 @@ def read_document(text):
 
 
 def is_version(value, version):
-    """Whether a version is this one; true and 1.0 equal 1, and are no versions."""
+    """Return whether a value is this version number; true and 1.0 equal 1, but are not versions."""
     return type(value) is int and value == version
 
 

@@ -1,4 +1,4 @@
-"""The arrays of a tree: what they must satisfy, and its depths, paths, sizes and pruned form."""
+"""Structure of a tree: properties derived from its arrays, their validation, and pruning."""
 
 from functools import cached_property
 from numbers import Integral
@@ -10,7 +10,7 @@ from .._utils.jit import jit
 
 
 class Shape:
-    """Base of a tree: properties that are worked out of its arrays, once."""
+    """Base class of Tree: properties derived from its arrays, most of them cached."""
 
     @property
     def n_nodes(self):
@@ -34,7 +34,7 @@ class Shape:
 
     @property
     def n_clusters(self):
-        """Number of clusters that leaves have."""
+        """Number of distinct clusters of the leaves."""
         return len(np.unique(self.leaf_label[self.leaves]))
 
     @cached_property
@@ -65,9 +65,9 @@ class Shape:
 
     @property
     def n_parameters(self):
-        """Non-zero weights + thresholds + leaves, as in the tables of the KDD'22 paper.
+        """Number of non-zero weights, thresholds and leaves, as in the tables of the KDD'22 paper.
 
-        An axis-aligned node counts 2 (feature and threshold), so ten leaves make 28.
+        An axis-aligned node counts as 2 (weight and threshold), so a tree with ten leaves has 28.
         """
         return self.n_nonzero + len(self.decision_nodes) + self.n_leaves
 
@@ -93,29 +93,29 @@ class Shape:
     def path_matrix(self):
         """CSR indicator (n_nodes, n_nodes): row i marks the nodes from the root to i.
 
-        Of a chain its size is the square of the tree's: see :meth:`paths` for some nodes.
+        For a chain of n nodes it has O(n ** 2) entries; :meth:`paths` takes a subset of the nodes.
         """
         return self.paths(np.arange(self.n_nodes))
 
     def path(self, node):
-        """Nodes from the root to a node: int array."""
+        """Return the nodes from the root to a node: int array."""
         nodes = [int(node)]
         while nodes[-1]:
             nodes.append(int(self.parent[nodes[-1]]))
         return np.array(nodes[::-1])
 
     def paths(self, nodes):
-        """CSR indicator (m, n_nodes): row i marks the nodes from the root to nodes[i].
+        """Return the CSR indicator (m, n_nodes) whose row i marks the nodes from root to nodes[i].
 
         Parameters
         ----------
-        nodes : int array of shape (m,), maybe with repeats
+        nodes : int array of shape (m,), repeats allowed
         """
         distinct, copies = np.unique(nodes, return_inverse=True)
         indptr = np.append(0, np.cumsum(self.depth[distinct] + np.int64(1)))
         indices = np.empty(indptr[-1], dtype=np.int32)
         node, place_of_node = distinct, indptr[1:] - 1
-        while len(node):  # from all nodes one step up at a time, until each is at the root
+        while len(node):  # all paths move up one level per step
             indices[place_of_node] = node
             is_below = node > 0
             node, place_of_node = self.parent[node[is_below]], place_of_node[is_below] - 1
@@ -124,7 +124,7 @@ class Shape:
         return found if np.array_equal(distinct, nodes) else found[copies]
 
     def subtree_sums(self, values):
-        """Sum of the values of each node and all below it, in the order of their numbers.
+        """Sum the values over the subtree of each node, always in the same order.
 
         Parameters
         ----------
@@ -138,14 +138,14 @@ class Shape:
 
 
 def frozen(array):
-    """The array, read-only from now on."""
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
 
 
 @jit
 def _sums_below(parent, values):
-    """Every value added to all nodes above it: no memory but the result."""
+    """Add every value to its node and all ancestors, without memory besides the result."""
     sums = np.zeros(len(values))
     for start in range(len(values)):
         node = start if values[start] != 0.0 else -1
@@ -156,14 +156,14 @@ def _sums_below(parent, values):
 
 
 def check_n_features(n_features):
-    """ValueError if it is no whole number of at least 1; True and "7" are none."""
-    is_whole = isinstance(n_features, Integral) and not isinstance(n_features, bool)
-    if not is_whole or n_features < 1:
-        raise ValueError(f"n_features must be a whole number of at least 1, got {n_features!r}.")
+    """Raise a ValueError unless `n_features` is an integer of at least 1 (not True, not "7")."""
+    is_integer = isinstance(n_features, Integral) and not isinstance(n_features, bool)
+    if not is_integer or n_features < 1:
+        raise ValueError(f"n_features must be an integer of at least 1, got {n_features!r}.")
 
 
 def check_nodes(tree):
-    """ValueError if the node arrays are no tree, or leaves have no label."""
+    """Raise a ValueError if the node arrays do not form a tree, or leaves have no label."""
     n = tree.children_left.size
     per_node = (tree.children_left, tree.children_right, tree.threshold, tree.leaf_label)
     if n == 0 or any(array.shape != (n,) for array in per_node):
@@ -188,13 +188,13 @@ def check_nodes(tree):
 
 def _check_histograms(leaf_value, n_nodes):
     if leaf_value.ndim != 2 or len(leaf_value) != n_nodes or leaf_value.shape[1] == 0:
-        raise ValueError("leaf_value must have one row a node and one column a cluster.")
+        raise ValueError("leaf_value must have one row per node and one column per cluster.")
     if not np.all(np.isfinite(leaf_value)):
         raise ValueError("leaf_value must be finite.")
 
 
 def check_splits(tree):
-    """ValueError if the splits are no CSR structure over the nodes, or have weights of 0."""
+    """Raise a ValueError if the splits are not a CSR structure over the nodes, or have zeros."""
     leaf = tree.children_left < 0
     counts = np.diff(tree.split_indptr)
     nnz = tree.split_indices.size
@@ -223,13 +223,13 @@ def check_splits(tree):
 
 
 def pruned(tree, counts=None):
-    """A tree without the tests that decide nothing; see :meth:`tao_cluster.Tree.prune`.
+    """Remove the tests without effect; see :meth:`tao_cluster.Tree.prune`.
 
     Parameters
     ----------
     tree : Tree
     counts : array of shape (n_nodes,), optional
-        Rows, or their weight, that reach each node.
+        Number or weight of the rows that reach each node.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def pruned(tree, counts=None):
     """
     reached = None if counts is None else np.asarray(counts) > 0
     left, right = tree.children_left, tree.children_right
-    stands_for = np.arange(tree.n_nodes)  # the node that takes this one's place
+    stands_for = np.arange(tree.n_nodes)  # the node that replaces each node
     for i in tree.decision_nodes[::-1]:
         on_left, on_right = stands_for[left[i]], stands_for[right[i]]
         if tree.split_indptr[i] == tree.split_indptr[i + 1]:
@@ -249,14 +249,14 @@ def pruned(tree, counts=None):
         ):
             stands_for[i] = on_left
     order = [stands_for[0]]
-    for node in order:  # grows while it is read: breadth-first
+    for node in order:  # the list grows during the loop: breadth-first
         if left[node] >= 0:
             order += [stands_for[left[node]], stands_for[right[node]]]
     return _selected(tree, np.array(order), stands_for)
 
 
 def _same_output(tree, a, b):
-    """Whether two nodes are leaves of the same output."""
+    """Return whether two nodes are leaves with the same label and histogram."""
     if tree.children_left[a] >= 0 or tree.children_left[b] >= 0:
         return False
     value = tree.leaf_value
@@ -266,7 +266,7 @@ def _same_output(tree, a, b):
 
 
 def _selected(tree, order, stands_for):
-    """The tree of the nodes `order`, where node i's place is taken by stands_for[i]."""
+    """Return the tree of the nodes `order`, in which stands_for[i] replaces node i."""
     number = np.full(tree.n_nodes, -1)
     number[order] = np.arange(len(order))
 

@@ -1,4 +1,4 @@
-"""How much the features of a test vary over the rows that meet it, and how near these come."""
+"""Statistics of the tests of a tree: standard deviations, threshold gaps, feature importances."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -6,101 +6,112 @@ import scipy.sparse as sp
 from .._utils.jit import by_layout, jit
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
 
-_DIGITS = 9  # kept: the last ones depend on the order of the rows, which must not rank features
-_LEAST_EXPONENT = -1000  # of a scale: its inverse must not overflow
+_DIGITS = 9  # significant digits: later ones depend on the row order and must not rank features
+_LEAST_EXPONENT = -1000  # least power of two as a scale, so that its inverse does not overflow
 
-# Squares about the first row are as good as those about the mean where the two lie no farther
-# apart than so many variances, and squares neither overflow nor vanish.
+# A variance from sums about the first row is accurate enough if the squared distance of that row
+# from the mean is at most this many variances, and the variance is large enough not to underflow.
 _MOST_VARIANCES, _LEAST_SQUARE = 1e4, 1e-200
 
 _ROUNDING = 1e-12  # a test that saves no more than this share of the cost saves nothing
 
 
-def split_stds(tree, view, leaf_of_row, weight=None, n_jobs=1):
-    """The spreads of :func:`stds_and_gaps` alone."""
-    return stds_and_gaps(tree, view, leaf_of_row, weight, n_jobs)[0]
+def split_stds(tree, X, leaf_of_row, weight=None, n_jobs=1):
+    """Return the standard deviations of :func:`stds_and_gaps`."""
+    return stds_and_gaps(tree, X, leaf_of_row, weight, n_jobs)[0]
 
 
-def stds_and_gaps(tree, view, leaf_of_row, weight=None, n_jobs=1):
-    """How features vary over the rows of their tests, and how far thresholds may be raised.
+def stds_and_gaps(tree, X, leaf_of_row, weight=None, n_jobs=1):
+    """Compute the standard deviation of each feature of each test, and the gap above thresholds.
 
-    Rows are read once for all the tests above their leaf; again where the first of a node's lies
-    so far from the others that sums about it lose digits.
+    One pass over the rows updates the sums of all tests on the path to each row's leaf. Sums are
+    taken relative to the first row of each node. If that row is so far from the others that digits
+    are lost, a second pass uses the mean instead.
 
     Parameters
     ----------
     tree : Tree
-    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
+    X : result of :func:`tao_cluster.tree.routing.kernel_arrays`
     leaf_of_row : int array of shape (n,), the leaf that each row reaches
     weight : float64 array of shape (n,), optional
-        Rows of weight 0 are absent.
-    n_jobs : int, threads; the result is the same for any number
+        Rows of weight 0 are ignored.
+    n_jobs : int
+        Number of threads; the result is the same for any number.
 
     Returns
     -------
-    spreads : float64 array of shape (n_nonzero,)
-        Standard deviation of every feature of every test over the rows of the node, beside
-        `tree.split_weights`: exactly 0 for equal values, NaN at nodes without rows.
+    stds : float64 array of shape (n_nonzero,)
+        Standard deviation of every feature of every test over the rows of the node, aligned with
+        `tree.split_weights`. Exactly 0 if all values are equal, NaN at nodes without rows.
     gaps : float64 array of shape (n_nodes,)
-        How far above the threshold of a test of one feature the nearest row on its right lies,
-        in units of the feature. By less than that a threshold may be raised without moving a
-        row, so that people can be shown a rounder number. NaN at other nodes, and where no row
-        goes right.
+        For a test of one feature, the distance from the threshold to the nearest row on the right,
+        in units of the feature. The threshold may be raised by less than that without moving a
+        row, so that a rounder number can be shown. NaN at leaves, at tests of several features, and
+        if no row goes right.
     """
     leaf_of_row = np.asarray(leaf_of_row, np.int32)
     weight = np.ones(len(leaf_of_row)) if weight is None else np.asarray(weight, np.float64)
-    share = weight / max(weight.sum(), np.finfo(float).tiny)  # sums of such shares do not overflow
-    origin = first_values(tree, view, leaf_of_row, share)
-    moments = value_moments(tree, view, leaf_of_row, share, origin, n_jobs)
+    share = weight / max(weight.sum(), np.finfo(float).tiny)  # so that sums do not overflow
+    origin = first_values(tree, X, leaf_of_row, share)
+    moments = value_moments(tree, X, leaf_of_row, share, origin, n_jobs)
     mass = tree.node_counts(leaf_of_row, share)
-    spreads = stds_of(tree, moments, mass)
-    if spreads is None:  # a second pass, about the mean, with squares of numbers of about 1
+    stds = stds_of(tree, moments, mass)
+    if stds is None:  # second pass: relative to the mean, scaled to magnitudes of about 1
         exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
         mass = _of_values(tree, mass)
         about = (moments[0] / mass, np.ldexp(1.0, -exponent))
-        _, squares, *_ = value_moments(tree, view, leaf_of_row, share, origin, n_jobs, about)
-        spreads = np.ldexp(np.sqrt(squares / mass), exponent)
-    spreads[np.isnan(origin)] = np.nan
-    return rounded(spreads), threshold_gaps(tree, moments[3])
+        _, squares, *_ = value_moments(tree, X, leaf_of_row, share, origin, n_jobs, about)
+        stds = np.ldexp(np.sqrt(squares / mass), exponent)
+    stds[np.isnan(origin)] = np.nan
+    return rounded(stds), threshold_gaps(tree, moments[3])
 
 
-def first_values(tree, view, leaf_of_row, share):
-    """Values of the features of tests in the first row of their nodes: float64 array (n_nonzero,).
+def first_values(tree, X, leaf_of_row, share):
+    """Return the values of each test's features in the first row of its node.
 
-    NaN at nodes without rows.
+    Returns
+    -------
+    float64 array of shape (n_nonzero,), NaN at nodes without rows
     """
     first = np.full(tree.n_nodes, len(leaf_of_row))
     present = np.flatnonzero(share > 0)[::-1]
-    first[leaf_of_row[present]] = present  # of a leaf's rows the first is written last
+    first[leaf_of_row[present]] = present  # in descending order, so that the first row remains
     for node in tree.decision_nodes[::-1]:  # children come after their parent
         first[node] = min(first[tree.children_left[node]], first[tree.children_right[node]])
     rows = np.repeat(first, np.diff(tree.split_indptr))
     origin, known = np.full(tree.n_nonzero, np.nan), rows < len(leaf_of_row)
-    if isinstance(view, tuple):
-        view = sp.csr_matrix(view, shape=(len(leaf_of_row), tree.n_features))
+    if isinstance(X, tuple):
+        X = sp.csr_matrix(X, shape=(len(leaf_of_row), tree.n_features))
     if known.any():
-        origin[known] = np.asarray(view[rows[known], tree.split_indices[known]]).ravel()
+        origin[known] = np.asarray(X[rows[known], tree.split_indices[known]]).ravel()
     return origin
 
 
-def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1, about=None):
-    """What spreads and gaps are made of; of parts of the rows, they can be added.
+def value_moments(tree, X, leaf_of_row, share, origin, n_jobs=1, about=None):
+    """Compute sums from which :func:`stds_of` and :func:`threshold_gaps` are derived.
+
+    Let z = (value - origin - shift) * scale, for a feature of a test. The results are
+    sums over the rows of the node. Results of disjoint sets of rows can be combined.
 
     Parameters
     ----------
-    tree, view, leaf_of_row, n_jobs
+    tree, X, leaf_of_row, n_jobs
         As for :func:`stds_and_gaps`.
-    share : float64 array of shape (n,), weights
+    share : float64 array of shape (n,)
+        Weights as fractions of the total.
     origin : float64 array of shape (n_nonzero,)
-    about : two float64 arrays of shape (n_nonzero,), optional
-        What is subtracted from the values over their origins, and what the rest is multiplied by.
+    about : (shift, scale), float64 arrays of shape (n_nonzero,), optional
+        By default 0 and 1.
 
     Returns
     -------
-    sums, squares : float64 arrays of shape (n_nonzero,), of the values over their origins
-    most : float64 array of shape (n_nonzero,), the largest size of these; the most of parts
-    above : float64 array of shape (n_nodes,), the least product above the threshold of a test of
-        one feature, infinite if there is none; the least of parts
+    sums, squares : float64 arrays of shape (n_nonzero,)
+        Weighted sums of z and of z ** 2. Combine by adding.
+    most : float64 array of shape (n_nonzero,)
+        Maximum of abs(z). Combine by the maximum.
+    above : float64 array of shape (n_nodes,)
+        Least product weight * value above the threshold of a test of one feature, inf if there is
+        none. Combine by the minimum.
     """
     parts = list(fixed_parts(len(leaf_of_row)))
     sums, squares, most = np.zeros((3, len(parts), tree.n_nonzero))
@@ -108,26 +119,32 @@ def value_moments(tree, view, leaf_of_row, share, origin, n_jobs=1, about=None):
     mean, inverse = (np.zeros(tree.n_nonzero), np.ones(tree.n_nonzero)) if about is None else about
     nodes = (tree.parent, tree.children_left, tree.split_indptr, tree.split_indices)
     terms = (tree.split_weights, origin, mean, inverse)
-    n_columns = int(tree.split_indices.max(initial=-1)) + 1 if isinstance(view, tuple) else 0
+    n_columns = int(tree.split_indices.max(initial=-1)) + 1 if isinstance(X, tuple) else 0
 
     def add(p):
         rows, out = parts[p], (sums[p], squares[p], most[p], above[p])
         given = leaf_of_row[rows], share[rows]
-        _add_values(view, rows.start, *given, nodes, terms, np.zeros(n_columns), out)
+        _add_values(X, rows.start, *given, nodes, terms, np.zeros(n_columns), out)
 
     map_in_threads(add, range(len(parts)), n_threads(n_jobs, len(leaf_of_row)))
     return sums.sum(axis=0), squares.sum(axis=0), most.max(axis=0), above.min(axis=0)
 
 
 def stds_of(tree, moments, mass, keeps_all=False):
-    """Spreads of the features of tests, from moments of their values; None if digits are lost.
+    """Compute standard deviations from the result of :func:`value_moments`.
 
     Parameters
     ----------
     tree : Tree
     moments : result of :func:`value_moments`
-    mass : float64 array of shape (n_nodes,), the shares that reach each node
-    keeps_all : bool, whether those that lose digits are kept: there is no second pass
+    mass : float64 array of shape (n_nodes,)
+        Sum of the shares of the rows that reach each node.
+    keeps_all : bool
+        Return all values, although some may have lost digits (for data that are read only once).
+
+    Returns
+    -------
+    float64 array of shape (n_nonzero,), or None if some value has lost digits
     """
     sums, squares, size, _ = moments
     mass = _of_values(tree, mass)
@@ -179,18 +196,18 @@ def feature_importances(tree, leaf_costs, stds):
 
 
 def _of_values(tree, mass):
-    """What reaches the node of each value, 1 for nothing."""
+    """Repeat the mass of each node for the features of its test; 1 for nodes without rows."""
     mass = np.repeat(mass, np.diff(tree.split_indptr))
     return np.where(mass > 0, mass, 1.0)
 
 
-def rounded(spreads):
-    """Spreads without their last digits."""
-    return np.array([float(f"{value:.{_DIGITS}g}") for value in spreads])
+def rounded(stds):
+    """Round standard deviations to `_DIGITS` significant digits."""
+    return np.array([float(f"{value:.{_DIGITS}g}") for value in stds])
 
 
 def threshold_gaps(tree, least):
-    """Gaps of the tests of one feature, from the least products above their thresholds."""
+    """Compute the gaps of :func:`stds_and_gaps` from `above` of :func:`value_moments`."""
     gaps, first = np.full(tree.n_nodes, np.nan), tree.split_indptr[:-1]
     some = np.flatnonzero(np.isfinite(least))
     gaps[some] = (least[some] - tree.threshold[some]) / np.abs(tree.split_weights[first[some]])
@@ -209,7 +226,7 @@ def _row_csr(X, row, table):
     return table
 
 
-# Values of a row by feature: of a sparse one in a table of zeros.
+# Return the values of a row by feature. A sparse row is written into a table of zeros.
 _row = by_layout(_row_dense, _row_csr)
 
 
@@ -224,13 +241,13 @@ def _clear_csr(X, row, table):
             table[columns[s]] = 0.0
 
 
-# Take them out of the table.
+# Reset the entries of a sparse row in the table to zero.
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
 @jit
 def _add_values(X, start, leaf, share, nodes, terms, table, out):
-    """Moments of the values of rows over that of the first, their sizes, least products above."""
+    """Add the rows from `start` on to the sums of :func:`value_moments` at all nodes above them."""
     parent, left, indptr, indices = nodes
     weights, origin, mean, inverse = terms
     sums, squares, most, above = out

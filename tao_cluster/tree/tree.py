@@ -1,4 +1,4 @@
-"""The tree: one frozen struct of arrays for oblique and axis-aligned trees; the test of a node."""
+"""The tree: an immutable struct of arrays for oblique and axis-aligned trees, and its tests."""
 
 import json
 import math
@@ -29,27 +29,31 @@ _DTYPES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree(Shape, Readable):
-    """A binary decision tree whose node i sends x to the left iff w_i.x <= threshold_i.
+    """A binary decision tree, oblique or axis-aligned, whose leaves are clusters.
 
-    Node 0 is the root and children come after their parent. The weight vectors w_i are the
-    rows of a CSR matrix; an axis-aligned node is a row with one entry of weight 1.0, and a
-    row without entries sends every x to one side (left iff 0 <= threshold). Arrays are
-    read-only; updates return a new tree.
+    Decision node i sends a row x to the left iff w_i.x <= threshold_i. Node 0 is the root, and
+    children come after their parent. The weight vectors w_i are the rows of a CSR matrix. An
+    axis-aligned node has one entry of weight 1.0. A node without entries sends every x to one side
+    (left iff 0 <= threshold). The arrays are read-only; methods that change something return a new
+    tree.
 
     Parameters
     ----------
     children_left, children_right : int array of shape (n_nodes,)
         Node numbers, -1 at a leaf.
-    split_indptr, split_indices, split_weights : arrays
-        The weights as CSR over nodes; features increase within a node, weights are not zero.
+    split_indptr : int array of shape (n_nodes + 1,)
+    split_indices : int array of shape (n_nonzero,)
+    split_weights : float array of shape (n_nonzero,)
+        The weight vectors as a CSR matrix with one row per node. Features increase within a node,
+        and weights are not zero.
     threshold : float array of shape (n_nodes,)
         0 at a leaf.
     leaf_label : int array of shape (n_nodes,)
         Cluster of a leaf, -1 at a decision node.
     n_features : int
-        Columns of the data it was built on, at least 1.
+        Number of columns of the data, at least 1.
     leaf_value : float array of shape (n_nodes, n_clusters), optional
-        Histogram over clusters at a leaf; finite, at other nodes too.
+        Histogram over the clusters at each leaf. All values must be finite.
 
     Raises
     ------
@@ -82,9 +86,9 @@ class Tree(Shape, Readable):
             value = getattr(self, name)
             if value is None:
                 continue
-            array = np.array(value, dtype=dtype, order="C")  # a copy: nobody else can write to it
+            array = np.array(value, dtype=dtype, order="C")  # a copy that no caller can modify
             if dtype == np.int32 and not np.array_equal(array, value):
-                raise ValueError(f"{name} must hold whole numbers of 32 bits.")
+                raise ValueError(f"{name} must contain 32-bit integers.")
             object.__setattr__(self, name, frozen(array))
         check_n_features(self.n_features)
         object.__setattr__(self, "n_features", int(self.n_features))
@@ -95,7 +99,7 @@ class Tree(Shape, Readable):
 
     @classmethod
     def single_leaf(cls, label, n_features):
-        """The tree that puts every row into one cluster."""
+        """Create the tree that assigns every row to one cluster."""
         return cls.from_splits([-1], [-1], [None], [0.0], [label], n_features)
 
     @classmethod
@@ -109,12 +113,12 @@ class Tree(Shape, Readable):
         n_features,
         leaf_value=None,
     ):
-        """Build a tree from one (features, weights) pair a node.
+        """Create a tree from one pair (features, weights) per node.
 
         Parameters
         ----------
         splits : sequence of length n_nodes
-            (indices, weights) of a decision node, indices increasing; None for no weights.
+            (indices, weights) of each decision node, indices increasing; None for no weights.
         children_left, children_right, threshold, leaf_label, n_features, leaf_value
             As in :class:`Tree`.
         """
@@ -133,16 +137,16 @@ class Tree(Shape, Readable):
         )
 
     def split(self, node):
-        """Features and weights of a node: (int32 array, float64 array), both read-only."""
+        """Return features and weights of a node: read-only int32 and float64 arrays."""
         part = slice(self.split_indptr[node], self.split_indptr[node + 1])
         return self.split_indices[part], self.split_weights[part]
 
     def with_splits(self, updates):
-        """A tree with the splits of some decision nodes replaced.
+        """Return a tree with the splits of some decision nodes replaced.
 
         Parameters
         ----------
-        updates : dict of int to ((indices, weights), threshold)
+        updates : dict of node number to ((indices, weights), threshold)
         """
         if not updates:
             return self
@@ -160,7 +164,7 @@ class Tree(Shape, Readable):
         )
 
     def with_leaves(self, leaf_label, leaf_value=None):
-        """A tree with other leaf labels (and histograms)."""
+        """Return a tree with other leaf labels (and histograms)."""
         return replace(self, leaf_label=leaf_label, leaf_value=leaf_value)
 
     def __eq__(self, other):
@@ -191,22 +195,25 @@ class Tree(Shape, Readable):
 
     # ------------------------------------------------------------------ routing
 
-    def route(self, view, rows=None, node=0, n_jobs=1):
-        """Leaf that rows reach from a node, for data already checked.
+    def route(self, X, rows=None, node=0, n_jobs=1):
+        """Return the leaf that rows reach from a node, for data that are already validated.
 
         Parameters
         ----------
-        view : result of ``tao_cluster.tree.routing.kernel_arrays``
-        rows : int64 array of shape (m,), default all
-        node : int, where the rows start
-        n_jobs : int, threads; the result is the same for any number
+        X : result of ``tao_cluster.tree.routing.kernel_arrays``
+        rows : int64 array of shape (m,), optional
+            Row numbers, by default all rows.
+        node : int
+            The node at which the rows start.
+        n_jobs : int
+            Number of threads; the result is the same for any number.
 
         Returns
         -------
         int32 array of shape (m,)
         """
         if rows is None:
-            rows = np.arange(routing.n_rows(view))
+            rows = np.arange(routing.n_rows(X))
         arrays = (
             self.children_left,
             self.children_right,
@@ -215,10 +222,10 @@ class Tree(Shape, Readable):
             self.split_weights,
             self.threshold,
         )
-        return routing.find_leaves(view, rows, node, arrays, n_jobs)
+        return routing.find_leaves(X, rows, node, arrays, n_jobs)
 
     def apply(self, X):
-        """Leaf that each row reaches.
+        """Return the leaf that each row reaches.
 
         Parameters
         ----------
@@ -231,7 +238,7 @@ class Tree(Shape, Readable):
         Raises
         ------
         ValueError
-            If X has NaN or infinite values or another number of columns.
+            If X contains NaN or infinite values or has another number of columns.
         """
         X = check_rows(X)
         if X.shape[1] != self.n_features:
@@ -241,36 +248,36 @@ class Tree(Shape, Readable):
         return self.route(routing.kernel_arrays(X))
 
     def predict(self, X):
-        """Cluster of each row: int32 array of shape (n,). Same input and errors as `apply`."""
+        """Return the cluster of each row: int32 array of shape (n,). Input as for `apply`."""
         return self.leaf_label[self.apply(X)]
 
     def decision_path(self, X):
-        """CSR indicator (n, n_nodes) of the nodes each row visits. Input as for `apply`."""
+        """Return a CSR indicator (n, n_nodes) of the nodes that each row visits; see `apply`."""
         return self.paths(self.apply(X))
 
     # ------------------------------------------------------------------ pruning
 
     def prune(self, counts=None):
-        """The smallest tree with the same outputs that this tree's own nodes give.
+        """Remove tests without effect; the outputs stay the same.
 
-        Removed are tests without weights (every row takes one side), tests whose two sides
-        are leaves with the same output and, with `counts`, branches that no row reaches
+        A test is removed if it has no weights (every row takes the same side), if its two children
+        are leaves with the same output or, with `counts`, if no row reaches one of its children
         (KDD'22 paper, end of section 7 and appendix A.2).
 
         Parameters
         ----------
         counts : array of shape (n_nodes,), optional
-            Rows, or their weight, that reach each node; see :meth:`node_counts`. A branch
-            with count 0 is removed, so rows unlike those counted may get another output.
+            Number or weight of the rows that reach each node; see :meth:`node_counts`. Branches
+            with count 0 are removed, so the output of rows that were not counted may change.
 
         Returns
         -------
-        Tree, its nodes numbered breadth-first
+        Tree, with nodes in breadth-first order
         """
         return pruned(self, counts)
 
     def node_counts(self, leaf_of_row, sample_weight=None):
-        """Rows, or their weight, that reach each node.
+        """Count the rows that reach each node, or sum their weights.
 
         Parameters
         ----------
@@ -287,24 +294,24 @@ class Tree(Shape, Readable):
     # ------------------------------------------------------------------ storage
 
     def to_dict(self):
-        """The tree as plain Python values, ready for JSON; inverse of `from_dict`."""
+        """Convert the tree to plain Python values, ready for JSON; the inverse of `from_dict`."""
         return to_plain(self)
 
     @classmethod
     def from_dict(cls, data):
-        """Tree from the result of `to_dict`; ValueError for anything else."""
+        """Create a tree from the result of `to_dict`; anything else raises a ValueError."""
         return from_plain(cls, data)
 
     def to_json(self, **options):
-        """JSON text with every float in full precision (docs/guide/tree_json.md has its form).
+        """Convert the tree to JSON with all floats in full precision; see docs/guide/tree_json.md.
 
-        Options go to ``json.dumps``.
+        Options are passed to ``json.dumps``.
         """
         return json.dumps(self.to_dict(), allow_nan=False, **options)
 
     @classmethod
     def from_json(cls, text):
-        """Tree from the result of `to_json`; ValueError for anything else."""
+        """Create a tree from the result of `to_json`; anything else raises a ValueError."""
         return from_text(cls, text)
 
     def _repr_html_(self):
@@ -313,11 +320,12 @@ class Tree(Shape, Readable):
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A hyperplane test: left iff sum_j weights_j x_{indices_j} <= threshold.
+    """Test of a decision node: x goes left iff sum_j weights[j] * x[indices[j]] <= threshold.
 
     Parameters
     ----------
-    indices : int32 array, increasing features with a non-zero weight
+    indices : int32 array
+        Features with a non-zero weight, increasing. An empty array sends all rows to one side.
     weights : float64 array of the same length
     threshold : float
     """
@@ -328,27 +336,27 @@ class Split:
 
     @classmethod
     def constant(cls, goes_left):
-        """The test without features that sends every row to one side."""
+        """Create the test without features that sends every row to one side."""
         return cls(np.empty(0, np.int32), np.empty(0), 1.0 if goes_left else -1.0)
 
     @classmethod
     def from_feature(cls, feature, threshold):
-        """The axis-aligned test: left iff x_feature <= threshold."""
+        """Create the axis-aligned test: left iff x[feature] <= threshold."""
         return cls(np.array([feature], np.int32), np.ones(1), float(threshold))
 
     @classmethod
     def from_tree(cls, tree, node):
-        """The test of a node of a tree."""
+        """Return the test of a node of a tree."""
         return cls(*tree.split(node), float(tree.threshold[node]))
 
     @classmethod
     def from_dense(cls, weights, threshold):
-        """Split of a weight vector of shape (d,); exact zeros are dropped."""
+        """Create a split from a weight vector of shape (d,), without its zeros."""
         indices = np.flatnonzero(weights).astype(np.int32)
         return cls(indices, np.asarray(weights, dtype=np.float64)[indices], float(threshold))
 
     def same_as(self, other):
-        """Whether the other split has exactly the same numbers."""
+        """Return whether another split has exactly the same numbers."""
         return (
             self.threshold == other.threshold
             and np.array_equal(self.indices, other.indices)
@@ -357,7 +365,9 @@ class Split:
 
 
 def midpoint(low, high):
-    """The float in the middle of two, from `low` on and below `high`.
+    """Return the midpoint of two floats, rounded so that low <= result < high.
+
+    As a threshold the result therefore separates values at `low` from values at `high`.
 
     Parameters
     ----------
@@ -376,12 +386,12 @@ def midpoint(low, high):
 
 
 def tree_of(model):
-    """The tree of a Tree or of a fitted estimator.
+    """Return the tree of a fitted estimator, or the tree itself.
 
     Raises
     ------
     TypeError
-        If there is none.
+        If the object is neither.
     NotFittedError
         If the estimator is not fitted.
     """
@@ -396,14 +406,14 @@ def tree_of(model):
 
 
 def labels_of(model, name="labels_"):
-    """Labels of the rows that an estimator was fitted to.
+    """Return the labels of the rows to which an estimator was fitted.
 
     Raises
     ------
     ValueError
-        If it was fitted to rows in blocks, and keeps nothing for each row.
+        If the estimator was fitted to rows in blocks. It then stores nothing per row.
     """
-    tree_of(model)  # it says where a model is not fitted
+    tree_of(model)  # raises if the model is not fitted
     labels = getattr(model, name, None)
     if labels is None:
         raise ValueError(
@@ -414,7 +424,7 @@ def labels_of(model, name="labels_"):
 
 
 def same_array(a, b):
-    """Whether two arrays, or None, are equal."""
+    """Return whether two arrays (or None) are equal."""
     if a is None or b is None:
         return a is b
     return np.array_equal(a, b)

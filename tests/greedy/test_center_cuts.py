@@ -236,7 +236,7 @@ def test_a_heavy_row_on_its_center_leaves_the_cuts_to_the_others(method, data):
         ({"X": [1.0, 2.0]}, "Expected 2D array"),
         ({"X": np.empty((0, 2))}, "0 sample"),
         ({"centers": [[0.0, np.nan]]}, "centers contains NaN"),
-        ({"centers": [[0.0]]}, "The centres have 1 features, the rows 2"),
+        ({"centers": [[0.0]]}, "The centres have 1 features, but the rows have 2"),
         ({"embedding": [[0.0, 1.0]]}, "embedding has 1 rows, X has 2"),
         ({"sample_weight": [1.0, -1.0]}, "Negative values in data passed to `sample_weight`"),
         ({"sample_weight": [0.0, 0.0]}, "at least one (positive|non-zero)"),
@@ -264,9 +264,7 @@ def test_bad_parameters_get_one_message():
         with pytest.raises(ValueError, match="'depth_factor' parameter of ExShallow"):
             built(ExShallow, X, X[:2], depth_factor=factor)
     for labels in ([0, 1, 2, 0], [0, 1, -1, 0], [0, 1], [0.5, 1, 0, 0], [np.nan] * 4):
-        with pytest.raises(
-            ValueError, match=r"labels must be 4 whole numbers, one a row, in 0\.\.1"
-        ):
+        with pytest.raises(ValueError, match=r"labels must be 4 integers in 0\.\.1, one per row"):
             built(IMM, X, X[:2], labels=labels)
 
 

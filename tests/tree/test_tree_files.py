@@ -16,12 +16,12 @@ OK = Tree.from_splits(
 KEPT = Path(__file__).with_name("tree_version_1.json")
 
 BAD = {
-    "half a feature": ({"n_features": 2.9}, "n_features must be a whole number"),
-    "features as text": ({"n_features": "7"}, "n_features must be a whole number"),
-    "true features": ({"n_features": True}, "n_features must be a whole number"),
-    "less than no features": ({"n_features": -3}, "n_features must be a whole number"),
-    "no features": ({"n_features": 0}, "n_features must be a whole number"),
-    "too many features": ({"n_features": 10**9}, "n_features must be a whole number from 1 to"),
+    "half a feature": ({"n_features": 2.9}, "n_features must be an integer"),
+    "features as text": ({"n_features": "7"}, "n_features must be an integer"),
+    "true features": ({"n_features": True}, "n_features must be an integer"),
+    "less than no features": ({"n_features": -3}, "n_features must be an integer"),
+    "no features": ({"n_features": 0}, "n_features must be an integer"),
+    "too many features": ({"n_features": 10**9}, "n_features must be an integer from 1 to"),
     "thresholds as text": ({"threshold": ["0.5", 0, 0]}, "threshold must be a list of finite"),
     "a text of thresholds": ({"threshold": "000"}, "threshold must be a list"),
     "thresholds true": ({"threshold": [True, 0, 0]}, "threshold must be a list of finite"),
@@ -33,17 +33,17 @@ BAD = {
     "children true": ({"children_left": [True, -1, -1]}, "children_left must be a list"),
     "children beyond 32 bits": (
         {"children_right": [2**40, -1, -1]},
-        "wrong type or size|whole numbers of 32 bits",  # of numpy 2, of numpy 1
+        "wrong type or size|32-bit integers",  # of numpy 2, of numpy 1
     ),
-    "features in a list": ({"split_indices": [[0, 1]]}, "split_indices must be a list of whole"),
+    "features in a list": ({"split_indices": [[0, 1]]}, "split_indices must be a list of integers"),
     "a leaf without a label": ({"leaf_label": [-1, -1, 1]}, "Leaves must have a label"),
     "a label out of reach": ({"leaf_label": [-1, 0, 2**31 - 1]}, "must be less than 65536"),
     "the next label": ({"leaf_label": [-1, 0, 2**16]}, "must be less than 65536"),
     "NaN in a histogram": ({"leaf_value": [[float("nan")]] * 3}, "leaf_value must be null"),
     "a flat histogram": ({"leaf_value": [1.0, 0.0, 0.0]}, "leaf_value must be null"),
     "histograms of two lengths": ({"leaf_value": [[1.0], [1.0], [1, 2]]}, "equal lists"),
-    "histograms of nothing": ({"leaf_value": [[], [], []]}, "one column a cluster"),
-    "too few histograms": ({"leaf_value": [[1.0], [1.0]]}, "one row a node"),
+    "histograms of nothing": ({"leaf_value": [[], [], []]}, "one column per cluster"),
+    "too few histograms": ({"leaf_value": [[1.0], [1.0]]}, "one row per node"),
 }
 
 
@@ -57,13 +57,13 @@ def test_bad_fields_are_refused(name):
 
 @pytest.mark.parametrize("text", [None, 5, [], "", "[" * 100_000, "{" * 9, "\x80", "1" * 9999])
 def test_what_is_no_json_is_refused(text):
-    with pytest.raises(ValueError, match="Not a tree: expected a text of JSON"):
+    with pytest.raises(ValueError, match="Not a tree: expected JSON"):
         Tree.from_json(text)
 
 
 @pytest.mark.parametrize("n_features", [2.9, "7", True, -3, 0, None])
 def test_trees_have_a_whole_number_of_features(n_features):
-    with pytest.raises(ValueError, match="whole number of at least 1"):
+    with pytest.raises(ValueError, match="integer of at least 1"):
         Tree.single_leaf(0, n_features)
     assert Tree.single_leaf(0, np.int64(7)).n_features == 7
 
