@@ -262,7 +262,9 @@ class TreeClustering(
         """The arguments of a fit: checked, as distinct rows, and as the problem of the fit."""
         objective = method.objective
         check_names(X)
-        embedder, reference, embedding = split_pipeline(self.reference, X, embedding)
+        embedder, reference, embedding = split_pipeline(
+            self.reference, X, embedding, self.random_state
+        )
         inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), in_spreads=self.standardize)

@@ -119,7 +119,7 @@ def compare(
     [3, 4, 6]
     >>> axes = found.plot("leaves")
     """
-    _, reference, embedding = split_pipeline(reference, X, embedding)
+    _, reference, embedding = split_pipeline(reference, X, embedding, random_state)
     check_consistent_length(X, sample_weight, embedding, y)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     explains_labels = resolve(objective, OBJECTIVES, Objective).explains_labels
