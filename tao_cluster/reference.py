@@ -312,7 +312,7 @@ def given_centers(reference, rows, sample_weight, objective, names=None):
         Rows of the input in their order, in the space in which they are clustered.
     sample_weight : float64 array of shape (n,)
     objective : Objective
-    names : sequence of str, optional
+    names : sequence, optional
         Names of the columns of `rows`.
 
     Raises
@@ -360,6 +360,8 @@ def _check_names(reference, names):
     seen = getattr(reference, "feature_names_in_", None)
     if seen is None or names is None or list(seen) == list(names):
         return
+    if not all(isinstance(name, str) for name in names):
+        return  # scikit-learn stores names only if all are strings
     missing = [name for name in seen if name not in set(names)]
     further = [name for name in names if name not in set(seen)]
     if missing or further:

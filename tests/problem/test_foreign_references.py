@@ -64,6 +64,14 @@ def test_a_reference_of_other_columns(method, columns, message):
         method(kmeans(FRAME)).fit(frame)
 
 
+def test_a_reference_of_other_columns_than_blocks():
+    frame = FRAME[FRAME.columns[::-1]]
+    with pytest.raises(ValueError, match="another order"):
+        outofcore.fit(IMM(3, reference=kmeans(FRAME)), [frame[:90], frame[90:]], random_state=0)
+    numbered = [part.set_axis(range(13), axis=1) for part in (FRAME[:90], FRAME[90:])]
+    outofcore.fit(IMM(3, reference=kmeans(FRAME)), numbered, random_state=0)
+
+
 def test_a_reference_of_another_single_column(method):
     with pytest.raises(
         ValueError, match="X lacks 'alcohol', and the reference does not know 'ash'"
