@@ -144,7 +144,7 @@ class AlternatingClustering(NearestCenters):
         Raises
         ------
         ValueError
-            If there are fewer rows than clusters, or the objective refuses X.
+            If there are fewer rows than clusters, or the objective rejects X.
         """
         X, weight = self._check_input(X, sample_weight)
         if X.shape[0] < self.n_clusters:

@@ -79,7 +79,7 @@ class _BoundAxis:
             If features are given: an exact cut cannot be refitted.
         """
         if problem.features is not None:
-            raise ValueError("Axis looks at all features and takes no choice of them.")
+            raise ValueError("Axis uses all features; a choice of features is not supported.")
         weight, goes_right = problem.weight, problem.goes_right
         steps = np.where(goes_right, weight, -weight)
         rows = np.asarray(problem.rows)
