@@ -205,10 +205,10 @@ class _CenteredRows:
             yield from ((part, X[part]) for part in parts)
             return
         size = max((part.stop - part.start for part in parts), default=0)
-        room = np.empty((size, X.shape[1]))
+        workspace = np.empty((size, X.shape[1]))
         for part in parts:
             rows = X[part]
-            yield part, np.subtract(rows, origin, out=room[: len(rows)])
+            yield part, np.subtract(rows, origin, out=workspace[: len(rows)])
 
     def sums(self, labels, weight, n_clusters):
         """Return the weighted sums of the rows of each cluster, relative to the origin."""

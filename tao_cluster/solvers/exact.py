@@ -371,10 +371,10 @@ def _turning_points(rest, column, threshold, steps, points, changes):
     """Compute the weights at which rows change sides and the change of the loss at each."""
     n, loss = 0, 0.0
     for i in range(rest.shape[0]):
-        x, room = column[i], threshold - rest[i]
-        point = room / x if x != 0.0 else np.inf
+        x, slack = column[i], threshold - rest[i]
+        point = slack / x if x != 0.0 else np.inf
         if not abs(point) < 1e300:  # no weight moves this row
-            loss += steps[i] if room >= 0.0 else 0.0
+            loss += steps[i] if slack >= 0.0 else 0.0
             continue
         # As the weight grows, rows with positive values leave the left side, and the others join
         # it.
@@ -436,8 +436,8 @@ class Slopes:
         -------
         int array of features; none if no row is on the wrong side
         """
-        steps, room = steps[self.at], values[self.at] - threshold
-        weight, margin = np.abs(steps), np.where(steps > 0, room, -room)
+        steps, slack = steps[self.at], values[self.at] - threshold
+        weight, margin = np.abs(steps), np.where(steps > 0, slack, -slack)
         is_wrong = (margin < 0) | ((margin == 0) & (steps > 0))
         if not is_wrong.any():
             return np.empty(0, np.intp)

@@ -172,7 +172,7 @@ class _Model:
     matrix: np.ndarray | tuple  # second derivatives, or the columns that they come from
     slope: np.ndarray  # of the loss where the step starts
     is_exact: bool  # over all rows
-    promised: float  # decrease of the objective by the last step, to first order
+    predicted: float  # decrease of the objective by the last step, to first order
     careful: bool  # more curvature than the loss has
     curvature: np.ndarray  # (m,), of the rows
     change: np.ndarray | None = None
@@ -362,7 +362,7 @@ class _Descent:
             return model
         if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
             self._per_feature *= 2  # the sample is possibly too small
-        return self._new_model(gradient, model.promised, self._should_be_careful(model))
+        return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
         """Return a model over the working set; `before` is the last predicted decrease."""
@@ -389,7 +389,7 @@ class _Descent:
 
     def _should_be_careful(self, model):
         """Return whether the last steps were short or large, so that the model is inaccurate."""
-        is_big = model.promised > _BIG * newton_model.loss_of(self._state)
+        is_big = model.predicted > _BIG * newton_model.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
     def _working_set(self, gradient):
@@ -415,8 +415,8 @@ class _Descent:
         """Take one step; return False if no step decreases the objective."""
         weights, price = self._w[model.features], self._price[model.features]
         minimise = newton_model.minimise_columns if model.by_columns else newton_model.minimise
-        change, promised = minimise(model.matrix, model.slope, weights, price)
-        if not 0 < promised < np.inf:
+        change, predicted = minimise(model.matrix, model.slope, weights, price)
+        if not 0 < predicted < np.inf:
             model.size, model.is_fast = 0.0, False
             self._n_failures += 1
             return self._n_failures < _MAX_FAILURES and not (model.is_exact and model.careful)
@@ -425,11 +425,11 @@ class _Descent:
         direction = newton_model.centred(self._products(full), model.curvature)
         before = self._state
         size, self._state = newton_model.search(
-            before, self._sign, self._weight, direction, promised, weights, change, price
+            before, self._sign, self._weight, direction, predicted, weights, change, price
         )
         self._w[model.features] += size * change
-        model.is_fast = size == 1 and promised < _KEEP * model.promised
-        model.change, model.promised, model.size = change, promised, size
+        model.is_fast = size == 1 and predicted < _KEEP * model.predicted
+        model.change, model.predicted, model.size = change, predicted, size
         if not self._storage.is_single:
             self._learn(before, direction, size)
             self._n_failures = 0 if size > 0 else self._n_failures + 1
