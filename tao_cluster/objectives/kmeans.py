@@ -62,7 +62,7 @@ class KMeans(Objective):
             If squared norms overflow the precision of X.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = _CenteredRows.of(X)
+            rows = _CenteredRows.from_matrix(X)
             total = rows.squared_norms.sum()
         if not total < np.finfo(X.dtype).max:
             raise ValueError(
@@ -170,7 +170,7 @@ class _CenteredRows:
     n_jobs: int = 1
 
     @classmethod
-    def of(cls, X):
+    def from_matrix(cls, X):
         n_rows, n_columns = X.shape
         rows = cls(X, np.zeros(n_columns), np.empty(n_rows))
         rows._measure()

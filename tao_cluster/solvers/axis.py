@@ -52,7 +52,7 @@ class Axis(NodeSolver):
         """Store the columns of X; see :class:`BoundSolver`."""
         if issparse(X):
             X = canonical_csr(X)
-        return _BoundAxis(X, column_arrays(X), BinnedColumns.of(X, X.shape[0]))
+        return _BoundAxis(X, column_arrays(X), BinnedColumns.from_matrix(X, X.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class BinnedColumns:
     view: tuple | None
 
     @classmethod
-    def of(cls, X, n_rows=None):
+    def from_matrix(cls, X, n_rows=None):
         """Sample rows of X, evenly spaced in their order; by default as many as are useful."""
         n, place, view = X.shape[0], None, kernel_arrays(X) if issparse(X) else None
         if n_rows is None:

@@ -100,7 +100,7 @@ class Newton(NodeSolver):
 
     def bind(self, X):
         """Store X by rows; see :class:`BoundSolver`."""
-        return _BoundNewton(self.tol, Storage.of(X))
+        return _BoundNewton(self.tol, Storage.from_matrix(X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class Storage:
     unit: np.ndarray
     row_size: float
     source: Any
-    _room: threading.local
+    _workspace: threading.local
 
     @property
     def density(self):
@@ -68,7 +68,7 @@ class Storage:
         return self.dtype == np.float32
 
     @classmethod
-    def of(cls, X):
+    def from_matrix(cls, X):
         """Return the storage of an array or a sparse matrix, in single precision."""
         source = X = canonical_csr(X) if sp.issparse(X) else X
         n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
@@ -138,10 +138,10 @@ class Storage:
         return (data, indices, indptr), np.arange(len(rows))
 
     def _arrays(self, size):
-        arrays = getattr(self._room, "arrays", None)
+        arrays = getattr(self._workspace, "arrays", None)
         if arrays is None or len(arrays[0]) < size:
             arrays = tuple(np.empty(size + size // 4, part.dtype) for part in self.values[:2])
-            self._room.arrays = arrays
+            self._workspace.arrays = arrays
         return arrays
 
 
