@@ -249,6 +249,16 @@ def test_a_pipeline_in_comparisons_stability_and_files(tmp_path):
     assert loaded.score(X, embedding=embedding) == pytest.approx(model.score(X))
 
 
+def test_the_transformers_of_a_comparison_do_not_see_held_out_rows():
+    options = {"methods": ["imm"], "validation": np.arange(60), "random_state": 0}
+    found = compare(X, 3, reference=pipeline(), **options).table
+    fitted = pipeline().fit(X[60:])
+    embedding = fitted[:-1].transform(X)
+    other = compare(X, 3, reference=fitted[-1], embedding=embedding, **options).table
+    columns = [name for name in found if "seconds" not in name]
+    pd.testing.assert_frame_equal(found[columns], other[columns])
+
+
 def test_wide_sparse_rows_in_a_pipeline():
     digits = sp.csr_matrix(load_digits().data[:300])
     reference = make_pipeline(StandardScaler(with_mean=False), KMeans(5, n_init=1, random_state=0))
