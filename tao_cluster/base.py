@@ -273,7 +273,9 @@ class TreeClustering(
         """Return the checked arguments, their distinct rows, and the problem to be solved."""
         objective = method.objective
         check_names(X)
-        embedder, reference, embedding = split_pipeline(self.reference, X, embedding)
+        embedder, reference, embedding = split_pipeline(
+            self.reference, X, embedding, self.random_state
+        )
         inputs = self._inputs(objective, X, y, sample_weight, embedding, embedder)
         method.check_data(inputs.X, inputs.weight[inputs.present])
         rows = inputs.merge(effective_n_jobs(self.n_jobs), unit_free=self.standardize)

@@ -22,18 +22,27 @@ from .problem.repeats import as_repeats
 __all__ = ["FreeClustering", "cost_increase", "free_clustering"]
 
 _ROUNDING = 1e-12
-# Maximum number of rows after repetition for estimators without weights, absolute and relative.
+# Rows are repeated for estimators without weights: up to this number of rows, or up to this
+# multiple of the distinct rows.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
-_CENTERS = ("cluster_centers_", "means_")  # what estimators call their centres
-# Labels of a fitted reference that may differ from the nearest centres: number and share.
-_FEW_OTHER, _FEW_OTHER_SHARE = 3, 0.02
+_CENTERS = ("cluster_centers_", "means_")  # attributes in which estimators store centres
+
+# Rows whose label in a fitted reference may differ from its own prediction: number and share. If
+# the reference has no `predict`, its metric is unknown, and a larger share is allowed.
+_FEW_OTHER, _FEW_OTHER_SHARE, _OTHER_METRIC_SHARE = 3, 0.02, 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class FreeClustering:
-    """Centres (k, m), labels of the nearest centres (n,) and their cost.
+    """A clustering without a tree.
 
-    Ties between centres go to the lowest cluster.
+    Parameters
+    ----------
+    labels : int array of shape (n,)
+        Cluster of the nearest centre of each row; ties go to the lowest cluster.
+    centers : float64 array of shape (k, m)
+    inertia : float
+        Cost of the labels.
     """
 
     labels: np.ndarray
@@ -42,15 +51,17 @@ class FreeClustering:
 
 
 def free_clustering(reference, objective, rows, data, n_clusters, sample_weight, random_state):
-    """The free clustering that a `reference` parameter stands for.
+    """Return the free clustering of some rows.
 
     Parameters
     ----------
     reference : None, estimator or array-like of shape (n_clusters, m)
-        None is the objective's own estimator with `random_state`. An unfitted estimator is
-        cloned and fitted. An array gives the centres, as ``centers_of`` those of a fitted one.
+        None stands for the objective's own estimator with `random_state`. An unfitted estimator is
+        cloned and fitted. A fitted estimator gives its centres (see :func:`centers_of`), an array
+        is the centres.
     objective : Objective
-    rows : array or CSR matrix of shape (n, m), what is clustered
+    rows : array or CSR matrix of shape (n, m)
+        Rows in the space in which they are clustered.
     data : result of ``objective.prepare(rows)``
     n_clusters : int
     sample_weight : float64 array of shape (n,)
@@ -68,7 +79,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     Warns
     -----
     ConvergenceWarning
-        If some clusters have no rows, as when X has fewer distinct rows than clusters.
+        If some clusters have no rows, for example because X has fewer distinct rows than clusters.
 
     Examples
     --------
@@ -102,8 +113,9 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     labels = nearest_center(objective, data, centers)
     if reference is None and objective.stops_early:
         centers, labels = _finished(objective, data, sample_weight, centers, labels)
-    used = used_clusters(np.bincount(labels, minlength=n_clusters))
-    if is_ours and not used.all():  # our own numbers of clusters put empty ones last
+    is_given = not (is_ours or objective.explains_labels) and rows.shape[0] >= n_clusters
+    used = used_clusters(np.bincount(labels, minlength=n_clusters), is_given)
+    if is_ours and not used.all():  # empty clusters get the last numbers; given ones keep theirs
         order = np.argsort(~used, kind="stable")
         centers, labels = centers[order], np.argsort(order)[labels]
     with one_thread():
@@ -134,15 +146,25 @@ def _by_labels(objective, rows, data, n_clusters, sample_weight):
     return FreeClustering(labels, centers, objective.value(data, labels, sample_weight, centers))
 
 
-def used_clusters(counts):
-    """Return which clusters have rows, as a bool array; warn if some have none."""
+def used_clusters(counts, is_given=False):
+    """Return which clusters have rows, and warn if some have none.
+
+    Parameters
+    ----------
+    counts : array of shape (k,), number of rows per cluster
+    is_given : bool
+        Whether the user gave the centres, so that they may belong to other data.
+
+    Returns
+    -------
+    bool array of shape (k,)
+    """
     used = counts > 0
     if not used.all():
-        warn(
-            f"Only {used.sum()} of {len(used)} clusters have rows; X may have fewer distinct "
-            "rows than n_clusters.",
-            ConvergenceWarning,
-        )
+        cause = "X may have fewer distinct rows than n_clusters"
+        if is_given:
+            cause = f"the reference may belong to other data, such as scaled columns, or {cause}"
+        warn(f"Only {used.sum()} of {len(used)} clusters have rows; {cause}.", ConvergenceWarning)
     return used
 
 
@@ -229,7 +251,7 @@ def is_to_be_fitted(reference):
     )
 
 
-def split_pipeline(reference, X, embedding=None):
+def split_pipeline(reference, X, embedding=None, random_state=None):
     """Split a pipeline that ends in a clusterer into its transformers and the clusterer.
 
     Parameters
@@ -237,14 +259,17 @@ def split_pipeline(reference, X, embedding=None):
     reference : Pipeline, or another reference, which is returned as it is
     X : array-like, CSR matrix or DataFrame of shape (n, d), as the user gave it
     embedding : array-like or CSR matrix of shape (n, m), optional
+    random_state : int, RandomState instance or None
+        Seed of unfitted transformers that have a `random_state` of None.
 
     Returns
     -------
     transformers : fitted Pipeline, or None
-        Those of a fitted pipeline, or copies that were fitted to X.
-    clusterer : the last step of the pipeline, or the reference
+        All steps but the last. Those of an unfitted pipeline are cloned and fitted to X.
+    clusterer : object
+        The last step of the pipeline, or the reference itself.
     embedding : array or CSR matrix of shape (n, m), or None
-        X after all transformers, or what was given.
+        X after all transformers, or the given embedding.
 
     Raises
     ------
@@ -258,12 +283,22 @@ def split_pipeline(reference, X, embedding=None):
         return None, clusterer, embedding
     if embedding is not None:
         raise ValueError(
-            "embedding and a pipeline as reference both say where rows are clustered: give one of "
-            "them."
+            "embedding and a pipeline as reference both define the space in which rows are "
+            "clustered: give only one of them."
         )
     if not is_to_be_fitted(clusterer):
         return transformers, clusterer, transformers.transform(X)
     transformers = clone(transformers)
+    parameters = transformers.get_params()
+    unseeded = [
+        name
+        for name in sorted(parameters)
+        if name.endswith("__random_state") and parameters[name] is None
+    ]
+    if unseeded:
+        rng = check_random_state(random_state)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=len(unseeded)).tolist()
+        transformers.set_params(**dict(zip(unseeded, seeds, strict=True)))
     return transformers, clusterer, transformers.fit_transform(X)
 
 
@@ -274,21 +309,23 @@ def given_centers(reference, rows, sample_weight, objective, names=None):
     ----------
     reference : None, estimator or array-like
     rows : array or CSR matrix of shape (n, m)
-        Rows of the input, in their order.
+        Rows of the input in their order, in the space in which they are clustered.
     sample_weight : float64 array of shape (n,)
     objective : Objective
-    names : sequence of str, optional
+    names : sequence, optional
         Names of the columns of `rows`.
 
     Raises
     ------
     ValueError
-        If a fitted estimator belongs to other data; for the reasons of :func:`centers_of`.
+        If a fitted estimator belongs to other data, or an array has one dimension; also for the
+        reasons of :func:`centers_of`.
     """
     if isinstance(reference, Pipeline):
         raise ValueError(
-            "A pipeline as reference needs all rows at once: transform the blocks with its first "
-            "steps, give them as embedding, and its last step as reference."
+            "A pipeline as reference needs all rows at once. For rows in blocks, transform each "
+            "block with the first steps, and give the result as embedding and the last step as "
+            "reference."
         )
     if is_to_be_fitted(reference):
         return reference
@@ -323,54 +360,64 @@ def _check_names(reference, names):
     seen = getattr(reference, "feature_names_in_", None)
     if seen is None or names is None or list(seen) == list(names):
         return
-    kind, missing = type(reference).__name__, [name for name in seen if name not in set(names)]
+    if not all(isinstance(name, str) for name in names):
+        return  # scikit-learn stores names only if all are strings
+    missing = [name for name in seen if name not in set(names)]
     further = [name for name in names if name not in set(seen)]
     if missing or further:
-        parts = [f"{listed(missing)} are not in X"] if missing else []
-        parts += [f"{listed(further)} of X are unknown to it"] if further else []
-        what = f"was fitted to other columns: {'; '.join(parts)}"
+        parts = [f"X lacks {listed(missing)}"] if missing else []
+        parts += [f"the reference does not know {listed(further)}"] if further else []
+        what = f"other columns than those of X: {', and '.join(parts)}"
     else:
         place = next(i for i, name in enumerate(names) if name != seen[i])
         what = (
-            f"was fitted to the same columns in another order: column {place} is {seen[place]!r} "
-            f"there and {names[place]!r} in X"
+            f"the columns of X in another order: its column {place} is {seen[place]!r}, that of X "
+            f"is {names[place]!r}"
         )
     raise ValueError(
-        f"The reference, a {kind}, {what}. Give X with the columns of the reference, in their "
-        "order, or an unfitted reference."
+        f"The reference, a {type(reference).__name__}, was fitted to {what}. Give X with the "
+        "columns of the reference, in their order, or an unfitted reference."
     )
 
 
 def _check_labels(reference, rows, centers, objective):
-    """Raise a ValueError if the labels of a fitted estimator are not those of the nearest centres.
+    """Raise a ValueError if the labels of a fitted estimator differ from its predictions on `rows`.
 
-    That happens if the estimator was fitted to other data of the same shape, such as scaled
+    This happens if the estimator was fitted to other data of the same shape, such as scaled
     columns. Estimators that stopped early may differ in a few rows.
     """
-    labels = getattr(reference, "labels_", None)
+    labels, name = np.asarray(getattr(reference, "labels_", None)), type(reference).__name__
     has_centers = any(hasattr(reference, name) for name in _CENTERS)
-    if labels is None or not has_centers or np.shape(labels) != (rows.shape[0],):
+    if not has_centers or labels.shape != (rows.shape[0],) or labels.dtype.kind not in "iu":
         return
-    if centers.shape[1] != rows.shape[1] or len(centers) <= np.max(labels):
+    if centers.shape[1] != rows.shape[1] or len(centers) <= labels.max():
         return  # the caller reports the shape
-    try:  # its own metric, if it has one
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # rows have no names of columns here
-            nearest = reference.predict(rows) if hasattr(reference, "predict") else None
-    except (TypeError, ValueError):
-        nearest = None
-    if nearest is None:
-        nearest = nearest_center(objective, objective.prepare(rows), centers)
-    n_rows, n_other = len(labels), int(np.sum(np.asarray(labels) != nearest))
-    if n_other > max(_FEW_OTHER, _FEW_OTHER_SHARE * n_rows):
+    predicted, share = _predicted(reference, rows), _FEW_OTHER_SHARE
+    if predicted is None:
+        predicted = nearest_center(objective, objective.prepare(rows), centers)
+        share = _OTHER_METRIC_SHARE
+    n_rows, n_other = len(labels), int(np.sum((labels != predicted) & (labels >= 0)))  # -1: noise
+    if n_other > max(_FEW_OTHER, share * n_rows):
         raise ValueError(
-            f"The reference, a {type(reference).__name__}, does not belong to these data: "
-            f"{n_other} of its {n_rows} labels_ differ from the nearest of its centres. If it was "
-            "fitted to transformed columns, give the transformation as well: "
+            f"The reference, a {name}, does not belong to these data: {n_other} of its {n_rows} "
+            "labels_ differ from the nearest of its centres. If it was fitted to transformed "
+            "columns, give the transformation as well: "
             "reference=make_pipeline(StandardScaler(), KMeans(...)), or fit(X, embedding=Z) with "
             "the transformed columns Z. Otherwise give an unfitted reference, or explain its "
             "labels with TAOClustering(objective='labels') and fit(X, reference.labels_)."
         )
+
+
+def _predicted(estimator, rows):
+    """Return the labels that an estimator predicts with its own metric, or None if it cannot."""
+    if not hasattr(estimator, "predict"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # rows have no column names here
+            return np.asarray(estimator.predict(rows))
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 def centers_of(estimator, rows, sample_weight, objective):
@@ -379,8 +426,8 @@ def centers_of(estimator, rows, sample_weight, objective):
     Parameters
     ----------
     estimator : fitted estimator
-        With `cluster_centers_`, as k-means has, `means_`, as mixtures have, or `labels_` of the
-        rows. The label -1 marks noise, which belongs to no cluster.
+        It has `cluster_centers_` (as k-means), `means_` (as mixtures) or `labels_` of the rows, in
+        which -1 marks noise.
     rows : array or CSR matrix of shape (n, m)
     sample_weight : float64 array of shape (n,)
     objective : Objective
@@ -392,8 +439,8 @@ def centers_of(estimator, rows, sample_weight, objective):
     Raises
     ------
     ValueError
-        If it has none of these attributes, or labels of other rows. If
-        :func:`tao_cluster._utils.matrices.check_centers` rejects its centres.
+        If it has none of these attributes, labels for another number of rows, or centres that are
+        not a matrix of finite numbers.
     """
     for name in _CENTERS:
         if hasattr(estimator, name):
@@ -408,11 +455,11 @@ def centers_of(estimator, rows, sample_weight, objective):
     check_kind(estimator.labels_, f"labels_ of {name}", "whole numbers", has_strings=True)
     labels, classes = encode(estimator.labels_)
     if len(classes) == 0:
-        raise ValueError(f"labels_ of {name} puts no row into a cluster: all are noise.")
+        raise ValueError(f"labels_ of {name} puts no row into a cluster: all rows are noise.")
     if len(labels) != rows.shape[0]:
         raise ValueError(
-            f"{name} has labels of {len(labels)} rows, X has {rows.shape[0]}: without centres it "
-            "must have been fitted to the rows of X, or be left unfitted."
+            f"{name} has labels for {len(labels)} rows, but X has {rows.shape[0]} rows. A "
+            "reference without centres must be fitted to the rows of X, or unfitted."
         )
     weight = np.where(labels < 0, 0.0, sample_weight)
     blank = np.zeros((len(classes), rows.shape[1]))
@@ -481,9 +528,9 @@ def fit_reference(estimator, rows, sample_weight, random_state):
         repeats = None if found is None else found[0]
         if repeats is None or repeats.sum() > max(_MOST_REPEATS, _MOST_TIMES * len(repeats)):
             raise ValueError(
-                f"{type(estimator).__name__} takes no sample_weight, and rows repeated as these "
-                "weights say would be too many, or no whole number of rows; fit it beforehand or "
-                "give another reference."
+                f"{type(estimator).__name__} takes no sample_weight, and rows repeated according "
+                "to these weights would be too many, or not an integer number of rows; fit it "
+                "beforehand or give another reference."
             )
         if not np.all(repeats == 1):
             rows = rows[np.repeat(np.arange(len(repeats)), repeats)]

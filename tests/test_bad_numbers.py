@@ -65,7 +65,7 @@ BAD_CENTERS = {
     "denormal": (CENTERS * 1e-310, "differ by less than 1e-150"),
     "a column": (CENTERS[:, :2], "n_clusters=3 centres with 3 features"),
     "a row": (CENTERS[:2], "n_clusters=3 centres with 3 features"),
-    "a vector": (CENTERS[0], "one-dimensional, with 3 entries"),
+    "a vector": (CENTERS[0], "Expected 2D array|one-dimensional, with 3 entries"),
     "masked": (np.ma.masked_greater(CENTERS, 4), "has masked entries"),
     "durations": (CENTERS.astype(np.int64).astype("m8[s]"), "has dates"),
     "sparse": (sp.csr_matrix(CENTERS), "is sparse"),

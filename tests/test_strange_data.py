@@ -50,7 +50,7 @@ def test_weight_two_is_a_repeated_row(X, rng, node_solver):
         (np.zeros(200), "at least one"),
         (-np.ones(200), "Negative"),
         (np.ones(3), "sample_weight.shape"),
-        (np.linspace(0.1, 1, 200), "whole numbers"),
+        (np.linspace(0.1, 1, 200), "must be integers"),
     ],
 )
 def test_bad_weights(X, weight, sentence):
@@ -127,7 +127,7 @@ def test_bad_data(X):
 def test_a_failed_fit_loses_nothing(X):
     model = small(algorithm=PenaltyMethod(node_solver="liblinear", refine=False)).fit(X)
     tree = model.tree_
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match="must be integers"):
         model.fit(X, sample_weight=np.linspace(0.1, 1, len(X)))
     with pytest.raises(ValueError, match="n_samples=2"):
         model.fit(np.zeros((2, 7)))

@@ -128,7 +128,6 @@ def compare(
     [3, 4, 6]
     >>> axes = found.plot("leaves")
     """
-    _, reference, embedding = split_pipeline(reference, X, embedding)
     check_consistent_length(X, sample_weight, embedding, y)
     objective = "kmeans" if _same(objective, KMeans()) else objective
     explains_labels = resolve(objective, OBJECTIVES, Objective).explains_labels
@@ -147,6 +146,10 @@ def compare(
     if isinstance(n_clusters, Integral):
         n_clusters = int(n_clusters)  # multiples of a numpy int8 could overflow
     rows, new = rows_of(given, kept), None if held is None else rows_of(given, held)
+    terms = (rows["X"], rows["embedding"], random_state)
+    transformers, reference, rows["embedding"] = split_pipeline(reference, *terms)
+    if transformers is not None and new is not None:
+        new["embedding"] = transformers.transform(new["X"])
     settings = {"n_clusters": n_clusters, "objective": objective, "standardize": standardize}
     settings |= {"reference": reference, "n_jobs": n_jobs, "random_state": random_state}
     of_paths = {"depth": depth, "lambdas": lambdas}

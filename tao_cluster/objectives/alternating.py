@@ -23,7 +23,7 @@ class Swaps(NamedTuple):
     n_together : int
         Rows that are compared as candidates before the best one is tried.
     n_tried : int
-        The search ends after this many rows (or all) in a row without success.
+        The search ends after this many consecutive rows (or all rows) without success.
     n_passes : int
         Passes of alternation before a swap is judged; 0 judges it at once.
     """
@@ -55,29 +55,33 @@ class AlternatingClustering(NearestCenters):
     n_clusters : int, default=8
     objective : Objective, default KMeans()
     init : {"k-means++", "random"}, default="k-means++"
-        "k-means++" draws each seed with probability proportional to its weighted
-        dissimilarity to the nearest seed so far, the best of 2 + log k draws (Arthur &
-        Vassilvitskii 2007); "random" draws rows with probability proportional to their weight.
+        "k-means++" draws each seed with probability proportional to its weighted dissimilarity to
+        the nearest earlier seed, and keeps the best of 2 + log k draws (Arthur & Vassilvitskii
+        2007). "random" draws rows with probability proportional to their weight.
     n_init : int, default=10
-        Restarts; the one of least cost is kept.
+        Number of restarts. The result with the lowest cost is kept.
     max_iter : int, default=300
-        Most iterations of a restart.
+        Maximum number of iterations per restart.
     tol : float, default=1e-6
-        A restart also ends when the cost falls by no more than this share.
+        A restart also ends when the relative decrease of the cost is at most this.
     swaps : {None, "eager", "settled"}, default=None
-        Whether centres are then swapped for rows, which finds better clusterings than restarts do.
-        "eager", for centres that are rows, begins at the best seeds and makes every swap that
-        lowers the cost (FasterPAM, Schubert & Rousseeuw 2021); "settled" begins at the best
-        restart and judges a swap after some iterations. A search ends when 3200 rows ("settled":
-        25 blocks of 16), or all, have been tried in vain. Alternation follows.
+        Whether centres are replaced by rows while this lowers the cost, which finds better
+        clusterings than restarts. "eager" is for centres that are rows. It starts from the best
+        seeds and makes each swap that lowers the cost (FasterPAM, Schubert & Rousseeuw 2021).
+        "settled" starts from the best restart and judges a swap after some iterations. The search
+        ends after 3200 rows ("settled": 400 rows), or all rows, without success. Alternation
+        follows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     cluster_centers_ : array of shape (n_clusters, d)
-    labels_ : int32 array of shape (n,), nearest centres, ties to the lowest
-    inertia_ : float, the cost
-    n_iter_ : int, iterations of the restart that is kept; after swaps, of the last alternation
+    labels_ : int32 array of shape (n,)
+        Nearest centre of each row, ties to the lowest.
+    inertia_ : float
+        Cost of the clustering.
+    n_iter_ : int
+        Iterations of the best restart, or with `swaps` of the last alternation.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -144,7 +148,7 @@ class AlternatingClustering(NearestCenters):
         Raises
         ------
         ValueError
-            If there are fewer rows than clusters, or the objective refuses X.
+            If there are fewer rows than clusters, or the objective rejects X.
         """
         X, weight = self._check_input(X, sample_weight)
         if X.shape[0] < self.n_clusters:
@@ -152,7 +156,7 @@ class AlternatingClustering(NearestCenters):
         objective, rng = self._objective(), check_random_state(self.random_state)
         data, order = objective.prepare(X), content_order(X)
         seed = spread_seeds if self.init == "k-means++" else _random_seeds
-        # Swaps of rows do better from seeds than from where alternation is stuck.
+        # Swaps find better results from seeds than from the local optimum of an alternation.
         max_iter = 0 if self.swaps == "eager" else self.max_iter
         seeds = (
             seed(objective, X, data, weight, self.n_clusters, order, rng)

@@ -48,9 +48,9 @@ class Objective(Protocol):
         Returns data for work in several threads. Results do not depend on it.
     nearest : method (data, centers) -> int array, optional
         Nearest centre of each row, ties to the lowest, if this is cheaper than all distances.
-    cluster_sums : method (data, labels, weight, n_clusters) -> float64 array (n_clusters, m),
-    optional
-        Sums over rows, from which `centers_of` computes centres. Rows in blocks need both.
+    cluster_sums : method (data, labels, weight, n_clusters) -> float64 array, optional
+        Sums over rows, of shape (n_clusters, m), from which `centers_of` computes centres. Rows in
+        blocks need both.
     centers_of : method (sums, total weights, centers) -> centres, optional
         The result of `update_centers` from sums.
     sparse_reference : method (n_clusters, random_state) -> estimator, optional

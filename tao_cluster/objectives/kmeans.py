@@ -62,7 +62,7 @@ class KMeans(Objective):
             If squared norms overflow the precision of X.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = _CenteredRows.of(X)
+            rows = _CenteredRows.from_matrix(X)
             total = rows.squared_norms.sum()
         if not total < np.finfo(X.dtype).max:
             raise ValueError(
@@ -170,7 +170,7 @@ class _CenteredRows:
     n_jobs: int = 1
 
     @classmethod
-    def of(cls, X):
+    def from_matrix(cls, X):
         n_rows, n_columns = X.shape
         rows = cls(X, np.zeros(n_columns), np.empty(n_rows))
         rows._measure()
@@ -205,10 +205,10 @@ class _CenteredRows:
             yield from ((part, X[part]) for part in parts)
             return
         size = max((part.stop - part.start for part in parts), default=0)
-        room = np.empty((size, X.shape[1]))
+        workspace = np.empty((size, X.shape[1]))
         for part in parts:
             rows = X[part]
-            yield part, np.subtract(rows, origin, out=room[: len(rows)])
+            yield part, np.subtract(rows, origin, out=workspace[: len(rows)])
 
     def sums(self, labels, weight, n_clusters):
         """Return the weighted sums of the rows of each cluster, relative to the origin."""

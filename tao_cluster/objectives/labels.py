@@ -84,8 +84,8 @@ def encode(y, classes=None):
         is_text |= {isinstance(classes[0], str), isinstance(known[0], str)}
     if len(is_text) > 1:
         raise ValueError(
-            "The labels y have values of several kinds, texts and others, or other kinds than "
-            "those of the fit."
+            "The labels y mix strings with other values, or have another type than the labels of "
+            "the fit."
         )
     if known.dtype == object:
         known = np.array(known.tolist())
@@ -102,7 +102,7 @@ def _sorted(known):
         return np.unique(known)
     except TypeError as error:
         raise ValueError(
-            f"Labels must be numbers or texts, which can be compared with each other; {error}."
+            f"Labels must be numbers or strings, which can be compared with each other; {error}."
         ) from error
 
 
@@ -112,5 +112,5 @@ def _column(y):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"y must be one label a row, got data of shape {y.shape}.")
+        raise ValueError(f"y must have one label per row, got data of shape {y.shape}.")
     return y

@@ -425,7 +425,7 @@ class Sketch:
             problem = sample_of_problem(problem, n_rows, random_state)
         columns = _separating_columns(problem, trees)
         X = problem.X if len(columns) == problem.X.shape[1] else problem.X[:, columns]
-        binned = BinnedColumns.of(as_array(X), X.shape[0])
+        binned = BinnedColumns.from_matrix(as_array(X), X.shape[0])
         codes = np.ascontiguousarray(binned.codes.reshape(len(columns), -1).T)
         price = lambda_ + _NOISE * problem.free.inertia
         return cls(problem, codes, binned.first, binned.highest, columns, price, most_leaves)

@@ -200,7 +200,8 @@ def _free_centers(source, sample, look, estimator):
     """
     space, objective = source.reader.space, source.reader.objective
     rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
-    reference = given_centers(estimator.reference, rows, sample.weight, objective)
+    names = None if sample.embedding is not None else source.blocks.names
+    reference = given_centers(estimator.reference, rows, sample.weight, objective, names)
     if space.scaling is not None:
         reference = space.scaling.apply_to_reference(reference)
     terms = (sample.space, sample.data, estimator.n_clusters, sample.weight, estimator.random_state)

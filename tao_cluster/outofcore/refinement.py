@@ -164,7 +164,7 @@ def _brackets(tree, node, drawn):
     own = Split(np.arange(len(old.indices), dtype=np.int32), old.weights, old.threshold)
     splits = [own]
     if len(old.indices) > 1:
-        test = Candidate.of(NodeRows(values, numbers, differences), own).improved(price=0.0)
+        test = Candidate.from_split(NodeRows(values, numbers, differences), own).improved(price=0.0)
         now = differences[project(view, numbers, own.indices, own.weights) <= own.threshold].sum()
         if test.loss < now:
             splits.append(_of_unit_weight(test.split))

@@ -52,7 +52,7 @@ class Axis(NodeSolver):
         """Store the columns of X; see :class:`BoundSolver`."""
         if issparse(X):
             X = canonical_csr(X)
-        return _BoundAxis(X, column_arrays(X), BinnedColumns.of(X, X.shape[0]))
+        return _BoundAxis(X, column_arrays(X), BinnedColumns.from_matrix(X, X.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class _BoundAxis:
             If features are given: an exact cut cannot be refitted.
         """
         if problem.features is not None:
-            raise ValueError("Axis looks at all features and takes no choice of them.")
+            raise ValueError("Axis uses all features; a choice of features is not supported.")
         weight, goes_right = problem.weight, problem.goes_right
         steps = np.where(goes_right, weight, -weight)
         rows = np.asarray(problem.rows)
@@ -150,7 +150,7 @@ class BinnedColumns:
     view: tuple | None
 
     @classmethod
-    def of(cls, X, n_rows=None):
+    def from_matrix(cls, X, n_rows=None):
         """Sample rows of X, evenly spaced in their order; by default as many as are useful."""
         n, place, view = X.shape[0], None, kernel_arrays(X) if issparse(X) else None
         if n_rows is None:

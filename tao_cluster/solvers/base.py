@@ -147,7 +147,7 @@ def check_supported(solver, X, weight, penalty):
     """
     name = name_of(solver)
     if issparse(X) and not solver.supports_sparse:
-        raise ValueError(f"{name} takes no sparse X; use node_solver='liblinear'.")
+        raise ValueError(f"{name} does not support sparse X; use node_solver='liblinear'.")
     if solver.supports_weights:
         return
     if not penalty.is_binary:
@@ -175,8 +175,8 @@ def repeats_of(weight):
     found = as_repeats(weight)
     if found is None:
         raise ValueError(
-            "The node solver has no instance weights: sample_weight must be whole numbers (which "
-            "it takes as repeated rows) or multiples of one number; node_solver='newton' takes any."
+            "The node solver has no instance weights: sample_weight must be integers (which stand "
+            "for repeated rows) or multiples of one number; node_solver='newton' takes any weights."
         )
     n_repeated = found[0].sum()
     if n_repeated > MAX_REPEATED_ROWS:

@@ -61,7 +61,7 @@ class Exact(NodeSolver):
 
     def bind(self, X):
         """See :class:`BoundSolver`."""
-        return BoundExact(self.n_candidates, X, kernel_arrays(X), BinnedColumns.of(X))
+        return BoundExact(self.n_candidates, X, kernel_arrays(X), BinnedColumns.from_matrix(X))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class BoundExact:
 
         Ties go to the constant tests, then to the current test.
         """
-        rows = Rows.of(self.X, problem)
+        rows = Rows.from_problem(self.X, problem)
         found = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
         old = _on_features(problem.warm_start, problem.features)
         if len(old.indices):
@@ -107,11 +107,13 @@ class BoundExact:
         found, price, n_rows = split, problem.strength, len(rows.numbers)
         if n_rows > 2 * _FEW_ROWS:
             some, share = rows.sample(_FEW_ROWS)
-            found = Candidate.of(some, found).descended(price * share, self.n_candidates).split
+            found = (
+                Candidate.from_split(some, found).descended(price * share, self.n_candidates).split
+            )
             many, share = rows.sample(min(n_rows, _MANY_ROWS))
-            found = Candidate.of(many, found).improved(price * share, n_sweeps=1).split
+            found = Candidate.from_split(many, found).improved(price * share, n_sweeps=1).split
         else:
-            found = Candidate.of(rows, found).descended(price, self.n_candidates).split
+            found = Candidate.from_split(rows, found).descended(price, self.n_candidates).split
         if n_rows > _MANY_ROWS:
             values = project(self.view, rows.numbers, found.indices, found.weights)
             threshold, _ = best_threshold(values, rows.steps, found.threshold)
@@ -153,7 +155,7 @@ class Rows:
     features: np.ndarray | None = None
 
     @classmethod
-    def of(cls, X, problem):
+    def from_problem(cls, X, problem):
         """Return the rows of a NodeProblem."""
         steps = np.where(problem.goes_right, problem.weight, -problem.weight)
         return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, problem.features)
@@ -185,7 +187,7 @@ class Rows:
     @cached_property
     def slopes(self):
         """Slopes of the smoothed loss along features, over a sample of the rows."""
-        return Slopes.of(self)
+        return Slopes.from_rows(self)
 
     def columns(self, features):
         """Return some features minus about their medians (k, m), and these medians (k,).
@@ -236,7 +238,7 @@ class Candidate:
     loss: float = np.inf
 
     @classmethod
-    def of(cls, rows, split):
+    def from_split(cls, rows, split):
         """Return the candidate for a split with features."""
         features = split.indices.astype(np.int64)
         columns, origin = rows.columns(features)
@@ -371,10 +373,10 @@ def _turning_points(rest, column, threshold, steps, points, changes):
     """Compute the weights at which rows change sides and the change of the loss at each."""
     n, loss = 0, 0.0
     for i in range(rest.shape[0]):
-        x, room = column[i], threshold - rest[i]
-        point = room / x if x != 0.0 else np.inf
+        x, slack = column[i], threshold - rest[i]
+        point = slack / x if x != 0.0 else np.inf
         if not abs(point) < 1e300:  # no weight moves this row
-            loss += steps[i] if room >= 0.0 else 0.0
+            loss += steps[i] if slack >= 0.0 else 0.0
             continue
         # As the weight grows, rows with positive values leave the left side, and the others join
         # it.
@@ -406,7 +408,7 @@ class Slopes:
     allowed: np.ndarray | None
 
     @classmethod
-    def of(cls, rows):
+    def from_rows(cls, rows):
         """Sample some Rows, evenly spaced in their order."""
         at = spaced_rows(len(rows.numbers), _SLOPE_ROWS)
         some = rows.X[rows.numbers[at]]
@@ -436,8 +438,8 @@ class Slopes:
         -------
         int array of features; none if no row is on the wrong side
         """
-        steps, room = steps[self.at], values[self.at] - threshold
-        weight, margin = np.abs(steps), np.where(steps > 0, room, -room)
+        steps, slack = steps[self.at], values[self.at] - threshold
+        weight, margin = np.abs(steps), np.where(steps > 0, slack, -slack)
         is_wrong = (margin < 0) | ((margin == 0) & (steps > 0))
         if not is_wrong.any():
             return np.empty(0, np.intp)

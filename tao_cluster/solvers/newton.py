@@ -87,9 +87,8 @@ class Newton(NodeSolver):
     X, once per fit                       4 bytes per value; 6 or 8 bytes per non-zero value of data
                                           that are more than half zeros
     rows of a node, if X is sparse        a copy per thread, for nodes of at most a quarter of all
-    rows refits                                the features of the node, dense if more than a tenth
-    of
-                                          their values are non-zero
+    rows of a node in a refit             a copy of the features of the node, dense if more than a
+                                          tenth of their values are non-zero
     per row                               about 100 bytes
     ====================================  ==========================================================
     """
@@ -101,7 +100,7 @@ class Newton(NodeSolver):
 
     def bind(self, X):
         """Store X by rows; see :class:`BoundSolver`."""
-        return _BoundNewton(self.tol, Storage.of(X))
+        return _BoundNewton(self.tol, Storage.from_matrix(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +172,7 @@ class _Model:
     matrix: np.ndarray | tuple  # second derivatives, or the columns that they come from
     slope: np.ndarray  # of the loss where the step starts
     is_exact: bool  # over all rows
-    promised: float  # decrease of the objective by the last step, to first order
+    predicted: float  # decrease of the objective by the last step, to first order
     careful: bool  # more curvature than the loss has
     curvature: np.ndarray  # (m,), of the rows
     change: np.ndarray | None = None
@@ -226,9 +225,9 @@ class _Descent:
         share = self._right / (self._right + self._left)
         most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
-            return price  # what follows is no larger, and takes three passes
+            return price  # the bounds below are not larger, and computing them takes three passes
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
-        # Not by the largest value: one row far from all others is not to price out the column.
+        # The largest value is not used, since a single distant row would exclude the column.
         size = deviations(self._X, self._rows, residual, len(price))
         gradient = np.abs(add_rows(self._X, self._rows, -self._sign * residual, len(price)))
         unit, filled = self._storage.unit, size > 0
@@ -238,7 +237,7 @@ class _Descent:
             lowest, highest = _OWN_SHARES
             least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
             price = np.maximum(price, least)
-        return np.maximum(price, 1e-300)  # of constant columns
+        return np.maximum(price, 1e-300)  # constant columns have a bound of 0
 
     def start(self, w, bias):
         """Start from given weights, or from zero if that has a lower objective."""
@@ -345,7 +344,7 @@ class _Descent:
         """
         residual = np.abs(self._state[RESIDUAL]).sum()
         margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
-        # Next to no price makes any error of a slope too much: the square must not overflow.
+        # With almost no penalty any error of a slope is too large; the limit avoids overflow.
         share = min(self._slope_error * residual, _MOST_SHARE)
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
@@ -362,8 +361,8 @@ class _Descent:
             model.slope, model.is_exact = slope, False
             return model
         if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
-            self._per_feature *= 2  # the sample may be to blame
-        return self._new_model(gradient, model.promised, self._should_be_careful(model))
+            self._per_feature *= 2  # the sample is possibly too small
+        return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
         """Return a model over the working set; `before` is the last predicted decrease."""
@@ -390,7 +389,7 @@ class _Descent:
 
     def _should_be_careful(self, model):
         """Return whether the last steps were short or large, so that the model is inaccurate."""
-        is_big = model.promised > _BIG * newton_model.loss_of(self._state)
+        is_big = model.predicted > _BIG * newton_model.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
     def _working_set(self, gradient):
@@ -416,8 +415,8 @@ class _Descent:
         """Take one step; return False if no step decreases the objective."""
         weights, price = self._w[model.features], self._price[model.features]
         minimise = newton_model.minimise_columns if model.by_columns else newton_model.minimise
-        change, promised = minimise(model.matrix, model.slope, weights, price)
-        if not 0 < promised < np.inf:
+        change, predicted = minimise(model.matrix, model.slope, weights, price)
+        if not 0 < predicted < np.inf:
             model.size, model.is_fast = 0.0, False
             self._n_failures += 1
             return self._n_failures < _MAX_FAILURES and not (model.is_exact and model.careful)
@@ -426,11 +425,11 @@ class _Descent:
         direction = newton_model.centred(self._products(full), model.curvature)
         before = self._state
         size, self._state = newton_model.search(
-            before, self._sign, self._weight, direction, promised, weights, change, price
+            before, self._sign, self._weight, direction, predicted, weights, change, price
         )
         self._w[model.features] += size * change
-        model.is_fast = size == 1 and promised < _KEEP * model.promised
-        model.change, model.promised, model.size = change, promised, size
+        model.is_fast = size == 1 and predicted < _KEEP * model.predicted
+        model.change, model.predicted, model.size = change, predicted, size
         if not self._storage.is_single:
             self._learn(before, direction, size)
             self._n_failures = 0 if size > 0 else self._n_failures + 1

@@ -50,7 +50,7 @@ class Storage:
     unit: np.ndarray
     row_size: float
     source: Any
-    _room: threading.local
+    _workspace: threading.local
 
     @property
     def density(self):
@@ -68,7 +68,7 @@ class Storage:
         return self.dtype == np.float32
 
     @classmethod
-    def of(cls, X):
+    def from_matrix(cls, X):
         """Return the storage of an array or a sparse matrix, in single precision."""
         source = X = canonical_csr(X) if sp.issparse(X) else X
         n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
@@ -138,10 +138,10 @@ class Storage:
         return (data, indices, indptr), np.arange(len(rows))
 
     def _arrays(self, size):
-        arrays = getattr(self._room, "arrays", None)
+        arrays = getattr(self._workspace, "arrays", None)
         if arrays is None or len(arrays[0]) < size:
             arrays = tuple(np.empty(size + size // 4, part.dtype) for part in self.values[:2])
-            self._room.arrays = arrays
+            self._workspace.arrays = arrays
         return arrays
 
 
@@ -369,7 +369,7 @@ def _extract_dense(X, rows, features, out):
 
 
 @jit
-def _extract_csr(data, indices, indptr, rows, features, slot, out):
+def _extract_csr(data, indices, indptr, rows, features, inverse, out):
     k, at = features.shape[0], 0
     for r in range(rows.shape[0]):
         start, stop = indptr[rows[r]], indptr[rows[r] + 1]
@@ -386,18 +386,18 @@ def _extract_csr(data, indices, indptr, rows, features, slot, out):
         else:
             values, columns = data[start:stop], indices[start:stop]
             for s in range(stop - start):
-                to[slot[columns[s]]] = values[s]
+                to[inverse[columns[s]]] = values[s]
 
 
-def extract(X, rows, features, slot, room=None):
+def extract(X, rows, features, inverse, workspace=None):
     """Return the values of some features of some rows.
 
     Parameters
     ----------
     X, rows : see :func:`products`
     features : integer array of shape (k,), increasing
-    slot : result of :func:`slots`
-    room : array of at least m * k + 1 values, optional
+    inverse : result of :func:`inverse_index`
+    workspace : array of at least m * k + 1 values, optional
         Memory for the result.
 
     Returns
@@ -405,41 +405,41 @@ def extract(X, rows, features, slot, room=None):
     array of shape (m, k) in the precision of X
     """
     size = len(rows) * len(features)
-    if room is None:
-        room = np.empty(size + 1, values_of(X).dtype)
+    if workspace is None:
+        workspace = np.empty(size + 1, values_of(X).dtype)
     wanted = features.astype(np.uint32)
     if is_sparse(X):
-        _extract_csr(*X, rows, wanted, slot, room)
+        _extract_csr(*X, rows, wanted, inverse, workspace)
     else:
-        _extract_dense(X, rows, wanted, room)
-    return room[:size].reshape(len(rows), len(features))
+        _extract_dense(X, rows, wanted, workspace)
+    return workspace[:size].reshape(len(rows), len(features))
 
 
-def slots(X, features, n_columns):
+def inverse_index(X, features, n_columns):
     """Return the position of each column in `features`, or k for others; None if X is dense."""
     if not is_sparse(X):
         return None
-    slot = np.full(n_columns, len(features), np.uint32)
-    slot[features] = np.arange(len(features))
-    return slot
+    inverse = np.full(n_columns, len(features), np.uint32)
+    inverse[features] = np.arange(len(features))
+    return inverse
 
 
 @jit
-def _select(X, rows, slot, n_wanted, most):
+def _select(X, rows, inverse, n_wanted, most):
     """Return some features of some rows of a CSR matrix, or no values beyond `most` of them."""
     data, indices, indptr = X
     ends = np.zeros(rows.shape[0] + 1, np.int64)
     for r in range(rows.shape[0]):
         n = ends[r]
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            n += slot[indices[s]] < n_wanted
+            n += inverse[indices[s]] < n_wanted
         ends[r + 1] = n
     n = ends[-1] if ends[-1] < most else 0
     values, features = np.empty(n, data.dtype), np.empty(n, indices.dtype)
     at = 0
     for r in range(rows.shape[0] if n else 0):
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            f = slot[indices[s]]
+            f = inverse[indices[s]]
             if f < n_wanted:
                 values[at], features[at] = data[s], f
                 at += 1
@@ -461,11 +461,11 @@ def part_of(X, rows, features, n_columns, dense_share):
     -------
     array of shape (m, k), or (data, indices, indptr), in the precision of X
     """
-    slot, most = slots(X, features, n_columns), dense_share * len(rows) * len(features)
+    inverse, most = inverse_index(X, features, n_columns), dense_share * len(rows) * len(features)
     if not is_sparse(X):
-        return extract(X, rows, features, slot)
-    part = _select(X, rows, slot, len(features), most)
-    return part if part[2][-1] < most else extract(X, rows, features, slot)
+        return extract(X, rows, features, inverse)
+    part = _select(X, rows, inverse, len(features), most)
+    return part if part[2][-1] < most else extract(X, rows, features, inverse)
 
 
 @jit

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.special import xlog1py, xlogy
 
 from .._utils.jit import jit
-from .newton_data import NEVER_DENSE, extract, is_sparse, part_of, slots, values_of
+from .newton_data import NEVER_DENSE, extract, inverse_index, is_sparse, part_of, values_of
 
 # Rows of a state: the margins w.x + b, then of each row's loss the value and the derivatives.
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
@@ -224,14 +224,14 @@ def centred(direction, curvature):
     return direction - (curvature @ direction) / curvature.sum()
 
 
-def search(state, sign, weight, direction, promised, weights, change, price):
+def search(state, sign, weight, direction, predicted, weights, change, price):
     """Search a step along a direction that decreases the objective about as predicted.
 
     Parameters
     ----------
     state, sign, weight : see :func:`start`
     direction : float64 array of shape (m,), change of the margins
-    promised : float, first-order decrease of the objective
+    predicted : float, first-order decrease of the objective
     weights, change : float64 arrays of shape (k,)
         Weights and their change, which gave the direction.
     price : float64 array of shape (k,), penalties on the absolute weights
@@ -248,7 +248,7 @@ def search(state, sign, weight, direction, promised, weights, change, price):
     for _ in range(30):
         np.multiply(direction, size, out=trial[MARGIN])
         trial[MARGIN] += state[MARGIN]
-        enough = limit - _ARMIJO * size * promised - price @ np.abs(weights + size * change)
+        enough = limit - _ARMIJO * size * predicted - price @ np.abs(weights + size * change)
         if _evaluate(trial, sign, weight, enough) <= enough:
             return size, trial
         size /= 2
@@ -273,10 +273,8 @@ def gap(state, weight, penalty, scale, enough):
         avoid two logarithms per row.
     """
     product, first, second = _expansion(state)
-    least, less = (
-        penalty + product,
-        1.0 - scale,
-    )  # `least`: the gap if the residuals were a dual point
+    less = 1.0 - scale
+    least = penalty + product  # the gap if the residuals were a dual point
     low = least - less * product + first * (less + scale * np.log(scale))
     high = least - less * product + 0.5 * second * less * less / scale
     if low > enough or high <= enough:
@@ -360,17 +358,17 @@ def gram(X, rows, curvature, features, reach, n_sample):
     -------
     float64 array of shape (k, k), positive definite
     """
-    k, slot = len(features), slots(X, features, len(reach))
+    k, inverse = len(features), inverse_index(X, features, len(reach))
     picked, share = _sample(curvature, n_sample)
     some, out, mean = rows[picked], np.zeros((k, k)), np.zeros(k)
     dtype = values_of(X).dtype
     n_block = min(max(_LEAST_BLOCK, min(_BLOCK_VALUES // k, _MOST_BLOCK)), len(some))
-    room, roots = np.empty(max(n_block, _NEAR) * k + 1, dtype), np.sqrt(share).astype(dtype)
+    workspace, roots = np.empty(max(n_block, _NEAR) * k + 1, dtype), np.sqrt(share).astype(dtype)
     # The centre of a column only keeps rounding errors small, so any value of it will do.
-    center = extract(X, some[:_NEAR], features, slot, room).mean(axis=0)
+    center = extract(X, some[:_NEAR], features, inverse, workspace).mean(axis=0)
     for start in range(0, len(some), n_block):
         block = slice(start, start + n_block)
-        part, root = extract(X, some[block], features, slot, room), roots[block]
+        part, root = extract(X, some[block], features, inverse, workspace), roots[block]
         _centre(part, center, root, mean)
         # numpy uses that the product is symmetric, which halves the work.
         out += part.T @ part
@@ -566,7 +564,7 @@ def _round(gram, slope, weights, price, change, product, total, leap, most):
     Returns
     -------
     total : float, decrease so far
-    promised : float, first-order decrease of a function with this slope
+    predicted : float, first-order decrease of a function with this slope
     n_sweeps : int
     is_done : bool
     """
@@ -580,11 +578,11 @@ def _round(gram, slope, weights, price, change, product, total, leap, most):
             is_done = decrease + leap <= _ENOUGH * total
         if is_done or (not is_full and decrease <= _SETTLED * total):
             break
-    promised = 0.0
+    predicted = 0.0
     for j in range(weights.shape[0]):
         rise = price[j] * (abs(weights[j] + change[j]) - abs(weights[j]))
-        promised -= slope[j] * change[j] + rise
-    return total, promised, n_sweeps, is_done
+        predicted -= slope[j] * change[j] + rise
+    return total, predicted, n_sweeps, is_done
 
 
 def minimise(gram, slope, weights, price):
@@ -593,7 +591,7 @@ def minimise(gram, slope, weights, price):
     Returns
     -------
     d : float64 array of shape (k,)
-    promised : float, first-order decrease of a function with this slope
+    predicted : float, first-order decrease of a function with this slope
     """
     change, product = np.zeros((2, len(weights)))
     used, total, leap = np.empty(len(weights), np.uint32), 0.0, 0.0
@@ -601,13 +599,13 @@ def minimise(gram, slope, weights, price):
     n_left = _MAX_SWEEPS_IN_ALL
     while True:
         most = min(n_left, _MAX_SWEEPS + 1)
-        total, promised, n_sweeps, is_done = _round(*terms, total, leap, most)
+        total, predicted, n_sweeps, is_done = _round(*terms, total, leap, most)
         n_left -= n_sweeps
         if is_done or n_left == 0:
             break
         leap = _leap(*terms, used)
         total += leap
-    return change, promised
+    return change, predicted
 
 
 def correct(gram, change, slope_change):
@@ -673,7 +671,7 @@ def minimise_columns(columns, slope, weights, price):
 
     Returns
     -------
-    d, promised : see :func:`minimise`
+    d, predicted : see :func:`minimise`
     """
     scaled = np.empty_like(columns[0])
     moments = _moments(columns, scaled)

@@ -259,7 +259,7 @@ def test_no_leaf_is_idle(method, max_leaves):
 
 @settings(**SMALL)
 @given(tables(), st.integers(0, 3))
-def test_the_cheapest_pair_of_leaves_is_prune_stepwise(table, seed):
+def test_the_cheapest_pair_of_leaves_is_merged_first(table, seed):
     X, weight = table
     points = points_of(X, weight)
     rows = points.rows

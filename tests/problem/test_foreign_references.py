@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import (
     AgglomerativeClustering,
     BisectingKMeans,
@@ -13,13 +14,16 @@ from sklearn.cluster import (
 )
 from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
 
 import tao_cluster
 from greedy import IMM
 from tao_cluster import TAOClustering, compare, outofcore, stability
+from tao_cluster.objectives import AlternatingClustering, KMedians
 
 FRAME = load_wine(as_frame=True).data
 X = FRAME.to_numpy()
@@ -47,8 +51,11 @@ def kmeans(data, k=3):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (FRAME.columns[::-1], r"another order: column 0 is 'alcohol' there and 'proline' in X"),
-        (["other", *FRAME.columns[1:]], r"'alcohol' are not in X; 'other' of X are unknown to it"),
+        (FRAME.columns[::-1], r"another order: its column 0 is 'alcohol', that of X is 'proline'"),
+        (
+            ["other", *FRAME.columns[1:]],
+            r"X lacks 'alcohol', and the reference does not know 'other'",
+        ),
     ],
 )
 def test_a_reference_of_other_columns(method, columns, message):
@@ -57,8 +64,18 @@ def test_a_reference_of_other_columns(method, columns, message):
         method(kmeans(FRAME)).fit(frame)
 
 
+def test_a_reference_of_other_columns_than_blocks():
+    frame = FRAME[FRAME.columns[::-1]]
+    with pytest.raises(ValueError, match="another order"):
+        outofcore.fit(IMM(3, reference=kmeans(FRAME)), [frame[:90], frame[90:]], random_state=0)
+    numbered = [part.set_axis(range(13), axis=1) for part in (FRAME[:90], FRAME[90:])]
+    outofcore.fit(IMM(3, reference=kmeans(FRAME)), numbered, random_state=0)
+
+
 def test_a_reference_of_another_single_column(method):
-    with pytest.raises(ValueError, match="'alcohol' are not in X; 'ash' of X are unknown"):
+    with pytest.raises(
+        ValueError, match="X lacks 'alcohol', and the reference does not know 'ash'"
+    ):
         method(kmeans(FRAME[["alcohol"]])).fit(FRAME[["ash"]])
     with pytest.raises(ValueError, match="does not belong to these data"):
         method(kmeans(X[:, [0]])).fit(X[:, [2]])
@@ -100,9 +117,39 @@ def test_honest_references_are_accepted(reference, standardize):
         IMM(3, reference=fitted).fit(X[:100])  # other rows: there are no labels to compare
 
 
-def test_a_reference_with_a_metric_of_its_own():
-    fitted = MeanShift(bandwidth=200).fit(X)
+@pytest.mark.parametrize("cluster_all", [True, False])
+def test_a_reference_with_a_metric_or_noise_of_its_own(cluster_all):
+    fitted = MeanShift(bandwidth=120, cluster_all=cluster_all).fit(X)
+    assert cluster_all or np.sum(fitted.labels_ < 0) > 4  # noise has no nearest centre
     assert IMM(len(fitted.cluster_centers_), reference=fitted).fit(X).tree_.n_leaves > 1
+
+
+class WithoutPredict(ClusterMixin, BaseEstimator):
+    """A fitted clusterer whose metric is unknown, since it cannot predict."""
+
+    def __init__(self, other):
+        self.other = other
+        self.cluster_centers_, self.labels_ = other.cluster_centers_, other.labels_
+
+    def fit(self, X, y=None):
+        return self
+
+
+def test_a_reference_without_predict():
+    rows = np.random.default_rng(0).standard_cauchy((500, 2))
+    medians = AlternatingClustering(4, KMedians(), random_state=0).fit(rows)
+    nearest = ((rows[:, None] - medians.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.sum(nearest != medians.labels_) > 0.05 * len(rows)  # or there is nothing to accept
+    IMM(4, reference=WithoutPredict(medians)).fit(rows)
+    with pytest.raises(ValueError, match="does not belong to these data"):
+        IMM(3, reference=WithoutPredict(kmeans(SCALED))).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:lambda_=1 is small")
+def test_centres_of_other_data_without_labels(method):
+    centers = kmeans(SCALED).cluster_centers_
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 3 clusters.*may belong to other data"):
+        method(centers).fit(X)
 
 
 LABELS = kmeans(X).labels_
@@ -170,13 +217,21 @@ def test_a_fit_without_a_pipeline_forgets_that_of_an_earlier_one():
     assert model.score(X) == pytest.approx(-model.inertia_)
 
 
+def test_a_pipeline_with_random_steps_follows_the_seed_of_the_model(method):
+    clusterer = KMeans(3, n_init=1)
+    reference = make_pipeline(StandardScaler(), GaussianRandomProjection(4), clusterer)
+    trees = [method(reference).fit(X).tree_ for _ in range(2)]
+    assert trees[0] == trees[1]
+    assert reference.get_params()["gaussianrandomprojection__random_state"] is None
+
+
 def test_a_pipeline_and_an_embedding_exclude_each_other(method):
-    with pytest.raises(ValueError, match="both say where rows are clustered"):
+    with pytest.raises(ValueError, match="both define the space"):
         method(pipeline()).fit(X, embedding=SCALED)
 
 
 def test_blocks_need_the_embedding_of_a_pipeline():
-    with pytest.raises(ValueError, match="give them as embedding"):
+    with pytest.raises(ValueError, match="give the result as embedding"):
         outofcore.fit(IMM(3, reference=pipeline()), [X[:90], X[90:]], random_state=0)
 
 
@@ -192,6 +247,16 @@ def test_a_pipeline_in_comparisons_stability_and_files(tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), model.labels_)
     embedding = pipeline().fit(X)[:-1].transform(X)
     assert loaded.score(X, embedding=embedding) == pytest.approx(model.score(X))
+
+
+def test_the_transformers_of_a_comparison_do_not_see_held_out_rows():
+    options = {"methods": ["imm"], "validation": np.arange(60), "random_state": 0}
+    found = compare(X, 3, reference=pipeline(), **options).table
+    fitted = pipeline().fit(X[60:])
+    embedding = fitted[:-1].transform(X)
+    other = compare(X, 3, reference=fitted[-1], embedding=embedding, **options).table
+    columns = [name for name in found if "seconds" not in name]
+    pd.testing.assert_frame_equal(found[columns], other[columns])
 
 
 def test_wide_sparse_rows_in_a_pipeline():

@@ -39,13 +39,13 @@ def test_codes_of_labels_of_any_kind():
         np.testing.assert_array_equal(found, codes)
         np.testing.assert_array_equal(names, classes)
     np.testing.assert_array_equal(encode(["b", "x", "a"], np.array(["a", "b"]))[0], [1, 2, 0])
-    with pytest.raises(ValueError, match="several kinds"):
+    with pytest.raises(ValueError, match="mix strings with other values"):
         encode(np.array(["a", 3], dtype=object))
-    with pytest.raises(ValueError, match="other kinds than"):
+    with pytest.raises(ValueError, match="another type than the labels of the fit"):
         encode([1, 2], np.array(["a", "b"]))
     dates = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
     np.testing.assert_array_equal(encode(dates)[0], [1, -1, 0])
-    with pytest.raises(ValueError, match="one label a row"):
+    with pytest.raises(ValueError, match="one label per row"):
         encode(np.zeros((3, 2)))
 
 

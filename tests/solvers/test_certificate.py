@@ -238,8 +238,8 @@ def test_a_start_with_few_weights_is_kept_on_wide_data(rng):
 def test_a_singular_model_is_no_reason_to_fail():
     """A feature without curvature, and features that equal each other, in double precision."""
     for matrix in (np.array([[1.0, 0.0], [0.0, 0.0]]), np.zeros((2, 2)), np.ones((2, 2))):
-        change, promised = newton_model.minimise(
+        change, predicted = newton_model.minimise(
             matrix, np.array([-2.0, 0.5]), np.array([0.0, 1.0]), np.full(2, 0.1)
         )
         assert np.all(np.isfinite(change))
-        assert promised >= 0
+        assert predicted >= 0

@@ -114,7 +114,7 @@ def test_no_move_raises_the_score(price):
         rng = np.random.default_rng(seed)
         X, goes_right, weight = problem_of(rng, 150, 5, ties=seed % 2 == 0)
         rows = Rows(X, np.arange(150), np.where(goes_right, weight, -weight))
-        start = Candidate.of(rows, Split.from_dense(rng.normal(size=5), 0.1))
+        start = Candidate.from_split(rows, Split.from_dense(rng.normal(size=5), 0.1))
         for found in (start.improved(price), start.descended(price, 3)):
             assert len(found.weights) >= 1
             assert found.loss == pytest.approx(true_loss(found), abs=1e-9)
@@ -197,7 +197,7 @@ def test_single_features_of_a_sample_where_there_are_many_values(monkeypatch):
     monkeypatch.setattr(axis, "_MOST_CODED", 300)
     rng = np.random.default_rng(4)
     X, _, weight = problem_of(rng, 400, 3)
-    columns = BinnedColumns.of(X)
+    columns = BinnedColumns.from_matrix(X)
     assert np.count_nonzero(columns.place >= 0) == 100
     steps = np.where(X[:, 1] > 0.2, weight, -weight)
     split = columns.best_cut(np.arange(400), steps)
@@ -242,7 +242,7 @@ def test_a_cut_between_bins_is_nearly_the_best_and_with_few_values_the_best(form
         steps = np.where(goes_right, 1.0, -1.0)[rows] * rng.integers(1, 5, len(rows))
         least, values = best_by_trying(X[rows], steps), kernel_arrays(X)
         for is_refined, share in ((False, 0.03), (True, 0.01)):
-            split = BinnedColumns.of(form(X)).best_cut(rows, steps, is_refined=is_refined)
+            split = BinnedColumns.from_matrix(form(X)).best_cut(rows, steps, is_refined=is_refined)
             found = project(values, rows, split.indices, split.weights) <= split.threshold
             slack = 0.0 if n_values < 200 else share * np.abs(steps).sum()
             assert least - 1e-9 <= steps[found].sum() <= least + slack + 1e-9
@@ -251,7 +251,7 @@ def test_a_cut_between_bins_is_nearly_the_best_and_with_few_values_the_best(form
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 def test_ties_of_cuts_and_a_choice_of_features(form):
     X = np.array([[5.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 1.0, 1.0], [5.0, 2.0, 2.0]])
-    columns, steps = BinnedColumns.of(form(X)), np.array([-1.0, -1.0, 1.0, 1.0])
+    columns, steps = BinnedColumns.from_matrix(form(X)), np.array([-1.0, -1.0, 1.0, 1.0])
     first = columns.best_cut(np.arange(4), steps)
     assert first.same_as(Split.from_feature(1, 0.0))
     assert columns.best_cut(np.arange(4), steps, np.array([0, 2])).same_as(
@@ -265,7 +265,10 @@ def test_ties_of_cuts_and_a_choice_of_features(form):
 def test_columns_without_stored_values_or_without_zeros():
     X = np.array([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0], [0.0, 3.0, -1.0]])
     for numbers in (X, np.zeros((3, 2))):
-        dense, sparse = BinnedColumns.of(numbers), BinnedColumns.of(sp.csr_matrix(numbers))
+        dense, sparse = (
+            BinnedColumns.from_matrix(numbers),
+            BinnedColumns.from_matrix(sp.csr_matrix(numbers)),
+        )
         np.testing.assert_array_equal(dense.first, sparse.first)
         np.testing.assert_array_equal(dense.highest, sparse.highest)
     assert sparse.best_cut(np.arange(3), np.array([1.0, -1.0, 1.0])) is None
@@ -288,7 +291,7 @@ def test_wide_sparse_rows_have_the_cuts_of_dense_ones(seed):
     rng = np.random.default_rng(seed)
     X = np.round(3 * rng.random((80, 150))) * (rng.random((80, 150)) < 0.08)
     X[:, 100:] = X[:, :50]  # equal features: the first of them is taken
-    dense, sparse = BinnedColumns.of(X), BinnedColumns.of(sp.csr_matrix(X))
+    dense, sparse = BinnedColumns.from_matrix(X), BinnedColumns.from_matrix(sp.csr_matrix(X))
     for n in (5, 30, 80):
         rows = np.sort(rng.choice(80, n, replace=False))
         steps = rng.integers(-2, 3, n).astype(float)

@@ -57,7 +57,7 @@ def test_a_solver_is_held_against_data_and_penalty(rng):
     class DenseOnly:
         supports_weights, supports_sparse = True, False
 
-    with pytest.raises(ValueError, match="takes no sparse X"):
+    with pytest.raises(ValueError, match="does not support sparse X"):
         check_supported(DenseOnly(), sp.csr_matrix(X), np.ones(4), SquaredError())
     check_supported(DenseOnly(), X, np.array([0.1, 0.2, 0.7, 1.0]), SquaredError())
 

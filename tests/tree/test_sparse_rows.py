@@ -65,7 +65,7 @@ def test_parts_stay_sparse_where_they_are_not_filled(rng, X):
 
 def test_a_refit_takes_no_more_room_than_its_values(X):
     features = np.arange(1000)
-    block = Storage.of(X).block(np.arange(N_ROWS), features)
+    block = Storage.from_matrix(X).block(np.arange(N_ROWS), features)
     assert is_sparse(block.values)
     assert len(block.values[0]) == X[:, features].nnz
     assert block.row_size == X[:, features].nnz / N_ROWS
