@@ -17,8 +17,8 @@ from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
 from .names import Filled, Indicator, check_feature_names, names_of, printable_names
-from .steps import Column, columns_of, raw_input
-from .trees import raw_gaps, raw_spreads, raw_tree
+from .steps import Column, columns_of, raw_input, split_text_steps
+from .trees import raw_gaps, raw_stds, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +36,9 @@ class RawView(Readable):
     columns : list of Column that the steps make
     raw_names : sequence of str, names of all raw columns, as they were given
     fit_names : list of str, or None: those that the pipeline was fitted to
+    text_steps : list of (str, fitted transformer)
+        A vectorizer and the steps that weight its words, if the pipeline begins with one. The
+        features are then its words, and raw rows are strings.
     """
 
     model: Any
@@ -43,6 +46,7 @@ class RawView(Readable):
     columns: list[Column]
     raw_names: Sequence[str]
     fit_names: list[str] | None
+    text_steps: Sequence = ()
 
     def __getattr__(self, name):
         if name.startswith("_") or not name.endswith("_"):
@@ -89,14 +93,29 @@ class RawView(Readable):
 
     @property
     def split_stds_(self):
-        """Spreads of the features at the tests, in raw units."""
-        spreads, model = self.model.split_stds_, tree_of(self.model)
-        return raw_spreads(model, spreads, self.tree_, self.columns, self._feature_of)
+        """Standard deviations of the features at the tests, in raw units."""
+        stds, model = self.model.split_stds_, tree_of(self.model)
+        return raw_stds(model, stds, self.tree_, self.columns, self._feature_of)
 
     @property
     def split_gaps_(self):
         """Gaps to the next rows, in raw units."""
         return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
+
+    @property
+    def _column_range(self):
+        """Smallest and largest fitted value of each feature in raw units, if they are known."""
+        known = getattr(self.model, "_column_range", None)
+        if known is None:
+            return None
+        used = zip(self._sources, self._column_of, strict=True)
+        pairs = [
+            (0.0, 1.0) if source.is_category else sorted(self.columns[j].inverse(known[:, j]))
+            for source, j in used
+        ]
+        limits = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        nearest = np.round(limits)  # the inverse of the steps has rounding errors
+        return np.where(np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest)), nearest, limits)
 
     @property
     def feature_importances_(self):
@@ -145,7 +164,7 @@ class RawView(Readable):
         -------
         float array of shape (n, features), or CSR matrix if X or what the steps give is one
         """
-        X = self._named(X)
+        X = self._named(self.vectorized(X))
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)
         numbers, categories = np.flatnonzero(~is_category), np.flatnonzero(is_category)
         groups = [(numbers, self._raw_numbers(X, numbers))] if len(numbers) else []
@@ -157,6 +176,27 @@ class RawView(Readable):
         parts = [part for _, part in groups]
         is_sparse = any(map(sp.issparse, parts))
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
+
+    def vectorized(self, X):
+        """Return the word columns of strings; rows that have these columns stay as they are."""
+        if not self.text_steps or isinstance(X, dict):
+            return X
+        if not isinstance(X, str) and np.ndim(_shaped(X)) == 2:
+            return X
+        X = [X] if isinstance(X, str) else X
+        for _, step in self.text_steps:
+            X = step.transform(X)
+        return X
+
+    def integer_features(self, table):
+        """Return which features are columns of integers in a DataFrame: bool array, or None."""
+        if not hasattr(table, "infer_objects"):
+            return None
+        kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
+        columns = [source.column for source in self._sources]
+        if self.fit_names:
+            columns = [table.columns.get_loc(self.fit_names[j]) for j in columns]
+        return np.array([kinds[j] for j in columns], dtype=bool)
 
     def with_numbers(self, row, numbers):
         """A raw row in which features have other numbers; a category is the one that is 1.
@@ -213,7 +253,7 @@ class RawView(Readable):
             yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
 
     def _transformed(self, X):
-        Z = self._named(X)
+        Z = self._named(self.vectorized(X))
         for _, step in self.steps:
             Z = step.transform(Z)
         return Z
@@ -251,6 +291,11 @@ def _unscaled(part, zero, one, is_dense):
     return np.round((part - zero) / (one - zero))
 
 
+def _shaped(X):
+    """Return a stand-in for rows that has their number of dimensions."""
+    return X if not hasattr(X, "shape") else np.empty((0,) * len(X.shape))
+
+
 def as_frame(X, names):
     """Rows without names as a DataFrame; lists may mix numbers and texts."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
@@ -258,12 +303,23 @@ def as_frame(X, names):
 
 
 def raw_view(pipeline, feature_names=None):
-    """A fitted pipeline of column-wise steps and one of our estimators, in the raw columns.
+    """Return a fitted pipeline as a fitted model of its raw columns.
 
-    Steps may be scalers (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler), OneHotEncoder,
-    SimpleImputer, selections of columns, ColumnTransformers and Pipelines of these, and
-    "passthrough". All exports, pictures and explanations take the pipeline itself; this is what
-    they show. After an imputer they speak of the table with its gaps filled.
+    The last step of the pipeline is an estimator of this project.
+
+    These steps are supported:
+
+    - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
+    - OneHotEncoder, SimpleImputer, and selections of columns
+    - increasing functions, if every test has one feature: PowerTransformer, QuantileTransformer,
+      KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``, and
+      FunctionTransformer of an increasing numpy function such as `numpy.log1p`
+    - CountVectorizer, TfidfVectorizer or HashingVectorizer as the first step, and TfidfTransformer
+      behind it: the features are then the words, in the units of these steps
+    - ColumnTransformers and Pipelines of the steps before the last item, and "passthrough"
+
+    All exports, plots and explanations accept the pipeline itself and use this view of it. After
+    an imputer they describe the table with its missing values replaced.
 
     Parameters
     ----------
@@ -282,7 +338,7 @@ def raw_view(pipeline, feature_names=None):
     Raises
     ------
     ValueError
-        If a step does more than to map columns one by one, or the names do not fit.
+        If a step is not supported, or if the number of names is wrong.
     TypeError
         If the last step has no tree.
     NotFittedError
@@ -290,11 +346,11 @@ def raw_view(pipeline, feature_names=None):
 
     Notes
     -----
-    `predict` and `apply` are the pipeline's own. `tree_` divides the rows of `numbers` in the same
-    way: for axis-aligned tests of dense float64 rows bit by bit, since a threshold is found by
-    bisection over the floats, in the arithmetic of the scalers. In a test of several features sums
-    are rounded otherwise, as in one of sparse or float32 rows, which scalers multiply by a rounded
-    factor or divide in single precision: a row within rounding of a threshold may differ.
+    `predict` and `apply` are those of the pipeline. `tree_` routes the rows of `numbers` in the
+    same way. For tests of one feature and dense float64 rows this holds bit by bit: thresholds are
+    found by bisection over the floats, in the arithmetic of the steps. A row within rounding of a
+    threshold may differ in a test of several features, and for sparse or float32 rows, for which
+    scalers multiply by a rounded factor or divide in single precision.
 
     Examples
     --------
@@ -317,10 +373,15 @@ def raw_view(pipeline, feature_names=None):
     """
     *steps, (_, model) = _flat_steps(pipeline)
     tree_of(model)
+    text_steps, steps = split_text_steps(steps)
     n_raw, fit_names = raw_input([*steps, ("", model)])
+    if text_steps and hasattr(text_steps[0][1], "get_feature_names_out"):
+        fit_names = None
+        if feature_names is None:
+            feature_names = text_steps[0][1].get_feature_names_out()
     columns = columns_of(steps, n_raw)
     names = check_feature_names(fit_names if feature_names is None else feature_names, n_raw)
-    return RawView(model, steps, columns, names, fit_names)
+    return RawView(model, steps, columns, names, fit_names, text_steps)
 
 
 def _flat_steps(pipeline):
@@ -377,6 +438,8 @@ def some_rows(model, x, feature_names=None):
     ValueError
         If x is neither a row nor a table, has no row, or lacks a column.
     """
+    if isinstance(model, RawView):
+        x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
     rows = x if hasattr(x, "shape") else np.asarray(x, dtype=object)  # maybe texts among numbers
@@ -437,7 +500,8 @@ def with_cells(row, cells):
     if hasattr(row, "iloc"):
         changed = row.astype(object)
         for column, value in cells.items():
-            changed.iloc[0, column] = value
+            is_integer = row.dtypes.iloc[column].kind in "iub" and value == int(value)
+            changed.iloc[0, column] = row.dtypes.iloc[column].type(value) if is_integer else value
         return changed.infer_objects()
     is_sparse = sp.issparse(row)
     changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)

@@ -227,7 +227,7 @@ class PathTest:
         return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The path of one row: its tests, from the root, and the leaf it ends in.
 
@@ -279,6 +279,8 @@ class Explanation:
 
     def __str__(self):
         return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])
+
+    __repr__ = __str__
 
     def _repr_html_(self):
         """A table a test, with bars; texts are escaped."""

@@ -15,7 +15,7 @@ from .path import MAX_TERMS, list_html
 _NO_DIRECTION = 0.05  # share of its strength below which a feature leads neither up nor down
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FeatureRole:
     """The part of a feature in the tests that lead to a cluster.
 
@@ -40,8 +40,10 @@ class FeatureRole:
             return f"{self.name} ±{self.strength:.2f}"
         return f"{self.name} {self.direction:+.2f}"
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ClusterProfile:
     """What defines a cluster.
 
@@ -112,6 +114,8 @@ class ClusterProfile:
         roles += [f"{hidden} more"] if hidden else []
         lines = [self._heading, *(f"  {rule}" for rule in self.rules)]
         return "\n".join([*lines, f"  features: {', '.join(roles) or 'none'}"])
+
+    __repr__ = __str__
 
 
 def cluster_profile(
