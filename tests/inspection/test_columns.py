@@ -136,7 +136,8 @@ def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
 @pytest.mark.parametrize("midpoints", [False, True])
 def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     """Rows of the table, the floats next to each threshold, and rows outside of the fit."""
-    pipeline = make_pipeline(INCREASING[name], axis_model(midpoints)).fit(wine)
+    model = ExKMC(3, max_leaves=4, midpoints=midpoints, random_state=0)
+    pipeline = make_pipeline(INCREASING[name], model).fit(wine)
     view = raw_view(pipeline)
     tree, rows = view.tree_, [*wine.to_numpy(), *wine.to_numpy() * 3, *wine.to_numpy() / 7]
     for node in tree.decision_nodes:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import IMM
 from tao_cluster import DirectForm, TAOClustering, Tree
