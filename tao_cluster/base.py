@@ -27,6 +27,7 @@ from .problem.inputs import (
     check_sample_weight,
     free_labels_of,
 )
+from .problem.observed import observed_columns
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
 from .reference import given_centers, optimal_centers, split_pipeline
@@ -317,7 +318,8 @@ class TreeClustering(
 
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes."""
-        _set(self, given, self._attributes(inputs, rows, problem, result))
+        fitted = self._attributes(inputs, rows, problem, result)
+        _set(self, given, {**fitted, **observed_columns(rows.X, _get_feature_names(given))})
 
     def _attributes(self, inputs, rows, problem, result):
         """Return the fitted attributes of a result as a dict."""

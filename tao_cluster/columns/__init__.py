@@ -1,4 +1,4 @@
-"""Pipelines in their raw columns: what their trees test, in the names and units of the table."""
+"""Views of fitted pipelines in the names and units of their raw columns."""
 
 from .names import Filled, Indicator
 from .view import RawView, raw_view, shown

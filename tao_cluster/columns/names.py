@@ -1,4 +1,4 @@
-"""Names of features: as one printable line each, and of what is more than a column of numbers."""
+"""Names of features: printable forms, and names of encoded and of imputed columns."""
 
 import re
 from collections.abc import Sequence, Sized
@@ -8,8 +8,8 @@ from numbers import Number
 from .._utils.frames import fitted_names
 from ..tree import tree_of
 
-# Control characters, separators of lines and paragraphs, marks that turn the direction of what
-# follows, halves of surrogate pairs (no encoding has them) and what XML forbids.
+# Control characters, line and paragraph separators, marks that change the direction of text,
+# surrogates (which cannot be encoded), and characters that XML forbids.
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufdd0-\ufdef"
     "\ufffe\uffff]"
@@ -17,11 +17,12 @@ _HIDDEN = re.compile(
 
 
 def printable(text):
-    r"""A name as one line that can be printed, encoded and put into XML.
+    r"""Return a name as one line that can be printed, encoded and put into XML.
 
-    Characters that break lines, steer terminals or cannot be encoded are written as Python
-    escapes: a line break is ``\n``. A blank name stands in quotes. Everything else stays as it is,
-    backslashes too, so that the result is its own printable form; two names may become one text.
+    Characters that break lines, control terminals or cannot be encoded become Python escapes: a
+    line break becomes ``\n``. A blank name is put in quotes. Everything else stays the same,
+    backslashes too. The printable form of a printable name is therefore the name itself. Two
+    different names may have the same printable form.
 
     Parameters
     ----------
@@ -41,12 +42,12 @@ def printable(text):
 
 
 def printable_lines(text):
-    """A title, whose line breaks stay, with every line as :func:`printable` has it."""
+    """Return a title with each line in its :func:`printable` form; line breaks stay."""
     return "\n".join(printable(line) if line else "" for line in text.split("\n"))
 
 
 def brief(text, longest=48):
-    """A text of at most so many characters, for a picture: of a longer one both ends."""
+    """Return a text for a plot; the middle of one longer than `longest` is left out."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[: half - 1]}…{text[-half:]}"
 
@@ -58,17 +59,17 @@ def _escape(found):
 class Indicator(str):
     """The name of a feature that is 1 where a column has a value, and 0 elsewhere.
 
-    Its text is printable; `column` and `value` are what they were.
+    The string is printable; `column` and `value` keep their original form.
 
-    A test of it alone reads ``plan is gold`` or ``plan is not gold``; in a weighted sum it is
-    written ``[plan is gold]``. A column is taken to have one value a row, as after one-hot
-    encoding: a rule that says ``plan is gold`` leaves out that the plan is not another.
+    A test of this feature alone reads ``plan is gold`` or ``plan is not gold``. In a weighted sum
+    the feature is written ``[plan is gold]``. As after one-hot encoding, a column has exactly one
+    value per row: a rule with ``plan is gold`` omits that the plan is not another one.
 
     Parameters
     ----------
     column : str
-    value : str, or anything that has a text; None for missing values
-    has_missing : bool, whether missing values count as this one
+    value : str, or an object with a string form; None for missing values
+    has_missing : bool, whether missing values count as this value
 
     Examples
     --------
@@ -81,7 +82,7 @@ class Indicator(str):
     """
 
     def __new__(cls, column, value, has_missing=False):
-        """The text, which remembers what it is made of."""
+        """Create the string, and store the column and the value with it."""
         name = super().__new__(cls, f"{printable(str(column))} is {_value_text(value)}")
         name.column, name.value, name.has_missing = str(column), value, has_missing
         return name
@@ -91,21 +92,21 @@ class Indicator(str):
 
     @property
     def contrary(self):
-        """What a row with 0 is told."""
+        """The text of the test for a row in which the feature is 0."""
         return f"{printable(self.column)} is not {_value_text(self.value)}"
 
 
 class Filled(str):
-    """The name of a column of numbers in which a missing value counts as another number.
+    """The name of a numeric column whose missing values an imputer replaces.
 
     Parameters
     ----------
-    column : str, which is the text
-    fill : float
+    column : str, the name
+    fill : float, replaces missing values
     """
 
     def __new__(cls, column, fill):
-        """The text, which remembers the number."""
+        """Create the string, and store the number with it."""
         name = super().__new__(cls, column)
         name.fill = float(fill)
         return name
@@ -115,7 +116,7 @@ class Filled(str):
 
 
 def _value_text(value):
-    """A category as people write it: whole numbers without decimals."""
+    """Return the text of a category; integers have no decimals."""
     if value is None:
         return "missing"
     if isinstance(value, Number):
@@ -125,7 +126,7 @@ def _value_text(value):
 
 @dataclass(frozen=True)
 class Numbered(Sequence):
-    """The names x0, x1, ... of features without names, made where they are asked for.
+    """The names x0, x1, ... of features without names, created on access.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def names_of(model, feature_names=None):
 
 
 def check_feature_names(feature_names, n_features):
-    """Sequence of names; x0, x1, ... by default.
+    """Return a sequence of names, by default x0, x1, ...
 
     Raises
     ------
@@ -170,16 +171,16 @@ def check_feature_names(feature_names, n_features):
 
 
 def printable_names(names):
-    """Names as people read them, one line each: sequence of str, Indicator and Filled."""
+    """Return the printable forms of names: sequence of str, Indicator and Filled."""
     return names if isinstance(names, Numbered) else [_printable_name(name) for name in names]
 
 
 def _printable_name(name):
     if isinstance(name, Indicator):
-        return name  # its text is
+        return name  # it is printable already
     return Filled(printable(name), name.fill) if isinstance(name, Filled) else printable(name)
 
 
 def has_indicators(names):
-    """Whether some of the features are categories."""
+    """Return whether some of the features are categories."""
     return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)

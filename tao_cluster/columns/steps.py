@@ -1,19 +1,31 @@
-"""What the steps of a pipeline make of raw columns: each column an affine map of one of them."""
+"""Steps of a pipeline as maps of single raw columns: affine, monotone, or one-hot encoded."""
 
 import operator
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+)
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -24,19 +36,35 @@ _INVERSE = {
     operator.mul: operator.truediv,
     operator.truediv: operator.mul,
 }
+# Increasing functions, each with its inverse and the values below which it is not defined.
+_INCREASING: dict[Any, Any] = {
+    np.log: (np.exp, 0.0),
+    np.log2: (np.exp2, 0.0),
+    np.log10: (lambda z: 10.0**z, 0.0),
+    np.log1p: (np.expm1, -1.0),
+    np.sqrt: (np.square, 0.0),
+    np.cbrt: (lambda z: z**3, -np.inf),
+    np.exp: (np.log, -np.inf),
+    np.exp2: (np.log2, -np.inf),
+    np.expm1: (np.log1p, -np.inf),
+    np.sinh: (np.arcsinh, -np.inf),
+    np.arcsinh: (np.sinh, -np.inf),
+    np.arctan: (np.tan, -np.inf),
+    np.tanh: (np.arctanh, -np.inf),
+}
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a column is computed from: a raw column of numbers, or whether it is a category.
+    """The origin of a column: a raw column of numbers, or one category of a raw column.
 
     Parameters
     ----------
     column : int, position of the raw column
-    key : str, what tells the categories of a column apart; empty for a number
-    category : the category, None if it stands for missing values
-    slot : int, position of the category among those of the column
-    fill : what an imputer puts where a value is missing, in raw units; None if missing values stay
+    key : str, identifies the category among those of the raw column; empty for numbers
+    category : the category; None if it stands for missing values
+    slot : int, position of the category among those of the raw column
+    fill : the value by which an imputer replaces missing ones, in raw units; None without imputer
     """
 
     column: int
@@ -47,56 +75,120 @@ class Source:
 
     @property
     def is_category(self):
-        """Whether it is 1 for a category and 0 for others."""
+        """Whether the column is 1 for a category and 0 for the others."""
         return bool(self.key)
+
+
+_FUNCTIONS = tuple(_INCREASING)
+
+
+@dataclass(frozen=True, eq=False)
+class Increasing:
+    """An increasing function of one column: that of a fitted transformer, or of numpy.
+
+    Parameters
+    ----------
+    function : numpy function of one argument, or fitted transformer with `inverse_transform`
+    j : int, position of the column among those of the transformer
+    lowest : float
+        The function is not defined below; there it counts as minus infinity.
+    """
+
+    function: Any
+    j: int = 0
+    lowest: float = -np.inf
+
+    def __call__(self, x, _=None):
+        """Return the values of the function: float or array of the shape of x."""
+        x = np.asarray(x, dtype=np.float64)
+        inside = x >= self.lowest
+        values = np.where(inside, x, 1.0)  # 1 is in the domain of all of these functions
+        with np.errstate(all="ignore"):
+            found = np.where(inside, self._evaluate(values, "transform"), -np.inf)
+        return found if found.ndim else float(found)
+
+    def inverse(self, z):
+        """Return the arguments at which the function has some values, up to rounding."""
+        with np.errstate(all="ignore"):
+            found = self._evaluate(np.asarray(z, dtype=np.float64), "inverse_transform")
+        return found if np.ndim(found) else float(found)
+
+    def _evaluate(self, values, method):
+        if self.function in _FUNCTIONS:
+            return (self.function if method == "transform" else _INCREASING[self.function][0])(
+                values
+            )
+        rows = np.ones((values.size, self.function.n_features_in_))
+        rows[:, self.j] = values.ravel()
+        if method == "transform" and hasattr(self.function, "feature_names_in_"):
+            rows = pd.DataFrame(rows, columns=self.function.feature_names_in_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # overflow at the ends of the bisection
+            found = getattr(self.function, method)(rows)
+        return np.asarray(found, dtype=np.float64)[:, self.j].reshape(values.shape)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers on its way through the steps: slope * source + intercept.
+    """A column between two steps, as an increasing or affine function of its source.
 
-    The map is kept as the elementary operations that scalers do, in order, with the rounding of
-    each: for float64 numbers it gives bit by bit what the scalers give. Each operation rounds
-    monotonically, hence so does the map.
+    The function is the sequence of elementary operations of the steps, each with its rounding.
+    For float64 numbers the result is equal to that of the steps bit by bit. Each operation is
+    monotone also after rounding, and so is their sequence.
 
     Parameters
     ----------
     source : Source
-    operations : tuple of (function of the module operator, float)
+    operations : tuple of (function of the module operator, float) or (Increasing, NaN)
     """
 
     source: Source
     operations: tuple = ()
 
-    def then(self, function, number):
-        """The column after one operation more."""
+    def then(self, function, number=np.nan):
+        """Return the column after one more operation."""
         return replace(self, operations=(*self.operations, (function, float(number))))
 
     def __call__(self, x):
-        """What a float or an array becomes."""
+        """Return what a float or an array of raw values becomes."""
         for function, number in self.operations:
             x = function(x, number)
         return x
 
     def inverse(self, z):
-        """What becomes z, up to rounding."""
+        """Return the raw values that become z, up to rounding."""
         for function, number in reversed(self.operations):
-            z = _INVERSE[function](z, number)
+            if isinstance(function, Increasing):
+                z = function.inverse(z)
+            else:
+                z = _INVERSE[function](z, number)
         return z
 
     @property
+    def is_affine(self):
+        """Whether no operation is a general increasing function."""
+        return not any(isinstance(function, Increasing) for function, _ in self.operations)
+
+    @property
     def slope(self):
-        """By what a difference is multiplied."""
+        """The factor of differences, if the column is affine; otherwise only its sign counts."""
         slope = 1.0
         for function, number in self.operations:
             if function in (operator.mul, operator.truediv):
                 slope = function(slope, number)
         return slope
 
+    def raw_distances(self, z, distance):
+        """Return the raw distances of z - distance and z + distance from z: pair of floats."""
+        if self.is_affine:
+            return (distance / abs(self.slope),) * 2
+        below, middle, above = self.inverse(np.array([z - distance, z, z + distance]))
+        return abs(middle - below), abs(above - middle)
+
 
 @singledispatch
 def through(step, columns, name):
-    """The columns that a fitted step makes of some; further kinds of steps can be registered.
+    """Return the columns that a fitted step computes; more kinds of steps can be registered.
 
     Parameters
     ----------
@@ -111,16 +203,19 @@ def through(step, columns, name):
     Raises
     ------
     ValueError
-        If a column that the step makes is no affine map of one raw column.
+        If a column of the result is not a function of one raw column that is supported.
     """
-    raise _refusal(step, name, "does not map columns one by one, and linearly")
+    raise _unsupported(step, name, "does not transform columns one by one")
 
 
-def _refusal(step, name, reason):
+def _unsupported(step, name, reason):
+    """Return the error of a step whose columns cannot be expressed in raw columns."""
     return ValueError(
-        f"The step {name!r} ({type(step).__name__}) {reason}, so that the tree has no tests in "
-        f"the raw columns; explain what the steps give by the raw columns instead: "
-        f"fit(X, embedding=Z) with the raw columns X and Z = pipeline[:-1].transform(X)."
+        f"The step {name!r} ({type(step).__name__}) {reason}, so the tests of the tree cannot be "
+        "expressed in the raw columns. Use the last step alone to show the tree in the columns "
+        "that it was fitted to, for example pipeline[-1].to_text(). If all raw columns are "
+        "numbers, you can also explain the clusters by them: model.fit(X, embedding=Z) with the "
+        "raw columns X, Z = pipeline[:-1].transform(X) and an estimator that is not in a pipeline."
     )
 
 
@@ -132,17 +227,43 @@ def _word(step, columns, name):
 
 @through.register(FunctionTransformer)
 def _function(step, columns, name):
-    if step.func is not None:
-        raise _refusal(step, name, "applies a function that is not known to be linear")
-    return columns
+    if step.func is None:
+        return columns
+    if not (step.func in _FUNCTIONS and not step.kw_args):
+        raise _unsupported(step, name, "applies a function that is not known to be increasing")
+    function = Increasing(step.func, lowest=_INCREASING[step.func][1])
+    return [column.then(function) for column in columns]
+
+
+@through.register(PowerTransformer)
+@through.register(QuantileTransformer)
+def _increasing(step, columns, name):
+    # A Box-Cox transformation takes positive numbers only.
+    lowest = np.nextafter(0.0, 1.0) if getattr(step, "method", "") == "box-cox" else -np.inf
+    return [c.then(Increasing(step, j, lowest)) for j, c in enumerate(columns)]
+
+
+@through.register(KBinsDiscretizer)
+def _bins(step, columns, name):
+    if step.encode != "ordinal":
+        raise _unsupported(step, name, f"encodes bins as {step.encode!r}")
+    return _increasing(step, columns, name)
+
+
+@through.register(OrdinalEncoder)
+def _ordinal(step, columns, name):
+    raise _unsupported(step, name, "replaces categories by numbers")
 
 
 def _scale(operations, step, columns, name):
-    """The columns after a scaler's operations: (function, attribute of its numbers, option)."""
-    if getattr(step, "clip", False):  # of MaxAbsScaler only in newer scikit-learn
-        raise _refusal(step, name, "clips its values (clip=True)")
+    """Return the columns after the operations of a scaler.
+
+    Each operation is (function, attribute with its numbers, option that turns it off).
+    """
+    if getattr(step, "clip", False):  # MaxAbsScaler has the option in newer scikit-learn only
+        return _increasing(step, columns, name)
     for function, attribute, option in operations:
-        if getattr(step, option, True):  # not turned off
+        if getattr(step, option, True):
             numbers = getattr(step, attribute)
             columns = [c.then(function, number) for c, number in zip(columns, numbers, strict=True)]
     return columns
@@ -166,9 +287,9 @@ def _selector(step, columns, name):
 @through.register(OneHotEncoder)
 def _one_hot(step, columns, name):
     if step.min_frequency is not None or step.max_categories is not None:
-        raise _refusal(step, name, "puts infrequent categories together")
+        raise _unsupported(step, name, "combines infrequent categories")
     if any(column.operations or column.source.is_category for column in columns):
-        raise _refusal(step, name, "encodes columns that were scaled or encoded before")
+        raise _unsupported(step, name, "encodes columns that a step before it has transformed")
     dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
     return [
         Column(_category(column.source, slot, value))
@@ -190,11 +311,11 @@ def _is_missing(value):
 @through.register(SimpleImputer)
 def _imputer(step, columns, name):
     if not _is_missing(step.missing_values):
-        raise _refusal(step, name, f"replaces the values {step.missing_values!r}")
+        raise _unsupported(step, name, f"replaces the values {step.missing_values!r}")
     filled = [
         _filled(column, value)
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
-        if step.keep_empty_features or not _is_missing(value)  # others are dropped
+        if step.keep_empty_features or not _is_missing(value)  # the imputer drops the others
     ]
     gaps = step.indicator_.features_ if step.add_indicator else ()
     return filled + [Column(Source(columns[j].source.column, "missing", None)) for j in gaps]
@@ -203,7 +324,7 @@ def _imputer(step, columns, name):
 def _filled(column, value):
     source = column.source
     if source.is_category or source.fill is not None:
-        return column  # nothing is missing any more
+        return column  # an encoder or an earlier imputer has left no missing values
     fill = column.inverse(value) if column.operations else value
     return replace(column, source=replace(source, fill=fill))
 
@@ -217,18 +338,18 @@ def _chain(step, columns, name):
 
 @through.register(ColumnTransformer)
 def _parts(step, columns, name):
-    # scikit-learn's own reading of names, slices, masks and callables.
+    # The positions to which scikit-learn has resolved names, slices, masks and callables.
     inputs = step._transformer_to_input_indices
     parts = []
     for below, part, _ in step.transformers_:
         chosen = [columns[j] for j in inputs[below]]
-        if chosen:  # without columns a part is not fitted
+        if chosen:  # scikit-learn does not fit a part without columns
             parts += through(part, chosen, below)
     return parts
 
 
 def columns_of(steps, n_raw):
-    """The columns that steps make of raw ones.
+    """Return the columns that the steps compute from raw columns.
 
     Parameters
     ----------
@@ -246,7 +367,24 @@ def columns_of(steps, n_raw):
 
 
 def raw_input(steps):
-    """Number of raw columns, and their names or None, as the first of some steps has seen them."""
+    """Return the number of raw columns and their names (or None), as the first step stores them."""
     first = next(step for _, step in steps if hasattr(step, "n_features_in_"))
     names = getattr(first, "feature_names_in_", None)
     return first.n_features_in_, None if names is None else [str(name) for name in names]
+
+
+def split_text_steps(steps):
+    """Split the steps at the end of those that turn strings into word columns.
+
+    Returns
+    -------
+    (list, list)
+        The vectorizer and the TfidfTransformers behind it, and the other steps. The first list is
+        empty if the first step is not a vectorizer.
+    """
+    if not steps or not isinstance(steps[0][1], CountVectorizer | HashingVectorizer):
+        return [], steps
+    n = 1
+    while n < len(steps) and isinstance(steps[n][1], TfidfTransformer):
+        n += 1
+    return steps[:n], steps[n:]

@@ -1,4 +1,4 @@
-"""A tree on the columns that a pipeline makes, as a tree on what they are made of."""
+"""Convert a tree on the columns of a pipeline to a tree on their sources, the raw columns."""
 
 import math
 
@@ -9,12 +9,12 @@ from ..tree import Tree
 
 
 def raw_tree(tree, columns, feature_of, n_features):
-    """The tree that tests the sources of the columns.
+    """Return the tree that tests the sources of the columns.
 
-    A test of one column is passed on bit by bit: its threshold is the last number that the
-    arithmetic of the steps still sends to the side of small numbers. In a test of several columns
-    weights are multiplied by the slopes of the columns, and the intercepts go into the threshold:
-    sums then differ by rounding.
+    A test of one column is converted exactly: bisection finds the last raw number that the
+    arithmetic of the steps sends to the side of small numbers. In a test of several columns the
+    weights are multiplied by the slopes of the columns, and the intercepts move into the
+    threshold, so that sums differ by rounding.
 
     Parameters
     ----------
@@ -27,6 +27,11 @@ def raw_tree(tree, columns, feature_of, n_features):
     Returns
     -------
     Tree, with the same nodes
+
+    Raises
+    ------
+    ValueError
+        If a test of several columns has one that is not an affine function of its source.
     """
     splits, thresholds = [None] * tree.n_nodes, tree.threshold.copy()
     for node in tree.decision_nodes:
@@ -46,7 +51,7 @@ def raw_tree(tree, columns, feature_of, n_features):
 
 
 def _one_column(column, weight, threshold):
-    """Weight 1 or -1 and threshold of the test on the source."""
+    """Return the weight, 1 or -1, and the threshold of the test on the source."""
 
     def goes_left(x):
         return weight * column(x) <= threshold
@@ -55,19 +60,26 @@ def _one_column(column, weight, threshold):
         return _of_indicator(goes_left(0.0), goes_left(1.0))
     if weight * column.slope > 0:
         return 1.0, largest_float_where(goes_left)
-    # Left are the numbers from some one on: those whose negative is at most the threshold.
+    # Large numbers go left: the test is on the negative of the number.
     return -1.0, largest_float_where(lambda negative: goes_left(-negative))
 
 
 def _of_indicator(zero_goes_left, one_goes_left):
-    """The test between 0 and 1; one that all values pass or fail lies outside."""
+    """Return the test of a 0/1 column; its threshold is outside if both values go one way."""
     if zero_goes_left:
         return 1.0, 1.5 if one_goes_left else 0.5
     return -1.0, -0.5 if one_goes_left else -1.5
 
 
 def _several(columns, features, weights, threshold):
-    """Features, weights and threshold of a sum; columns of one source are put together."""
+    """Return features, weights and threshold of a sum; weights of one source are added."""
+    if not all(column.is_affine for column in columns):
+        raise ValueError(
+            "A test of the tree adds up several columns, and a step of the pipeline transforms one "
+            "of them by a function that is not linear, so the sum cannot be expressed in the raw "
+            'columns. Fit axis-aligned tests (split="axis"), or use the last step alone to show '
+            "the tree in the columns that it was fitted to: pipeline[-1].to_text()."
+        )
     slopes = np.array([column.slope for column in columns])
     shifts = [w * c(0.0) for w, c in zip(weights.tolist(), columns, strict=True)]
     merged, place = np.unique(features, return_inverse=True)
@@ -77,7 +89,7 @@ def _several(columns, features, weights, threshold):
 
 
 def raw_gaps(tree, gaps, columns):
-    """Gaps of a raw tree, in units of its features, from those of the tree on the columns.
+    """Convert the gaps around thresholds to the units of the raw columns.
 
     Parameters
     ----------
@@ -91,21 +103,25 @@ def raw_gaps(tree, gaps, columns):
     """
     gaps = np.array(gaps, dtype=np.float64)
     for node in np.flatnonzero(~np.isnan(gaps)):
-        column = columns[tree.split(node)[0][0]]
-        # The test of a category lies half way between 0 and 1.
-        gaps[node] = 0.5 if column.source.is_category else gaps[node] / abs(column.slope)
+        (j,), (weight,) = tree.split(node)
+        if columns[j].source.is_category:
+            gaps[node] = 0.5  # the threshold is half way between 0 and 1
+        else:
+            gaps[node] = min(columns[j].raw_distances(tree.threshold[node] / weight, gaps[node]))
     return gaps
 
 
-def raw_spreads(tree, spreads, raw, columns, feature_of):
-    """Spreads of features at the nodes of a raw tree, from those of columns at the tree's.
+def raw_stds(tree, stds, raw, columns, feature_of):
+    """Convert the standard deviations of the columns at each test to the raw units.
+
+    If a column is not affine, its standard deviation is converted at the threshold of the test.
 
     Parameters
     ----------
     tree, columns, feature_of
         As for :func:`raw_tree`.
-    spreads : float array of shape (tree.n_nonzero,)
-        Spread of each column at each test.
+    stds : float array of shape (tree.n_nonzero,)
+        Standard deviation of each column at each test.
     raw : Tree, of the same nodes
 
     Returns
@@ -113,9 +129,11 @@ def raw_spreads(tree, spreads, raw, columns, feature_of):
     float array of shape (raw.n_nonzero,)
     """
     nodes = np.repeat(np.arange(tree.n_nodes), np.diff(tree.split_indptr))
-    slopes = np.array([abs(columns[j].slope) for j in tree.split_indices])
+    at = tree.threshold[nodes] / tree.split_weights
+    used = zip(tree.split_indices, at, stds, strict=True)
+    converted = [sum(columns[j].raw_distances(z, std)) / 2 for j, z, std in used]
     features = feature_of[tree.split_indices]
     # Columns of one source differ by rounding only.
-    known = dict(zip(zip(nodes, features, strict=True), spreads / slopes, strict=True))
+    known = dict(zip(zip(nodes, features, strict=True), converted, strict=True))
     raw_nodes = np.repeat(np.arange(raw.n_nodes), np.diff(raw.split_indptr))
     return np.array([known[at] for at in zip(raw_nodes, raw.split_indices, strict=True)])

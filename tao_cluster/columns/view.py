@@ -1,4 +1,4 @@
-"""A fitted pipeline as a fitted model of its raw columns, and rows of these columns."""
+"""View of a fitted pipeline as a fitted model of its raw columns, and checks of raw rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,25 +18,28 @@ from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
 from .names import Filled, Indicator, check_feature_names, names_of, printable_names
-from .steps import Column, columns_of, raw_input
-from .trees import raw_gaps, raw_spreads, raw_tree
+from .steps import Column, columns_of, raw_input, split_text_steps
+from .trees import raw_gaps, raw_stds, raw_tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RawView(Readable):
-    """A fitted pipeline that shows its tree in the raw columns; made by :func:`raw_view`.
+    """A fitted pipeline that shows its tree in the raw columns; :func:`raw_view` returns it.
 
-    Features of the tree are the raw columns of numbers that the steps use and, for every category
-    that they encode, whether a column has it; in the order of the raw columns. Fitted attributes
-    that do not depend on the columns (`labels_`, `inertia_`, `node_counts_`, ...) are the model's.
+    The features of the tree are the numeric raw columns that the steps use, and one 0/1 feature
+    per encoded category. They have the order of the raw columns. Fitted attributes that do not
+    depend on the columns (`labels_`, `inertia_`, `node_counts_`, ...) are those of the model.
 
     Parameters
     ----------
     model : fitted estimator, the last step
     steps : list of (str, fitted transformer), the steps before
-    columns : list of Column that the steps make
-    raw_names : sequence of str, names of all raw columns, as they were given
-    fit_names : list of str, or None: those that the pipeline was fitted to
+    columns : list of Column, the columns that the model was fitted to
+    raw_names : sequence of str, names of all raw columns for display
+    fit_names : list of str or None, names of the columns that the pipeline was fitted to
+    text_steps : list of (str, fitted transformer)
+        A vectorizer and the steps that weight its words, if the pipeline begins with one. The
+        features are then its words, and raw rows are strings.
     """
 
     model: Any
@@ -44,6 +47,7 @@ class RawView(Readable):
     columns: list[Column]
     raw_names: Sequence[str]
     fit_names: list[str] | None
+    text_steps: Sequence = ()
 
     def __getattr__(self, name):
         if name.startswith("_") or not name.endswith("_"):
@@ -54,29 +58,29 @@ class RawView(Readable):
 
     @cached_property
     def _sources(self):
-        """Sources of the columns: the features, in the order of the raw columns."""
+        """The distinct sources of the columns, one per feature, in the order of the raw columns."""
         distinct = dict.fromkeys(column.source for column in self.columns)
         return sorted(distinct, key=lambda source: (source.column, source.slot))
 
     @cached_property
     def _feature_of(self):
-        """Feature of each column that the steps make."""
+        """Position of the feature of each column."""
         place = {source: f for f, source in enumerate(self._sources)}
         return np.array([place[column.source] for column in self.columns], dtype=np.int32)
 
     @cached_property
     def _column_of(self):
-        """For each feature the first of the columns that are made of it."""
+        """Position of the first column of each feature."""
         return np.unique(self._feature_of, return_index=True)[1]
 
     @property
     def n_features_in_(self):
-        """Number of features that the tree in raw columns has."""
+        """Number of features of the tree in raw columns."""
         return len(self._sources)
 
     @cached_property
     def feature_names_in_(self):
-        """Names of these features: object array; that of a category reads "plan is gold"."""
+        """Names of these features: object array. A category has a name such as "plan is gold"."""
         names = np.empty(len(self._sources), dtype=object)
         names[:] = [_name(source, self.raw_names[source.column]) for source in self._sources]
         return names
@@ -85,38 +89,53 @@ class RawView(Readable):
 
     @cached_property
     def tree_(self):
-        """The tree that tests these features."""
+        """The tree on these features."""
         return raw_tree(tree_of(self.model), self.columns, self._feature_of, len(self._sources))
 
     @property
     def split_stds_(self):
-        """Spreads of the features at the tests, in raw units."""
-        spreads, model = self.model.split_stds_, tree_of(self.model)
-        return raw_spreads(model, spreads, self.tree_, self.columns, self._feature_of)
+        """Standard deviations of the features at the tests, in raw units."""
+        stds, model = self.model.split_stds_, tree_of(self.model)
+        return raw_stds(model, stds, self.tree_, self.columns, self._feature_of)
 
     @property
     def split_gaps_(self):
-        """Gaps to the next rows, in raw units."""
+        """Distances from thresholds to the nearest rows, in raw units."""
         return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
 
     @property
+    def _column_range(self):
+        """Smallest and largest fitted value of each feature in raw units, if they are known."""
+        known = getattr(self.model, "_column_range", None)
+        if known is None:
+            return None
+        used = zip(self._sources, self._column_of, strict=True)
+        pairs = [
+            (0.0, 1.0) if source.is_category else sorted(self.columns[j].inverse(known[:, j]))
+            for source, j in used
+        ]
+        limits = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        nearest = np.round(limits)  # the inverse of the steps has rounding errors
+        return np.where(np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest)), nearest, limits)
+
+    @property
     def feature_importances_(self):
-        """Shares of the saved cost; columns that are made of one raw feature are added up."""
+        """Share of the cost that the tests of a feature save, added over its columns."""
         shares = self.model.feature_importances_
         return np.bincount(self._feature_of, shares, len(self._sources))
 
     @property
     def cluster_centers_(self):
-        """Centres in raw columns; where rows were clustered in an embedding, centres there."""
+        """Centres in raw columns, or in the embedding if the rows were clustered there."""
         return self._raw_centers(self.model.cluster_centers_)
 
     @property
     def free_centers_(self):
-        """The free clustering's centres in the same way."""
+        """Centres of the free clustering, in the same units."""
         return self._raw_centers(self.model.free_centers_)
 
     def _raw_centers(self, centers):
-        """What the steps map to centres; the share of the rows for a category."""
+        """Return the raw values that the steps map to centres; shares of rows for categories."""
         if centers is None or self.model._space.has_embedding:
             return centers
         return np.column_stack([self.columns[j].inverse(centers[:, j]) for j in self._column_of])
@@ -124,19 +143,19 @@ class RawView(Readable):
     # ------------------------------------------------------------------ rows
 
     def predict(self, X):
-        """Cluster of each raw row, as the pipeline predicts: array of shape (n,)."""
+        """Return the cluster that the pipeline predicts for each raw row: array of shape (n,)."""
         return self.model.predict(self._transformed(X))
 
     def apply(self, X):
-        """Leaf that each raw row reaches, as the pipeline routes: int32 array of shape (n,)."""
+        """Return the leaf that each raw row reaches in the pipeline: int32 array of shape (n,)."""
         return self.model.apply(self._transformed(X))
 
     def decision_path(self, X):
-        """CSR indicator of shape (n, n_nodes) of the nodes each raw row visits."""
+        """Return a CSR indicator of shape (n, n_nodes) of the nodes that each raw row visits."""
         return tree_of(self.model).paths(self.apply(X))
 
     def numbers(self, X):
-        """The features of raw rows: raw numbers, and 1 or 0 for categories.
+        """Return the features of raw rows: raw numbers, and 1 or 0 for categories.
 
         Parameters
         ----------
@@ -144,9 +163,9 @@ class RawView(Readable):
 
         Returns
         -------
-        float array of shape (n, features), or CSR matrix if X or what the steps give is one
+        float array of shape (n, n_features), or CSR matrix if X or the transformed rows are sparse
         """
-        X = self._named(X)
+        X = self._named(self.vectorized(X))
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)
         numbers, categories = np.flatnonzero(~is_category), np.flatnonzero(is_category)
         groups = [(numbers, self._raw_numbers(X, numbers))] if len(numbers) else []
@@ -159,8 +178,29 @@ class RawView(Readable):
         is_sparse = any(map(sp.issparse, parts))
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
+    def vectorized(self, X):
+        """Return the word columns of strings; rows that have these columns stay as they are."""
+        if not self.text_steps or isinstance(X, dict):
+            return X
+        if not isinstance(X, str) and np.ndim(_shaped(X)) == 2:
+            return X
+        X = [X] if isinstance(X, str) else X
+        for _, step in self.text_steps:
+            X = step.transform(X)
+        return X
+
+    def integer_features(self, table):
+        """Return which features are columns of integers in a DataFrame: bool array, or None."""
+        if not hasattr(table, "infer_objects"):
+            return None
+        kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
+        columns = [source.column for source in self._sources]
+        if self.fit_names:
+            columns = [table.columns.get_loc(self.fit_names[j]) for j in columns]
+        return np.array([kinds[j] for j in columns], dtype=bool)
+
     def with_numbers(self, row, numbers):
-        """A raw row in which features have other numbers; a category is the one that is 1.
+        """Return a raw row with new values of some features; the category set to 1 is entered.
 
         Parameters
         ----------
@@ -184,7 +224,7 @@ class RawView(Readable):
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):
-        """Raw columns as they are; by name, where they have names."""
+        """Return raw columns, selected by name if they have names, with missing values replaced."""
         sources = [self._sources[f] for f in features]
         columns = [source.column for source in sources]
         fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
@@ -199,10 +239,10 @@ class RawView(Readable):
         return check_rows(_with_gaps_filled(part, fills))
 
     def _indicators(self, Z, features):
-        """(features, matrix of 0 and 1): what encoders made of categories, scaling undone.
+        """Yield (features, 0/1 matrix) of encoded categories, with later scaling reversed.
 
-        A sparse Z has entries for nearly all rows where 0 was moved to another number, so that
-        such columns are dense as they are; the others stay sparse.
+        If a scaler has moved 0 to another number, nearly all values of a sparse column are stored.
+        Such columns become dense; the others stay sparse.
         """
         columns = self._column_of[features]
         zero, one = ([self.columns[j](value) for j in columns] for value in (0.0, 1.0))
@@ -214,18 +254,18 @@ class RawView(Readable):
             yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
 
     def _transformed(self, X):
-        Z = self._named(X)
+        Z = self._named(self.vectorized(X))
         for _, step in self.steps:
             Z = step.transform(Z)
         return Z
 
     def _named(self, X):
-        """X under the names of the fit, where it has none: steps may choose columns by name."""
+        """Return X with the column names of the fit if it has none: steps may select by name."""
         return X if self.fit_names is None or hasattr(X, "columns") else as_frame(X, self.fit_names)
 
 
 def _with_gaps_filled(X, fills):
-    """Columns with their own number where a value is missing; NaN stays where there is none."""
+    """Replace the missing values of each column by its number; NaN as number keeps them."""
     values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
     gaps = np.isnan(values)
     if not gaps.any():
@@ -243,7 +283,7 @@ def _name(source, column):
 
 
 def _unscaled(part, zero, one, is_dense):
-    """0 and 1 of the columns that have the numbers `zero` and `one` for them."""
+    """Return columns of 0 and 1 from columns in which `zero` and `one` stand for them."""
     if sp.issparse(part):
         part = part.toarray() if is_dense else part.copy()
     if sp.issparse(part):
@@ -252,38 +292,54 @@ def _unscaled(part, zero, one, is_dense):
     return np.round((part - zero) / (one - zero))
 
 
+def _shaped(X):
+    """Return a stand-in for rows that has their number of dimensions."""
+    return X if not hasattr(X, "shape") else np.empty((0,) * len(X.shape))
+
+
 def as_frame(X, names):
-    """Rows without names as a DataFrame; lists may mix numbers and texts."""
+    """Return rows without names as a DataFrame; lists may mix numbers and strings."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
     return pd.DataFrame(rows, columns=list(names))
 
 
 def raw_view(pipeline, feature_names=None):
-    """A fitted pipeline of column-wise steps and one of our estimators, in the raw columns.
+    """Return a fitted pipeline as a fitted model of its raw columns.
 
-    Steps may be scalers (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler), OneHotEncoder,
-    SimpleImputer, selections of columns, ColumnTransformers and Pipelines of these, and
-    "passthrough". All exports, pictures and explanations take the pipeline itself; this is what
-    they show. After an imputer they speak of the table with its gaps filled.
+    The last step of the pipeline is an estimator of this project.
+
+    These steps are supported:
+
+    - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
+    - OneHotEncoder, SimpleImputer, and selections of columns
+    - increasing functions, if every test has one feature: PowerTransformer, QuantileTransformer,
+      KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``, and
+      FunctionTransformer of an increasing numpy function such as `numpy.log1p`
+    - CountVectorizer, TfidfVectorizer or HashingVectorizer as the first step, and TfidfTransformer
+      behind it: the features are then the words, in the units of these steps
+    - ColumnTransformers and Pipelines of the steps before the last item, and "passthrough"
+
+    All exports, plots and explanations accept the pipeline itself and use this view of it. After
+    an imputer they describe the table with its missing values replaced.
 
     Parameters
     ----------
     pipeline : fitted sklearn.pipeline.Pipeline
     feature_names : sequence of str, optional
-        Names of all raw columns, one for each that the pipeline was fitted to; default theirs, or
+        Names of all raw columns that the pipeline was fitted to. Default the names in the fit, or
         x0, x1, ...
 
     Returns
     -------
     RawView
-        With the attributes of the fitted estimator, above all `tree_`, `feature_names_in_` and
-        `cluster_centers_`, the methods `predict` and `apply` of raw rows, `numbers` that turns
-        raw rows into the numbers that `tree_` tests, and all that an estimator has to be read.
+        It has the attributes of the fitted estimator, such as `tree_`, `feature_names_in_` and
+        `cluster_centers_`, the methods `predict` and `apply` for raw rows, and the exports and
+        plots of an estimator. `numbers` converts raw rows to the features of `tree_`.
 
     Raises
     ------
     ValueError
-        If a step does more than to map columns one by one, or the names do not fit.
+        If a step is not supported, or if the number of names is wrong.
     TypeError
         If the last step has no tree.
     NotFittedError
@@ -291,11 +347,11 @@ def raw_view(pipeline, feature_names=None):
 
     Notes
     -----
-    `predict` and `apply` are the pipeline's own. `tree_` divides the rows of `numbers` in the same
-    way: for axis-aligned tests of dense float64 rows bit by bit, since a threshold is found by
-    bisection over the floats, in the arithmetic of the scalers. In a test of several features sums
-    are rounded otherwise, as in one of sparse or float32 rows, which scalers multiply by a rounded
-    factor or divide in single precision: a row within rounding of a threshold may differ.
+    `predict` and `apply` are those of the pipeline. `tree_` routes the rows of `numbers` in the
+    same way. For tests of one feature and dense float64 rows this holds bit by bit: thresholds are
+    found by bisection over the floats, in the arithmetic of the steps. A row within rounding of a
+    threshold may differ in a test of several features, and for sparse or float32 rows, for which
+    scalers multiply by a rounded factor or divide in single precision.
 
     Examples
     --------
@@ -318,16 +374,21 @@ def raw_view(pipeline, feature_names=None):
     """
     *steps, (_, model) = _flat_steps(pipeline)
     tree_of(model)
+    text_steps, steps = split_text_steps(steps)
     n_raw, fit_names = raw_input([*steps, ("", model)])
+    if text_steps and hasattr(text_steps[0][1], "get_feature_names_out"):
+        fit_names = None
+        if feature_names is None:
+            feature_names = text_steps[0][1].get_feature_names_out()
     columns = columns_of(steps, n_raw)
     if feature_names is None:
-        feature_names = fit_names if steps else fitted_names(model)
+        feature_names = fit_names if steps or text_steps else fitted_names(model)
     names = check_feature_names(feature_names, n_raw)
-    return RawView(model, steps, columns, names, fit_names)
+    return RawView(model, steps, columns, names, fit_names, text_steps)
 
 
 def _flat_steps(pipeline):
-    """(name, step) in order, those of a pipeline that is the last step too."""
+    """Return (name, step) in order, also those of a pipeline that is the last step."""
     steps = [("", pipeline)]
     while isinstance(steps[-1][1], Pipeline):
         steps[-1:] = [(name, step) for name, step in steps[-1][1].steps if hasattr(step, "fit")]
@@ -335,54 +396,58 @@ def _flat_steps(pipeline):
 
 
 def shown(model, feature_names=None):
-    """What is shown of a model: a pipeline in its raw columns, anything else as it is.
+    """Return a model and its feature names for display; a pipeline in its raw columns.
 
     Parameters
     ----------
     model : Tree, fitted estimator, or fitted pipeline that ends in one
     feature_names : sequence of str, optional
-        Of a pipeline one name a raw column.
+        For a pipeline, one name per raw column.
 
     Returns
     -------
     (model, sequence of str)
-        What has the tree, and the names of the features that the tree tests, each one printable.
+        The model, or the view of a pipeline, and the printable names of the features of its tree.
     """
     model, names = named(model, feature_names)
     return model, printable_names(names)
 
 
 def named(model, feature_names=None):
-    """The same with names as they were given, for what looks columns up by them."""
+    """Return the same with the original names, for looking up columns by name."""
     if isinstance(model, Pipeline):
         model, feature_names = raw_view(model, feature_names), None
     return model, names_of(model, feature_names)
 
 
 def numbers_of(model, X):
-    """The numbers that the tree of a shown model tests: X itself, but for a pipeline."""
+    """Return the features of rows for the tree of a model: X, except for a view of a pipeline."""
     return model.numbers(X) if isinstance(model, RawView) else X
 
 
 def some_rows(model, x, feature_names=None):
-    """The row, or the rows, as a table, in the order of the columns of the fit.
+    """Return one or several rows as a table with the columns in the order of the fit.
 
     Parameters
     ----------
     model : Tree, fitted estimator, or a pipeline in its raw columns
     x : array-like, sparse matrix, DataFrame; one row also as an array, list, Series or dict
-        Values of a Series or dict are taken by name, in whatever order they stand, where the
-        model or `feature_names` says what the columns are called.
+        Values of a Series or dict are found by name, in any order, if the model or
+        `feature_names` has the names of the columns. Otherwise they are taken by position.
     feature_names : sequence of str, optional
 
     Raises
     ------
     ValueError
-        If x is neither a row nor a table, has no row, or lacks a column.
+        If x is neither a row nor a table, if it is empty, or if a column is missing.
     """
+    if isinstance(model, RawView):
+        x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = x if hasattr(x, "shape") else np.asarray(x, dtype=object)  # maybe texts among numbers
+    rows = (
+        x if hasattr(x, "shape") else np.asarray(x, dtype=object)
+    )  # rows may have strings and numbers
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -391,12 +456,12 @@ def some_rows(model, x, feature_names=None):
 
 
 def one_row(model, x, feature_names=None):
-    """The row as a table of one row; see :func:`some_rows`.
+    """Return one row as a table; see :func:`some_rows`.
 
     Raises
     ------
     ValueError
-        If x is not one row, or lacks a column.
+        If x is not one row, or if a column is missing.
     """
     row = some_rows(model, x, feature_names)
     if row.shape[0] != 1:
@@ -405,9 +470,9 @@ def one_row(model, x, feature_names=None):
 
 
 def _named_row(model, x, feature_names):
-    """The values of a Series or dict by the names of the columns, by position without names."""
+    """Return the values of a Series or dict by column name, or by position without names."""
     own = fitted_names(model)
-    if isinstance(model, RawView):  # the columns that it takes, not those that it makes
+    if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
     values = {display_name(name): value for name, value in x.items()}
@@ -426,7 +491,7 @@ def _named_row(model, x, feature_names):
 
 
 def with_cells(row, cells):
-    """A copy of a row in which some columns have other values.
+    """Return a copy of a row with new values in some columns.
 
     Parameters
     ----------
@@ -435,12 +500,13 @@ def with_cells(row, cells):
 
     Returns
     -------
-    the same kind of row; float64 where it holds numbers only
+    row of the same type; float64 if all values are numbers
     """
     if hasattr(row, "iloc"):
         changed = row.astype(object)
         for column, value in cells.items():
-            changed.iloc[0, column] = value
+            is_integer = row.dtypes.iloc[column].kind in "iub" and value == int(value)
+            changed.iloc[0, column] = row.dtypes.iloc[column].type(value) if is_integer else value
         return changed.infer_objects()
     is_sparse = sp.issparse(row)
     changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)

@@ -1,8 +1,9 @@
-"""Explanations: why rows are in their clusters, what defines one, what would lead to another."""
+"""Explanations of rows and clusters: decision paths, profiles, tables of means, changes."""
 
 from .change import Change, FeatureChange, nearest_change
 from .path import Contribution, Explanation, Explanations, PathTest, explain
 from .profile import ClusterProfile, FeatureRole, cluster_profile
+from .table import cluster_table
 
 __all__ = [
     "Change",
@@ -14,6 +15,7 @@ __all__ = [
     "FeatureRole",
     "PathTest",
     "cluster_profile",
+    "cluster_table",
     "explain",
     "nearest_change",
 ]

@@ -1,4 +1,4 @@
-"""The nearest change: what of a row would have to be another for it to be in a cluster."""
+"""`nearest_change`: the smallest change of a row that moves it to another cluster."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from .._utils.matrices import as_array, check_rows
+from .._utils.warnings import listed
 from ..columns.names import Indicator, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import comparable_texts, number_text
@@ -20,15 +21,17 @@ from .path import list_html
 from .profile import position_of
 
 _PRECISION = 4
-# How far sums stay from their thresholds, in spreads of their heaviest feature: tried in turn.
+# Margins between sums and their thresholds, in scales of the feature of largest effect. They are
+# tried in this order, until the changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # of the numbers that a sum is made of
-_NO_STEP = 1e-12  # in spreads: what a solver leaves of no change
+_ROUNDING = 1e-13  # error of a sum, relative to the sum of its absolute terms
+_NO_STEP = 1e-12  # smaller steps, in scales, are errors of the solver
+_MOST_NODES = 2000  # of the branch-and-bound search for integer columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FeatureChange:
-    """A feature of a row that would be another.
+    """The change of one feature of a row.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ class FeatureChange:
     name : str
     before, after : float
     cost : float
-        Size of the change in spreads of the feature; 1/2 for each category that comes or goes.
+        Size of the change in units of the feature's scale. For a category it is 1/2: a column
+        that changes from one category to another costs 1.
     """
 
     feature: int
@@ -54,20 +58,21 @@ class FeatureChange:
         return f"{self.name} {before} -> {after} ({'' if step.startswith('-') else '+'}{step})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Change:
-    """What sends a row to a cluster.
+    """The smallest change of a row that moves it to a cluster.
 
     Parameters
     ----------
-    changes : tuple of FeatureChange, largest cost first; none if the row is there already
+    changes : tuple of FeatureChange, largest cost first; empty if the row is in the cluster already
     row : array, CSR matrix or DataFrame of shape (1, n_features)
-        The changed row, of the kind of the given one (of a Series or dict an array, of a pipeline
-        a raw row); the model predicts the cluster for it.
+        The changed row, for which the model predicts the cluster. It has the type of the given
+        row, except that a Series or dict becomes an array. For a pipeline it is a raw row.
     cost : float, the sum of the costs of the changes
     leaf : int, the leaf that the changed row reaches
     cluster : int
-    name, before : str, of the cluster, and of the one the row is in
+    name : str, the name of this cluster
+    before : str, the name of the cluster of the given row
     """
 
     changes: tuple[FeatureChange, ...]
@@ -79,7 +84,7 @@ class Change:
     before: str
 
     def to_dict(self):
-        """Plain Python values, ready for JSON; without the row."""
+        """Return plain Python values for JSON: all fields except the row."""
         values = {name: value for name, value in vars(self).items() if name != "row"}
         return {**values, "changes": [asdict(change) for change in self.changes]}
 
@@ -92,52 +97,68 @@ class Change:
     def __str__(self):
         return "\n".join([self._heading, *(f"  {change}" for change in self.changes)])
 
+    __repr__ = __str__
+
     def _repr_html_(self):
-        """A list of the changes; texts are escaped."""
+        """Return the changes as an HTML list with escaped names."""
         return list_html(self._heading, [str(change) for change in self.changes])
 
 
-def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, spreads=None):
-    """A smallest change of a row that sends it to a cluster.
+def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None):
+    """Return the smallest change of a row that moves it to a cluster.
 
     Parameters
     ----------
     model : Tree, fitted estimator with `tree_`, or fitted pipeline that ends in one
     x : one row, as for :func:`tao_cluster.explanations.explain`
-    k : int, the cluster; the label itself, number or string, of a model that explains labels
+    k : int, the cluster; the label itself, number or string, if the model explains labels
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-    fixed : sequence of names or positions of features, default=()
-        Features that stay what they are; the name of a column fixes all its categories.
-    bounds : dict, optional
-        (least, largest) value of a feature by its name or position, None for no limit. A value
-        that lies outside may stay where it is, or come nearer.
+    fixed : name or position of a feature, or a sequence of these, default=()
+        Features that must not change. The name of a column fixes all its categories.
+    bounds : "observed", dict or None, default="observed"
+        Limits of the changed values.
+
+        - "observed": the smallest and largest value of each column in the fitted rows. A `Tree`
+          does not store them, so its features have no limits.
+        - dict: the pair (smallest, largest) per name or position of a feature; None in a pair
+          stands for no limit. The other features have their observed limits.
+        - None: no limits.
+
+        A value of the given row that lies outside of its limits may stay, or move towards them.
     spreads : array-like of shape (n_features,), optional
-        What a change of 1 of a feature is measured by. Default the spread over the rows of the
-        fit that come to a test of the feature, the largest of these; 1 if it is 0 or not known.
+        Scale of each feature: the change that costs 1. Default the standard deviation over the
+        fitted rows that reach a test of the feature, the largest over its tests; 1 if it is 0 or
+        unknown.
 
     Returns
     -------
     Change
-        Of `changes` (one a feature), the changed `row`, its `cost` and `leaf`; to be printed.
+        With the `changes` (one per feature), the changed `row`, its `cost` and `leaf`. It can be
+        printed.
 
     Raises
     ------
     ValueError
-        If no row of that kind reaches the cluster, there is no such cluster or feature, x is not
-        one row, or a bound or spread is no number.
+        If no allowed change leads to the cluster, if there is no such cluster or feature, if x is
+        not one row, or if a bound or scale is not a number.
 
     Notes
     -----
-    The cost is the sum over features of ``|change| / spread``. It is minimised for each leaf of
-    the cluster subject to the tests on its path, and the cheapest leaf is taken, the first one of
-    those. Where all tests on the path ask for one feature, the nearest numbers that pass them
-    are exact, to the next float. Where some test a sum it is a small linear program, solved by
-    HiGHS, whose sums stay some 1e-9 spreads clear of their thresholds, more where rounding asks
-    for it: each answer is checked by routing the changed row. Categories (of one-hot columns and
-    `Indicator` names) change as a whole: a column keeps one value a row, and a change of it costs
-    1; whether a value is missing does not change. Other features may take any number: give
-    `bounds` for those that may not be negative, say.
+    The cost is the sum over features of ``|change| / scale``. It is minimised for each leaf of the
+    cluster, subject to the tests on the path to the leaf; the leaf of least cost is chosen, and
+    the first one of those in case of ties.
+
+    If each test on the path has one feature, the nearest values that pass them are exact, to the
+    next float. Otherwise they are the solution of a small linear program, which HiGHS solves. Its
+    sums keep a margin of about 1e-9 scales from their thresholds, more if rounding requires it:
+    every answer is checked by routing the changed row.
+
+    A column that had only integers in the fit (in a pipeline: a column of a DataFrame x with an
+    integer dtype) changes by integers. Categories change as a whole: a column keeps one value
+    per row, and a change of it costs 1. This holds for the columns of OneHotEncoder, for
+    `Indicator` names, and for 0/1 columns with a common prefix of which at most one is 1 in each
+    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes.
 
     Examples
     --------
@@ -159,64 +180,63 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds=None, sp
     labels = cluster_names(model)
     here = asked.leaf_of({})
     before = labels[tree.leaf_label[here]]
-    room = Room.of(names, asked.values, fixed, bounds, _spreads(model, tree, spreads))
+    limits = Limits.from_model(asked, names, fixed, bounds, _scales(model, tree, spreads))
     if tree.leaf_label[here] == k:
         return Change((), asked.changed({}), 0.0, here, k, labels[k], before)
-    best = min(_candidates(asked, tree, k, room), key=lambda found: found[:2], default=None)
+    best = min(_candidates(asked, tree, k, limits), key=lambda found: found[:2], default=None)
     if best is None:
-        limited = " with these features fixed and within these bounds" if fixed or bounds else ""
-        raise ValueError(f"No change of the row leads to {labels[k]}{limited}.")
+        raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
     cost, _, found, reached = best
     shown = printable_names(names)
     changes = [
-        FeatureChange(j, shown[j], room.values[j], value, room.cost(j, value))
+        FeatureChange(j, shown[j], limits.values[j], value, limits.cost(j, value))
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
     return Change(tuple(changes), asked.changed(found), cost, reached, k, labels[k], before)
 
 
-def _candidates(asked, tree, k, room):
-    """(cost, leaf, changes, leaf reached) of the nearest change to each leaf of a cluster."""
+def _candidates(asked, tree, k, limits):
+    """Yield (cost, leaf, changes, leaf reached) of the nearest change to each leaf of cluster k."""
     for leaf, conditions in conditions_of_leaves(tree):
         if tree.leaf_label[leaf] != k:
             continue
-        for found in nearest_values(conditions, room):
+        for found in nearest_values(conditions, limits):
             reached = asked.leaf_of(found)
             if tree.leaf_label[reached] == k:
-                cost = sum(room.cost(j, value) for j, value in found.items())
+                cost = sum(limits.cost(j, value) for j, value in found.items())
                 yield cost, leaf, found, reached
                 break
 
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A row of a model, and what becomes of it."""
+    """A row that is to be changed: as a table, and as the values of the tree's features."""
 
     model: Any
     table: Any
     values: Any
 
     def changed(self, numbers):
-        """The row in which features have other numbers."""
+        """Return the row with new values of some features."""
         if isinstance(self.model, RawView):
             return self.model.with_numbers(self.table, numbers)
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
 
     def leaf_of(self, numbers):
-        """The leaf that it reaches then."""
+        """Return the leaf that the changed row reaches."""
         row = self.changed(numbers)
         # A bare array has no names to be compared with those of fit, and need have none.
         has_names = isinstance(self.model, RawView) or hasattr(row, "columns")
         return int((self.model if has_names else tree_of(self.model)).apply(row)[0])
 
 
-def _spreads(model, tree, spreads):
-    """What changes are measured by: one number above 0 a feature."""
+def _scales(model, tree, spreads):
+    """Return the positive scale of each feature."""
     if spreads is not None:
         spreads = np.asarray(spreads, dtype=np.float64)
         if spreads.shape != (tree.n_features,) or not np.all((spreads > 0) & np.isfinite(spreads)):
-            raise ValueError(f"spreads must be {tree.n_features} numbers above 0, one a feature.")
+            raise ValueError(f"spreads must be {tree.n_features} numbers above 0, one per feature.")
         return spreads
     found = np.zeros(tree.n_features)
     known = getattr(model, "split_stds_", None)
@@ -226,63 +246,103 @@ def _spreads(model, tree, spreads):
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
-    """What the features of a row may become, and what that costs.
+class Limits:
+    """The allowed values of the features of a row, and the cost of a change.
 
     Parameters
     ----------
     values : float array of shape (n_features,), the row
     low, high : float arrays of shape (n_features,)
-    spreads : float array of shape (n_features,)
-    groups : dict of list of int, features by column of categories
+    scales : float array of shape (n_features,)
+    is_integer : bool array of shape (n_features,), features that change by integers
+    groups : list of (list of int, bool)
+        Features of each column of categories, and whether one of them must be 1.
+    reason : str, end of the message if no change is possible
     """
 
     values: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    spreads: np.ndarray
-    groups: dict
+    scales: np.ndarray
+    is_integer: np.ndarray
+    groups: list
+    reason: str = ""
 
     @classmethod
-    def of(cls, names, row, fixed, bounds, spreads):
-        """The room that is left by fixed features and bounds.
+    def from_model(cls, asked, names, fixed, bounds, scales):
+        """Return the limits of a row that a model, fixed features and bounds leave.
 
         Raises
         ------
         ValueError
-            If a feature is not known, or a bound is no pair in order.
+            If a feature is unknown, or a bound is not an ordered pair.
         """
-        values = as_array(row).ravel()
+        values = as_array(asked.values).ravel()
         low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-        for feature, pair in (bounds or {}).items():
+        if isinstance(bounds, str) and bounds != "observed":
+            raise ValueError(f'bounds must be "observed", a dict or None, got {bounds!r}.')
+        observed = None if bounds is None else getattr(asked.model, "_column_range", None)
+        if observed is not None:
+            low, high = np.minimum(observed[0], values), np.maximum(observed[1], values)
+        given = {} if bounds is None or isinstance(bounds, str) else bounds
+        for feature, pair in given.items():
             least, largest = _pair(feature, pair)
             for j in _features(names, feature):
                 low[j], high[j] = min(least, values[j]), max(largest, values[j])
-        groups = {}
-        for j, name in enumerate(names):
-            if isinstance(name, Indicator) and values[j] in (0.0, 1.0):
-                groups.setdefault(name.column, []).append(j)
-                if name.value is None:
-                    low[j] = high[j] = values[j]
+        groups = _groups(names, values, getattr(asked.model, "_column_group", None))
+        fixed = [fixed] if isinstance(fixed, str | int | np.integer) else list(fixed)
         for feature in fixed:
             for j in _features(names, feature):
                 low[j] = high[j] = values[j]
-        return cls(values, low, high, spreads, groups)
+        for j, name in enumerate(names):
+            if isinstance(name, Indicator) and name.value is None and values[j] in (0.0, 1.0):
+                low[j] = high[j] = values[j]
+        reason = " with these features fixed and within these bounds" if fixed or given else ""
+        if observed is not None and not reason:
+            reason = " within the observed range of each column; bounds=None removes these limits"
+        is_integer = _integers(asked, values)
+        return cls(values, low, high, scales, is_integer, groups, reason)
 
     def cost(self, j, value):
-        """What it costs that feature j has a value: a category costs 1/2 to come and to go."""
-        return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.spreads[j])
+        """Return the cost of a new value of feature j: 1/2 if a category comes or goes."""
+        return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.scales[j])
 
     @cached_property
     def is_category(self):
-        """Whether features are 1 or 0: bool array."""
+        """Whether features are categories, which are 1 or 0: bool array."""
         mask = np.zeros(len(self.values), dtype=bool)
-        mask[[j for group in self.groups.values() for j in group]] = True
+        mask[[j for group, _ in self.groups for j in group]] = True
         return mask
 
 
+def _integers(asked, values):
+    """Return which features have only integers, in the fit and in the row: bool array."""
+    if isinstance(asked.model, RawView):  # scaled columns do not tell: the table's dtypes do
+        known = asked.model.integer_features(asked.table)
+    else:
+        known = getattr(asked.model, "_column_is_integer", None)
+    return (values == np.floor(values)) & (False if known is None else known)
+
+
+def _groups(names, values, observed):
+    """Return the features of each column of categories, and whether one of them must be 1."""
+    found = {}
+    for j, name in enumerate(names):
+        if values[j] not in (0.0, 1.0):
+            continue
+        if isinstance(name, Indicator):
+            found.setdefault(name.column, []).append(j)
+        elif observed is not None and observed[j]:
+            found.setdefault(int(observed[j]), []).append(j)
+    return [
+        # Without a category in the row, the column may be one that the encoder drops.
+        (group, values[group].sum() == 1.0 if isinstance(key, str) else key > 0)
+        for key, group in found.items()
+    ]
+
+
 def _pair(feature, pair):
-    """Both bounds as numbers."""
+    """Return both bounds as numbers."""
     least, largest = pair
     least = -math.inf if least is None else float(least)
     largest = math.inf if largest is None else float(largest)
@@ -292,7 +352,7 @@ def _pair(feature, pair):
 
 
 def _features(names, feature):
-    """Features that a name or position stands for."""
+    """Return the features that a name or a position stands for."""
     if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
         return [int(feature) % len(names)]
     found = [
@@ -301,39 +361,41 @@ def _features(names, feature):
         if name == feature or (isinstance(name, Indicator) and name.column == feature)
     ]
     if not found:
-        raise ValueError(f"There is no feature {feature!r}.")
+        raise ValueError(f"There is no feature {feature!r}; the features are {listed(names)}.")
     return found
 
 
-def nearest_values(conditions, room):
-    """Candidates for the cheapest change that leads to a leaf, the cheapest first.
+def nearest_values(conditions, limits):
+    """Yield candidates for the cheapest change that leads to a leaf, the cheapest first.
 
     Parameters
     ----------
     conditions : list of Condition, those on the path to the leaf
-    room : Room
+    limits : Limits
 
     Yields
     ------
     dict of float, changed values by feature
-        Whether they do lead there is for the caller to check: sums are rounded.
+        The caller checks whether the changed row reaches the leaf, because sums are rounded.
     """
-    low, high = room.low.copy(), room.high.copy()
+    low, high = limits.low.copy(), limits.high.copy()
     sums = [condition for condition in conditions if condition.bound is None]
     for condition in conditions:
         if condition.bound is not None:
             _limit(low, high, condition.bound)
+    low[limits.is_integer] = np.ceil(low[limits.is_integer])
+    high[limits.is_integer] = np.floor(high[limits.is_integer])
     if np.any(low > high):
         return
-    outside = (room.values < low) | (room.values > high)
-    is_program = sums or np.any(outside & room.is_category)
-    nearest = [np.clip(room.values, low, high)]
-    for values in _programs(sums, low, high, room) if is_program else nearest:
-        yield {int(j): float(values[j]) for j in np.flatnonzero(values != room.values)}
+    outside = (limits.values < low) | (limits.values > high)
+    is_program = sums or np.any(outside & limits.is_category)
+    nearest = [np.clip(limits.values, low, high)]
+    for values in _programs(sums, low, high, limits) if is_program else nearest:
+        yield {int(j): float(values[j]) for j in np.flatnonzero(values != limits.values)}
 
 
 def _limit(low, high, bound):
-    """Make room for one feature narrower."""
+    """Narrow the limits of one feature to a bound."""
     j, value = bound.feature, bound.value
     if bound.is_upper:
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)
@@ -341,18 +403,20 @@ def _limit(low, high, bound):
         low[j] = max(low[j], np.nextafter(value, np.inf) if bound.is_strict else value)
 
 
-def _programs(sums, low, high, room):
-    """Values of all features by the linear program of a path, for each margin in turn.
+def _programs(sums, low, high, limits):
+    """Yield the values of all features that solve the linear program of a path, per margin.
 
-    Its variables are the steps of some features, in units of their spreads, and the sizes of
-    these steps. Categories are its whole numbers, in steps of 1.
+    The variables are the steps of the features that matter, in units of their scales, and the
+    sizes of these steps. Steps of categories and of integer columns are integers.
     """
     used = {int(j) for condition in sums for j in condition.indices}
-    used |= set(np.flatnonzero((room.values < low) | (room.values > high)).tolist())
-    groups = [group for group in room.groups.values() if used & set(group)]
-    features = np.array(sorted(used.union(*groups)))
-    n, values, is_category = len(features), room.values[features], room.is_category[features]
-    unit = np.where(is_category, 1.0, room.spreads[features])
+    used |= set(np.flatnonzero((limits.values < low) | (limits.values > high)).tolist())
+    groups = [(group, is_full) for group, is_full in limits.groups if used & set(group)]
+    features = np.array(sorted(used.union(*(group for group, _ in groups))))
+    n, values, is_category = len(features), limits.values[features], limits.is_category[features]
+    is_integer = is_category | limits.is_integer[features]
+    unit = np.where(is_integer, 1.0, limits.scales[features])
+    price = np.where(is_category, 0.5, unit / limits.scales[features])
     low, high = low[features], high[features]
     least = np.where(is_category, np.maximum(low, 0.0), low)
     most = np.where(is_category, np.minimum(high, 1.0), high)
@@ -362,27 +426,33 @@ def _programs(sums, low, high, room):
     )
     one = sp.identity(n, format="csr")
     sizes = LinearConstraint(sp.block_array([[one, -one], [-one, -one]]), ub=np.zeros(2 * n))
-    columns = [_one_category(np.searchsorted(features, group), values) for group in groups]
+    columns = [
+        _one_category(np.searchsorted(features, group), is_full, values)
+        for group, is_full in groups
+    ]
     for margin in _MARGINS:
-        tests = [_beyond(condition, features, unit, room.values, margin) for condition in sums]
+        tests = [_beyond(condition, features, unit, limits.values, margin) for condition in sums]
         result = milp(
-            np.append(np.zeros(n), np.where(is_category, 0.5, 1.0)),
-            integrality=np.append(is_category, np.zeros(n)),
+            np.append(np.zeros(n), price),
+            integrality=np.append(is_integer, np.zeros(n)),
             bounds=steps,
             constraints=[sizes, *tests, *columns],
-            options={"mip_rel_gap": 0.0},
+            options={"mip_rel_gap": 0.0, "node_limit": _MOST_NODES},
         )
         if result.x is None:
             return
-        step = np.where(is_category, np.round(result.x[:n]), result.x[:n])
+        step = np.where(is_integer, np.round(result.x[:n]), result.x[:n])
         step[np.abs(step) < _NO_STEP] = 0.0
-        found = room.values.copy()
+        found = limits.values.copy()
         found[features] = np.clip(values + unit * step, low, high)
         yield found
 
 
 def _beyond(condition, features, unit, values, margin):
-    """A sum that far on its side of its threshold, in units of its heaviest step."""
+    """Return the constraint that a sum passes its test with a margin.
+
+    Sums are divided by the largest effect of a step.
+    """
     row = np.zeros(2 * len(features))
     at = np.searchsorted(features, condition.indices)
     row[at] = condition.weights * unit[at]
@@ -395,9 +465,9 @@ def _beyond(condition, features, unit, values, margin):
     return LinearConstraint(row / size, lb=gap + margin + rounding)
 
 
-def _one_category(group, values):
-    """One category a column; none only where none is."""
+def _one_category(group, is_full, values):
+    """Return the constraint that at most one category, or exactly one (`is_full`), is 1."""
     row = np.zeros(2 * len(values))
     row[group] = 1.0
-    room = 1.0 - values[group].sum()
-    return LinearConstraint(row, lb=room if room == 0.0 else -np.inf, ub=room)
+    missing = 1.0 - values[group].sum()
+    return LinearConstraint(row, lb=missing if is_full else -np.inf, ub=missing)

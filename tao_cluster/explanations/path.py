@@ -1,4 +1,4 @@
-"""`explain`: why rows are in their clusters, as the tests on their paths."""
+"""`explain`: the tests on the decision paths of rows."""
 
 import html
 import itertools
@@ -28,44 +28,46 @@ from ..tree import tree_of
 from ..tree.conditions import Bound
 
 _PRECISION = 3
-MAX_TERMS = 8  # of a line of text
+MAX_TERMS = 8  # terms per line of text
 _COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
-_MOST_SHOWN = 20  # rows of a table in a notebook
+_MOST_SHOWN = 20  # rows that a notebook shows
 _CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
 _BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
 
 
 def explain(model, x, feature_names=None, *, scaled=False):
-    """Why rows are in their clusters: their paths, with what each feature adds to each test.
+    """Explain why rows are in their clusters by the tests on their decision paths.
 
     Parameters
     ----------
     model : Tree, or fitted estimator with `tree_`
     x : array-like of shape (n_features,) or (n, n_features)
-        One row: array, list, sparse row, pandas Series or DataFrame of one row, dict of the values
-        by column: those of a Series or dict are taken by their names, in whatever order they
-        stand, where the names of the columns are known. Of a pipeline a raw row. Or several rows:
-        array, list of lists, sparse matrix, DataFrame.
+        One row (array, list, sparse row, DataFrame of one row, or pandas Series or dict of values
+        by column) or several rows (array, list of lists, sparse matrix, DataFrame). The values of
+        a Series or dict are found by name, in any order, if the names of the columns are known.
+        For a pipeline, x is raw; it may be a string or strings if the pipeline begins with a
+        vectorizer.
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
-
     scaled : bool, default=False
-        Show weights times the spread of their feature at the node; products stay what they are.
+        Show weights multiplied by the standard deviation of their feature at the node. The
+        products do not change.
 
     Returns
     -------
-    Explanation, or Explanations of several rows
-        Its text has one line a test: the features with what each adds to the sum, up to eight of
-        them, and what the others add. One that adds 0 is a reason too, the absence of a word say,
-        and follows those that add something, by its effect (|weight| times spread). The numbers of
-        a line have the same decimals and add up as they are shown; where rounding alone would
-        not do it, some are off by less than one unit of the last decimal.
+    Explanation, or Explanations for several rows
+        The text has one line per test. A line shows what each feature adds to the sum, for up to
+        eight features, and the total of the others. Features that add 0 come last, ordered by
+        their effect (absolute weight times standard deviation): they are reasons, too, for
+        example the absence of a word. The numbers of a line have the same number of decimals and
+        add up as they are shown. If rounding alone does not achieve this, some numbers are off by
+        less than one unit of the last decimal.
 
     Raises
     ------
     ValueError
-        If x is not one or more rows of the features that the tree expects, lacks a named one, or if
-        `scaled` meets a bare tree.
+        If x does not consist of rows with the features of the tree, if a named feature is missing,
+        or if `scaled` is used with a Tree, which has no standard deviations.
 
     Examples
     --------
@@ -85,22 +87,22 @@ def explain(model, x, feature_names=None, *, scaled=False):
     spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
     labels = cluster_names(model)
-    found = [_explanation(tree, way, terms, labels) for way in decision_paths(model, table)]
+    found = [_explanation(tree, path, terms, labels) for path in decision_paths(model, table)]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))
 
 
-def _explanation(tree, way, terms, labels):
-    tests = tuple(_test(tree, node, way, terms(node)) for node in way.totals)
-    label = int(tree.leaf_label[way.leaf])
-    return Explanation(tests, way.leaf, label, labels[label])
+def _explanation(tree, path, terms, labels):
+    tests = tuple(_test(tree, node, path, terms(node)) for node in path.totals)
+    label = int(tree.leaf_label[path.leaf])
+    return Explanation(tests, path.leaf, label, labels[label])
 
 
-def _test(tree, node, way, terms):
-    terms = [Contribution(**term, value=float(way.values[0, term["feature"]])) for term in terms]
+def _test(tree, node, path, terms):
+    terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
     terms.sort(key=lambda term: -abs(term.product))  # stable: then by effect, then by feature
-    return PathTest(node, tuple(terms), way.totals[node], float(tree.threshold[node]))
+    return PathTest(node, tuple(terms), path.totals[node], float(tree.threshold[node]))
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,9 @@ class Contribution:
     name : str
     weight : float
     spread : float
-        Of the feature over the rows of the node; None if these are not known.
+        Standard deviation of the feature over the rows of the node; None if it is unknown.
     shown : float
-        The weight as the text gives it: itself, or times the spread where `scaled` asks for that.
+        The weight in the text: multiplied by `spread` if `scaled` is true.
     value : float
     """
 
@@ -128,7 +130,7 @@ class Contribution:
 
     @property
     def product(self):
-        """What the feature adds to the sum."""
+        """The part of the sum that the feature adds: weight * value."""
         return self.weight * self.value
 
     def __str__(self):
@@ -143,9 +145,10 @@ class PathTest:
     Parameters
     ----------
     node : int
-    contributions : tuple of Contribution, largest products first, those of 0 by effect
+    contributions : tuple of Contribution
+        Largest products first; products of 0 by effect.
     total : float
-        The weighted sum, by the order of summation that routing uses.
+        The weighted sum, with the order of summation of `predict`.
     threshold : float
     """
 
@@ -156,20 +159,20 @@ class PathTest:
 
     @property
     def margin(self):
-        """Weighted sum minus threshold: at most 0 to the left, above 0 to the right."""
+        """Weighted sum minus threshold: at most 0 on the left side, above 0 on the right."""
         return self.total - self.threshold
 
     @property
     def side(self):
-        """The side the row takes, "left" or "right"."""
+        """The side to which the row goes: "left" or "right"."""
         return "left" if self.total <= self.threshold else "right"
 
     @cached_property
     def _written(self):
-        """The bars of the sum, see `steps`, and what compares the sum: "2.5 <= 5".
+        """The bars of the sum (see `steps`) and the text of the comparison, such as "2.5 <= 5".
 
-        A bar stands for each of the largest terms, and one for all that are not shown. The numbers
-        add up as they are written.
+        There is one bar per term for the largest terms, and one for all others together. The
+        numbers add up as they are shown.
         """
         terms, hidden = self.contributions[:MAX_TERMS], self.contributions[MAX_TERMS:]
         names, products = [*map(str, terms)], [term.product for term in terms]
@@ -191,19 +194,19 @@ class PathTest:
 
     @property
     def steps(self):
-        """Bars that add up to the sum: (text, text of the product, product, start)."""
+        """Bars that add up to the sum: list of (name, text of the product, product, start)."""
         return self._written[0]
 
     @property
     def outcome(self):
-        """What was compared, without the terms of a sum: "sum = 2.5 <= 5"."""
+        """The comparison without the terms of a sum, such as "sum = 2.5 <= 5"."""
         if len(self.contributions) == 1:
             return self._of_one_feature()
         return f"sum = {self._written[1]}"
 
     @property
     def bound(self):
-        """What the row's side says of the feature where one is tested alone; else None: Bound."""
+        """The Bound that the row satisfies if the test has one feature; otherwise None."""
         if len(self.contributions) != 1:
             return None
         (term,) = self.contributions
@@ -217,7 +220,7 @@ class PathTest:
         return f"{terms}{' = ' if terms else ''}{compared} -> {self.side}"
 
     def _of_one_feature(self):
-        """The value, and the bound that it meets."""
+        """Return the text of the value and of the bound that it satisfies."""
         (term,) = self.contributions
         bound = self.bound
         fact = fact_text(term.name, bound)
@@ -227,9 +230,9 @@ class PathTest:
         return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """The path of one row: its tests, from the root, and the leaf it ends in.
+    """The decision path of one row: its tests, from the root, and its leaf.
 
     Parameters
     ----------
@@ -245,7 +248,7 @@ class Explanation:
     name: str
 
     def to_dict(self):
-        """Plain Python values, ready for JSON; with product, margin and side."""
+        """Return plain Python values for JSON, including product, margin and side."""
         return {
             "tests": [
                 {
@@ -264,24 +267,26 @@ class Explanation:
         }
 
     def plot(self, title=None):
-        """The tests below each other: at each the terms that add up to the sum, and the threshold.
+        """Draw the tests below each other, each with its terms, their sum and the threshold.
 
         Parameters
         ----------
         title : str, optional
-            Default the cluster.
+            Default the name of the cluster.
 
         Returns
         -------
-        array of matplotlib Axes, one a test
+        array of matplotlib Axes, one per test
         """
         return plot_decision_path(self.tests, self.name if title is None else title)
 
     def __str__(self):
         return "\n".join([*map(str, self.tests), f"{self.name} (leaf {self.leaf})"])
 
+    __repr__ = __str__
+
     def _repr_html_(self):
-        """A table a test, with bars; texts are escaped."""
+        """Return one HTML table with bars per test; names are escaped."""
         end = html.escape(str(self).rsplit("\n", 1)[-1])
         return f"<div>{''.join(map(_test_html, self.tests))}<p><b>{end}</b></p></div>"
 
@@ -293,7 +298,7 @@ class Explanations(Sequence):
     ----------
     explanations : list of Explanation
     index : sequence, optional
-        What the rows are called; default their positions.
+        Labels of the rows; default their positions.
     """
 
     def __init__(self, explanations, index=None):
@@ -316,10 +321,10 @@ class Explanations(Sequence):
     __hash__ = None  # type: ignore[assignment]
 
     def to_frame(self):
-        """A row a test: pandas DataFrame.
+        """Return a pandas DataFrame with one line per test.
 
-        Its columns are row (what the row is called), step (from 0, the root), node, test (the
-        text), sum, threshold, side, and of the row its leaf, cluster and the cluster's name.
+        Its columns are row (label of the row), step (0 at the root), node, test (text), sum,
+        threshold and side, and for the row its leaf, its cluster and the name of the cluster.
         """
         lines = [
             (name, step, t.node, str(t), t.total, t.threshold, t.side, e.leaf, e.cluster, e.name)
@@ -336,7 +341,7 @@ class Explanations(Sequence):
         return f"Explanations of {len(self)} rows"
 
     def _repr_html_(self):
-        """A line a row, of the first ones; texts are escaped."""
+        """Return an HTML table with one line per row, for the first rows; texts are escaped."""
         lines = [
             (name, e.name, e.leaf, "\n".join(map(str, e.tests)))
             for name, e in zip(self.index[:_MOST_SHOWN], self, strict=False)
@@ -346,7 +351,7 @@ class Explanations(Sequence):
 
 
 def _test_html(test):
-    """A test as a table of bars."""
+    """Return a test as an HTML table of bars."""
     heading = html.escape(f"{test.outcome} -> {test.side}")
     heading = f"<p style='margin: 6px 0 2px'>{heading}</p>"
     if len(test.contributions) < 2:
@@ -364,14 +369,14 @@ def _test_html(test):
 
 
 def _bar(start, size, low, width):
-    """Where a bar lies, in percent of its cell, and its colour."""
+    """Return the CSS of a bar: its place, in percent of the cell, and its colour."""
     left = min(start, start + size) - low
     place = {"left": 100 * left / width, "width": 100 * abs(size) / width}
     return f"{_BAR.format(**place)}; background: {POSITIVE if size > 0 else NEGATIVE}"
 
 
 def table_html(heads, lines, more=""):
-    """A table of texts; line breaks in them are kept.
+    """Return an HTML table; line breaks in texts are kept.
 
     Parameters
     ----------
@@ -388,6 +393,6 @@ def table_html(heads, lines, more=""):
 
 
 def list_html(heading, lines):
-    """A heading and a list below it."""
+    """Return an HTML list below a heading."""
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
     return f"<div><p><b>{html.escape(heading)}</b></p><ul>{items}</ul></div>"

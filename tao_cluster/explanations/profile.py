@@ -1,4 +1,4 @@
-"""What defines a cluster: its rules, and the features that lead to it."""
+"""`cluster_profile`: the rules of a cluster, and the features that lead to it."""
 
 from dataclasses import asdict, dataclass
 
@@ -12,12 +12,12 @@ from ..report import cluster_names, effect, report
 from ..tree import tree_of
 from .path import MAX_TERMS, list_html
 
-_NO_DIRECTION = 0.05  # share of its strength below which a feature leads neither up nor down
+_NO_DIRECTION = 0.05  # a smaller share of the strength is shown as ±
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FeatureRole:
-    """The part of a feature in the tests that lead to a cluster.
+    """The effect of a feature in the tests that lead to a cluster.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class FeatureRole:
     direction : float
         Above 0 if large values lead to the cluster, below 0 if small ones do.
     strength : float
-        The same sum over absolute values; larger than ``abs(direction)`` where the cluster takes
-        values in between, which the text shows by ±.
+        The same sum over absolute values. It is larger than ``abs(direction)`` if the cluster has
+        values in between, bounded on both sides; the text then shows ±.
     """
 
     feature: int
@@ -40,20 +40,23 @@ class FeatureRole:
             return f"{self.name} ±{self.strength:.2f}"
         return f"{self.name} {self.direction:+.2f}"
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ClusterProfile:
-    """What defines a cluster.
+    """The rules of a cluster, and the features that lead to it.
 
     Parameters
     ----------
     cluster : int
     name : str
     leaves : tuple of int, node numbers
-    rules : tuple of str, one a leaf
+    rules : tuple of str, one per leaf
     features : tuple of FeatureRole, largest strength first
     count, share : float
-        Rows, or their weight, in the cluster, and their share of all; None if no rows are known.
+        Number of rows in the cluster, or the sum of their weights, and its share of the total;
+        None if no rows are known.
     rows : int
         Number of rows in the cluster; None if no rows are known.
     weight : float
@@ -73,19 +76,19 @@ class ClusterProfile:
     counted: str = "rows"
 
     def to_dict(self):
-        """Plain Python values, ready for JSON."""
+        """Return plain Python values for JSON."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
 
     def plot(self, *, ax=None, title=None):
-        """The features that lead to the cluster, by their part in it.
+        """Draw the effects of the features that lead to the cluster.
 
-        A bar is the direction, right for large values and left for small ones; the pale one behind
-        it reaches as far as the strength.
+        The length of a bar is the direction; it points to the right for large values and to the
+        left for small ones. The length of the pale bar behind it is the strength.
 
         Parameters
         ----------
         ax : matplotlib Axes, default a new figure
-        title : str, default the cluster and its rows
+        title : str, default the name of the cluster and its number of rows
 
         Returns
         -------
@@ -95,13 +98,13 @@ class ClusterProfile:
         return plot_cluster_profile(self.features[:MAX_TERMS], ax=ax, title=title)
 
     def _repr_html_(self):
-        """Rules and features as a list; texts are escaped."""
+        """Return rules and features as an HTML list; texts are escaped."""
         heading, *lines = str(self).split("\n")
         return list_html(heading, [line.strip() for line in lines])
 
     @property
     def _heading(self):
-        """The cluster, and how many rows."""
+        """The name of the cluster and its number of rows."""
         if self.count is None:
             return self.name
         return f"{self.name} ({rows_text(vars(self))})"
@@ -113,23 +116,25 @@ class ClusterProfile:
         lines = [self._heading, *(f"  {rule}" for rule in self.rules)]
         return "\n".join([*lines, f"  features: {', '.join(roles) or 'none'}"])
 
+    __repr__ = __str__
+
 
 def cluster_profile(
     model, k, X=None, *, feature_names=None, sample_weight=None, max_terms=MAX_TERMS
 ):
-    """What defines a cluster: its leaves, their rules, and the features that lead to it.
+    """Describe a cluster by its leaves, their rules, and the features that lead to it.
 
     Parameters
     ----------
     model : Tree, or fitted estimator with `tree_`
-    k : int, the cluster; the label itself, number or string, of a model that explains labels
+    k : int, the cluster; the label itself, number or string, if the model explains labels
     X : array-like or sparse matrix of shape (n, n_features), optional
-        Rows to count; default those an estimator was fitted to.
+        Rows to count; default those that the estimator was fitted to.
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     sample_weight : array-like of shape (n,), optional
     max_terms : int, optional
-        Features shown of each weighted sum, those with the largest effects; None for all.
+        Number of features shown per weighted sum, those of largest effect; None for all.
 
     Returns
     -------
@@ -145,9 +150,9 @@ def cluster_profile(
     The direction of feature j is the sum over the leaves l of the cluster, and over the tests i on
     the path to l, of ``share_l * side_il * w_ij s_ij / sum_j |w_ij| s_ij``: side is +1 where the
     path turns right (to large w.x) and -1 where it turns left, share_l is the share of the
-    cluster's rows in l, and s_ij is the spread of feature j over the rows of node i, so that a
-    feature's part does not depend on its unit. If no rows are known, share_l is one over the
-    number of leaves and s_ij is 1.
+    cluster's rows in l, and s_ij is the standard deviation of feature j over the rows of node i,
+    so that the result does not depend on the units of features. If no rows are known, share_l is
+    one over the number of leaves and s_ij is 1.
 
     Examples
     --------
@@ -178,12 +183,12 @@ def cluster_profile(
 
 
 def position_of(model, k):
-    """The cluster of a number, or of a label where the model explains labels.
+    """Return the position of a cluster, or of a label if the model explains labels.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such cluster or label.
     """
     classes = getattr(model, "classes_", None)
     labels = list(
@@ -196,7 +201,7 @@ def position_of(model, k):
 
 
 def _roles(nodes, part, names):
-    """The features on the paths to the leaves of a cluster."""
+    """Return the features on the paths to the leaves of a cluster."""
     direction, strength = {}, {}
     share = _shares_below(nodes, part)
     for node in nodes:
@@ -204,7 +209,7 @@ def _roles(nodes, part, names):
             continue
         left, right = (share[child] for child in node["children"])
         effects = [effect(term) for term in node["terms"]]
-        if not any(effects):  # no feature varies, over one row say
+        if not any(effects):  # no feature varies, for example over one row
             effects = [term["weight"] for term in node["terms"]]
         norm = sum(map(abs, effects))
         for term, size in zip(node["terms"], effects, strict=True):
@@ -216,10 +221,10 @@ def _roles(nodes, part, names):
 
 
 def _shares_below(nodes, part):
-    """The share of a cluster's rows in its leaves at and below each node: list of float."""
+    """Return the share of the rows of a cluster at and below each node: list of float."""
     share = [0.0] * len(nodes)
     for leaf in part["leaves"]:
-        # Without rows in the whole cluster there are no shares either.
+        # Shares are equal if the cluster has no rows.
         n_leaves, size = len(part["leaves"]), part["size"]
         share[leaf] = nodes[leaf]["count"] / size if size else 1 / n_leaves
     for node in reversed(nodes):  # children have larger numbers

@@ -237,6 +237,9 @@ def _check_fitted(attributes):
         _require(
             fits and shares.sum() < 1.001, "feature_importances_ must be one share per feature"
         )
+    for name, shape in (("_column_range", (2,)), ("_column_is_integer", ()), ("_column_group", ())):
+        fits = np.shape(attributes.get(name)) == (*shape, tree.n_features)
+        _require(fits or name not in attributes, f"{name} must have one entry per column")
     if tree.leaf_value is not None:
         has_all = tree.leaf_value.shape[1] == k
         _require(has_all, "the histograms of the tree have another number of clusters")

@@ -111,8 +111,10 @@ class Readable:
 
         return explain(self, x, feature_names, scaled=scaled)
 
-    def nearest_change(self, x, k, *, feature_names=None, fixed=(), bounds=None, spreads=None):
-        """Return a change of a row that moves it to cluster k.
+    def nearest_change(
+        self, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None
+    ):
+        """Return the smallest change of a row that moves it to cluster k.
 
         See :func:`tao_cluster.explanations.nearest_change`.
         """
@@ -121,6 +123,15 @@ class Readable:
         return nearest_change(
             self, x, k, feature_names=feature_names, fixed=fixed, bounds=bounds, spreads=spreads
         )
+
+    def cluster_table(self, X, *, feature_names=None, sample_weight=None):
+        """Return the mean of each column per cluster and over all rows: pandas DataFrame.
+
+        See :func:`tao_cluster.explanations.cluster_table`.
+        """
+        from ..explanations import cluster_table
+
+        return cluster_table(self, X, feature_names=feature_names, sample_weight=sample_weight)
 
     def cluster_profile(self, k, X=None, *, feature_names=None, sample_weight=None, max_terms=8):
         """Describe a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""

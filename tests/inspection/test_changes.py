@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import IMM, ExKMC
-from tao_cluster import DirectForm, TAOClustering, Tree
+from tao_cluster import DirectForm, TAOClustering, Tree, load
 from tao_cluster.explanations import nearest_change
 from tao_cluster.export import Indicator
 
@@ -216,3 +216,70 @@ def test_thresholds_far_from_zero_are_crossed(rng):
     change = nearest_change(tree, x, 1)
     assert tree.predict(change.row) == 1
     assert change.cost == pytest.approx(1e5 / np.abs(weights).max(), rel=0.02)
+
+
+def test_changes_stay_in_the_observed_range_and_integers():
+    X = load_digits().data[:300]
+    for split in ({"split": "axis", "max_leaves": 10}, {"lambda_": 30, "depth": 4}):
+        model = TAOClustering(10, algorithm=DirectForm(n_init=1), random_state=0, **split).fit(X)
+        for i, k in itertools.product((1, 2), np.unique(model.labels_).tolist()):
+            row = model.nearest_change(X[i], k).row
+            assert model.predict(row) == k
+            assert np.all((row >= X.min(axis=0)) & (row <= X.max(axis=0)))
+            assert np.all(row == np.round(row))
+    model.nearest_change(X[1], 0, bounds=None)
+    limits = {int(j): (None, None) for j in model.tree_.used_features}
+    assert model.nearest_change(X[1], 0, bounds=limits).cost > 0
+
+
+def test_observed_limits_of_pipelines_and_saved_models(tmp_path):
+    table = load_wine(as_frame=True).data
+    pipeline = make_pipeline(StandardScaler(), ExKMC(3, max_leaves=5, random_state=0)).fit(table)
+    pipeline[-1].save(tmp_path / "model.json")
+    loaded = make_pipeline(pipeline[0], load(tmp_path / "model.json"))
+    for i, k in itertools.product(range(0, 178, 20), range(3)):
+        change = nearest_change(pipeline, table.iloc[[i]], k)
+        values = change.row.to_numpy()
+        assert np.all(values >= table.min().to_numpy() - 1e-9)
+        assert np.all(values <= table.max().to_numpy() + 1e-9)
+        assert nearest_change(loaded, table.iloc[[i]], k).cost == change.cost
+        integer = table["proline"].astype(int)
+        row = table.iloc[[i]].assign(proline=integer.iloc[[i]])
+        assert nearest_change(pipeline, row, k).row["proline"].dtype.kind == "i"
+
+
+def test_dummy_columns_are_one_variable(rng):
+    """Columns of get_dummies, with prefixes that contain the separator, and a count column."""
+    n = 150
+    raw = pd.DataFrame(
+        {
+            "home_type": rng.choice(["flat", "house", "boat"], n),
+            "home_city": rng.choice(["new_york", "rome"], n),
+            "visits": rng.poisson(4, n),
+        }
+    )
+    for options in ({}, {"drop_first": True}, {"dtype": float}):
+        table = pd.get_dummies(raw, **options)
+        models = (ExKMC(4, max_leaves=8), TAOClustering(4, lambda_=0.01, depth=3))
+        for model in models:
+            model.set_params(standardize=True, random_state=0).fit(table)
+            seen = {tuple(row) for row in table.drop(columns="visits").to_numpy(float).tolist()}
+            for i, k in itertools.product(range(5), range(4)):
+                row = model.nearest_change(table.iloc[[i]], k).row
+                assert model.predict(row) == k
+                assert tuple(row.drop(columns="visits").to_numpy(float)[0].tolist()) in seen
+                assert row["visits"].iloc[0] == int(row["visits"].iloc[0])
+
+
+def test_a_single_name_is_fixed_and_unknown_names_list_the_features():
+    model = IMM(2, random_state=0).fit(load_wine(as_frame=True).data)
+    row = load_wine(as_frame=True).data.iloc[[0]]
+    k = 1 - model.predict(row)[0]
+    names = [change.name for change in model.nearest_change(row, k).changes]
+    with pytest.raises(ValueError, match="with these features fixed"):
+        model.nearest_change(row, k, fixed=names[0])
+    with pytest.raises(ValueError, match=r"no feature 'huge'; the features are 'alcohol'"):
+        model.nearest_change(row, k, fixed="huge")
+    with pytest.raises(ValueError, match=r'bounds must be "observed"'):
+        model.nearest_change(row, k, bounds="hue")
+    assert repr(model.nearest_change(row, k)) == str(model.nearest_change(row, k))

@@ -12,24 +12,37 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import (
+    CountVectorizer,
+    HashingVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+)
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
+    SplineTransformer,
     StandardScaler,
 )
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
 from tao_cluster.columns import raw_view, shown
+from tao_cluster.explanations import cluster_profile, cluster_table, explain, nearest_change
 from tao_cluster.export import to_sql, to_text
 from tao_cluster.page import to_html
+from tao_cluster.plot import plot_tree
 from tao_cluster.report import report
 
 pd = pytest.importorskip("pandas", reason="tables with names")
@@ -44,6 +57,18 @@ SCALERS = {
     "chain": make_pipeline(MinMaxScaler(), StandardScaler(), MaxAbsScaler()),
     "selection": make_pipeline(VarianceThreshold(0.05), "passthrough", StandardScaler()),
     "nothing": FunctionTransformer(),
+}
+
+
+INCREASING = {
+    "log1p": FunctionTransformer(np.log1p),
+    "sqrt, scaled": make_pipeline(FunctionTransformer(np.sqrt), StandardScaler()),
+    "Yeo-Johnson": PowerTransformer(),
+    "Box-Cox": PowerTransformer(method="box-cox"),
+    "quantiles": QuantileTransformer(n_quantiles=50),
+    "normal quantiles": QuantileTransformer(n_quantiles=30, output_distribution="normal"),
+    "bins": KBinsDiscretizer(5, encode="ordinal", strategy="uniform"),
+    "clipped": MinMaxScaler((0, 2), clip=True),
 }
 
 
@@ -105,6 +130,69 @@ def test_axis_aligned_thresholds_are_exact(name, scale, shift, seed, midpoints):
             rows[-1][feature] = value
     rows = np.array(rows)
     np.testing.assert_array_equal(tree.apply(rows), routed(pipeline, rows))
+
+
+@pytest.mark.parametrize("name", INCREASING)
+@pytest.mark.parametrize("midpoints", [False, True])
+def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
+    """Rows of the table, the floats next to each threshold, and rows outside of the fit."""
+    model = ExKMC(3, max_leaves=4, midpoints=midpoints, random_state=0)
+    pipeline = make_pipeline(INCREASING[name], model).fit(wine)
+    view = raw_view(pipeline)
+    tree, rows = view.tree_, [*wine.to_numpy(), *wine.to_numpy() * 3, *wine.to_numpy() / 7]
+    for node in tree.decision_nodes:
+        ((feature,), (weight,)) = tree.split(node)
+        at = weight * tree.threshold[node]
+        for value in (at, math.nextafter(at, math.inf), math.nextafter(at, -math.inf)):
+            rows.append(wine.to_numpy()[node].copy())
+            rows[-1][feature] = value
+    rows = pd.DataFrame(np.array(rows), columns=wine.columns)
+    np.testing.assert_array_equal(tree.apply(rows.to_numpy()), routed(pipeline, rows))
+    stds = view.split_stds_[[0]]
+    actual = wine.to_numpy()[:, view.tree_.split(0)[0]].std()
+    assert 0.2 * actual < stds[0] < 5 * actual or name in ("bins", "quantiles")
+    assert any(column in to_text(pipeline) for column in wine.columns)
+
+
+def test_sums_of_nonlinear_columns_raise(wine):
+    pipeline = make_pipeline(FunctionTransformer(np.log1p), oblique_model()).fit(wine)
+    with pytest.raises(ValueError, match=r'split="axis".*pipeline\[-1\]\.to_text'):
+        to_text(pipeline)
+
+
+WORDS = ["price price low", "price high", "film actor", "actor film scene", "scene film"] * 4
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [TfidfVectorizer()],
+        [CountVectorizer(), TfidfTransformer()],
+        [CountVectorizer(), MaxAbsScaler()],
+        [HashingVectorizer(n_features=16)],
+    ],
+    ids=["tf-idf", "counts", "scaled", "hashed"],
+)
+@pytest.mark.parametrize("texts", [WORDS, pd.Series(WORDS), np.array(WORDS, dtype=object)])
+def test_words_of_vectorizers(steps, texts):
+    pipeline = make_pipeline(*steps, IMM(2, random_state=0)).fit(texts)
+    view = raw_view(pipeline)
+    np.testing.assert_array_equal(view.predict(texts), pipeline.predict(texts))
+    np.testing.assert_array_equal(view.tree_.predict(view.numbers(texts)), pipeline.predict(texts))
+    name = str(view.feature_names_in_[view.tree_.used_features[0]])
+    if not isinstance(steps[0], HashingVectorizer):
+        assert name in steps[0].get_feature_names_out()
+    assert name in to_text(pipeline)
+    assert name in str(explain(pipeline, WORDS[0]))
+    assert len(explain(pipeline, texts[:3])) == 3
+    assert explain(pipeline, [WORDS[2]]).cluster == pipeline.predict([WORDS[2]])[0]
+    assert name in str(cluster_profile(pipeline, 0, texts))
+    assert cluster_table(pipeline, texts).loc["all", "rows"] == len(WORDS)
+    other = 1 - pipeline.predict(WORDS[:1])[0]
+    changed = nearest_change(pipeline, WORDS[0], other, bounds=None)
+    assert view.predict(changed.row) == other
+    plot_tree(pipeline, texts)
+    report(pipeline, texts)
 
 
 def test_thresholds_are_rounded_by_gaps_in_raw_units(wine):
@@ -190,29 +278,32 @@ def test_sparse_rows_stay_sparse():
     assert "x" in to_text(pipeline)
 
 
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
         ((PCA(2),), r"'pca' \(PCA\) .*embedding=Z"),
+        ((SplineTransformer(),), r"'splinetransformer'.*pipeline\[-1\]\.to_text\(\)"),
+        ((OrdinalEncoder(),), r"'ordinalencoder'.*replaces categories by numbers"),
         ((StandardScaler(), Normalizer()), r"'normalizer' \(Normalizer\)"),
-        ((MinMaxScaler(clip=True),), r"'minmaxscaler' \(MinMaxScaler\) clips"),
-        ((FunctionTransformer(np.log1p),), r"'functiontransformer' .* applies a function"),
+        ((FunctionTransformer(np.square),), r"'functiontransformer' .* applies a function"),
+        ((KBinsDiscretizer(2),), r"'kbinsdiscretizer' .* encodes bins as 'onehot'"),
         ((SimpleImputer(missing_values=-1),), r"replaces the values -1"),
-        ((MinMaxScaler(), OneHotEncoder()), "scaled or encoded before"),
+        ((MinMaxScaler(), OneHotEncoder()), "a step before it has transformed"),
         ((OneHotEncoder(max_categories=3),), "infrequent"),
         ((make_column_transformer((make_pipeline(PCA(1)), [0, 1])),), r"'pca' \(PCA\)"),
     ],
     ids=lambda value: type(value[-1]).__name__ if isinstance(value, tuple) else "",
 )
 @pytest.mark.parametrize("export", [to_text, to_sql, to_html, raw_view, report])
-def test_other_steps_get_a_sentence(steps, words, export):
+def test_other_steps_raise_an_error_with_a_remedy(steps, words, export):
     X = np.random.default_rng(0).integers(0, 5, (60, 3)).astype(float)
     pipeline = make_pipeline(*steps, IMM(2, random_state=0)).fit(X)
     with pytest.raises(ValueError, match=words):
         export(pipeline)
+    assert "cluster" in pipeline[-1].to_text()  # the advice works
 
 
 def test_what_is_no_fitted_pipeline_with_a_tree(wine):

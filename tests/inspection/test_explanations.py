@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import random_tree
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from greedy import IMM
 from tao_cluster import DirectForm, TAOClustering, Tree
-from tao_cluster.explanations import cluster_profile, explain
+from tao_cluster.explanations import cluster_profile, cluster_table, explain
 from tao_cluster.export import Indicator
 from tao_cluster.tree.split_statistics import split_stds
 
@@ -402,3 +403,36 @@ def test_profiles_of_labels_are_asked_for_by_label():
     )
     assert "+ 4 more" in cluster_profile(wide, 0).rules[0]
     assert "more" not in cluster_profile(wide, 0, max_terms=None).rules[0]
+
+
+def test_printed_forms_are_the_repr():
+    X = load_wine(as_frame=True).data
+    model = IMM(3, random_state=0).fit(X)
+    why, profile = model.explain(X.iloc[0]), model.cluster_profile(0)
+    for result in (why, profile, profile.features[0]):
+        assert repr(result) == str(result)
+
+
+def test_cluster_tables_are_means_in_raw_units(rng):
+    X = load_wine(as_frame=True).data
+    weight = rng.uniform(0.5, 2.0, len(X))
+    table = X.assign(kind=np.where(X["hue"] > 1, "dark", "pale"))
+    steps = make_column_transformer((OneHotEncoder(), ["kind"]), (StandardScaler(), [*X.columns]))
+    pipeline = make_pipeline(steps, IMM(3, random_state=0)).fit(table)
+    scaled = IMM(3, standardize=True, random_state=0).fit(X)
+    for model, rows in ((scaled, X), (pipeline, table)):
+        labels, found = model.predict(rows), cluster_table(model, rows)
+        assert list(found.index) == ["cluster 0", "cluster 1", "cluster 2", "all"]
+        np.testing.assert_array_equal(found["rows"], [*np.bincount(labels), len(X)])
+        np.testing.assert_allclose(found[X.columns][:3], X.groupby(labels).mean())
+        np.testing.assert_allclose(found[X.columns].loc["all"], X.mean())
+        found = cluster_table(model, rows, sample_weight=weight)
+        expected = [
+            np.average(X["hue"][labels == k], weights=weight[labels == k]) for k in range(3)
+        ]
+        np.testing.assert_allclose(found["hue"][:3], expected)
+        assert found.loc["all", "weight"] == pytest.approx(weight.sum())
+    shares = cluster_table(pipeline, table)["kind is dark"]
+    assert shares["all"] == pytest.approx((table["kind"] == "dark").mean())
+    np.testing.assert_allclose(scaled.cluster_table(X)["hue"], cluster_table(scaled, X)["hue"])
+    assert cluster_table(scaled.tree_, X.to_numpy()).shape == (4, 14)

@@ -1,0 +1,81 @@
+"""What the fitted rows show about their columns: ranges, integer columns, one-hot groups."""
+
+import re
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from .._utils.matrices import row_blocks
+
+_SEPARATOR = re.compile(r"[_=:.\- ]")
+_MOST_PREFIXES = 300  # the shortest ones are tried: each costs a pass over its columns
+
+
+def observed_columns(X, names=None):
+    """Describe the columns of the fitted rows: private attributes of an estimator.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    names : sequence of d strings, optional
+        One-hot groups are looked for only among columns with names.
+
+    Returns
+    -------
+    dict of
+        ``_column_range``, float64 array of shape (2, d): smallest and largest value per column;
+        ``_column_is_integer``, bool array of shape (d,): whether all values are integers;
+        ``_column_group``, int32 array of shape (d,): number of the one-hot group of a column, as
+        `pandas.get_dummies` makes them. It is positive if exactly one column of the group is 1 in
+        each row, negative if at most one is, and 0 outside of groups.
+    """
+    is_sparse = sp.issparse(X)
+    low, high = min_max_axis(X, axis=0) if is_sparse else (X.min(axis=0), X.max(axis=0))
+    is_integer = _integer_columns(X)
+    group = np.zeros(X.shape[1], dtype=np.int32)
+    if names is not None:
+        _set_groups(X, names, is_integer & (low == 0) & (high == 1), group)
+    return {
+        "_column_range": np.array([low, high], dtype=np.float64),
+        "_column_is_integer": is_integer,
+        "_column_group": group,
+    }
+
+
+def _integer_columns(X):
+    """Return whether all values of each column are integers."""
+    is_integer = np.ones(X.shape[1], dtype=bool)
+    if sp.issparse(X):
+        is_integer[X.indices[X.data != np.floor(X.data)]] = False
+        return is_integer
+    columns = np.arange(X.shape[1])
+    for part in row_blocks(X):
+        if not len(columns):
+            break
+        values = X[part] if len(columns) == X.shape[1] else X[part][:, columns]
+        columns = columns[(values == np.floor(values)).all(axis=0)]
+    is_integer[:] = False
+    is_integer[columns] = True
+    return is_integer
+
+
+def _set_groups(X, names, is_binary, group):
+    """Number the groups of 0/1 columns with a common prefix of which at most one is 1 per row.
+
+    Short prefixes come first, so that a group is as large as the rows allow.
+    """
+    by_prefix = {}
+    for j in np.flatnonzero(is_binary):
+        for found in _SEPARATOR.finditer(str(names[j])):
+            by_prefix.setdefault(names[j][: found.end()], []).append(j)
+    prefixes = [prefix for prefix, columns in by_prefix.items() if len(columns) > 1]
+    number = 0
+    for prefix in sorted(prefixes, key=len)[:_MOST_PREFIXES]:
+        columns = [j for j in by_prefix[prefix] if not group[j]]
+        if len(columns) < 2:
+            continue
+        sums = np.asarray(X[:, columns].sum(axis=1))
+        if sums.max() == 1:
+            number += 1
+            group[columns] = number if sums.min() == 1 else -number
