@@ -78,7 +78,7 @@ def report_fit(model, seconds, rows=None, names=None):
         Names of the features; default those that the model has.
     """
     name = f"TAO {model.split}"
-    print(Comparison.of({name: model}, rows, seconds={name: seconds}))
+    print(Comparison.from_models({name: model}, rows, seconds={name: seconds}))
     print("\n" + model.to_text(names, max_terms=8))
 
 

@@ -1,4 +1,4 @@
-"""What a fit tells its user: nodes not solved, lost clusters, an odd lambda, a dear tree."""
+"""Warnings of a fit: unsolved nodes, lost clusters, unusual lambda, costly trees."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -6,29 +6,30 @@ from sklearn.exceptions import ConvergenceWarning
 from .._utils.warnings import warn
 from .path import Knee, lambda_grid
 
-# Lambda is out of its range so many times beyond the ends of the grid.
+# Lambda is unusual beyond these multiples of the ends of the grid.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
 
 
 def warn_unsolved(search):
-    """One warning for all nodes at which the solver gave up."""
+    """Warn once of all nodes at which the solver did not reach its accuracy."""
     unsolved = search.step.unsolved
     if unsolved:
         gap = max(status.gap for status in unsolved.values())
         warn(
-            f"The node solver did not reach its accuracy at {len(unsolved)} node(s): its objective "
-            f"may be up to {gap:.2g} of itself above the least. Columns on a common scale, or "
-            "without extreme values, make it easier.",
+            f"The node solver did not reach its accuracy at {len(unsolved)} node(s): the relative "
+            f"error of its objective may be up to {gap:.2g}. Scale the columns (standardize=True) "
+            "or remove extreme values.",
             ConvergenceWarning,
         )
 
 
 def range_of_lambda(problem, settings):
-    """Where the path of the data lives, if a lambda was given that may be outside it.
+    """Return the ends of the path of the data if a lambda was given that can be outside of it.
 
     Returns
     -------
-    low, high : float; 0 and infinity where there is nothing to check
+    low, high : float
+        0 and infinity if there is nothing to check.
     """
     is_given = settings.goal is None and settings.lambda_ and settings.split_kind.prices_weights
     if not is_given or problem.n_clusters < 2:
@@ -38,7 +39,7 @@ def range_of_lambda(problem, settings):
 
 
 def warn_choice(problem, settings, tree, lambda_, costs, limits):
-    """Warn, once, where a tree has lost clusters, lambda is out of its range, or the tree is dear.
+    """Warn once if a tree has lost clusters, lambda is outside its range, or the tree is costly.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
     tree : Tree, without dead nodes
     lambda_ : float
     costs : list of float
-        Of the tree, in percent, and of those of the path that it was chosen from, if any.
+        Cost increases in percent of the tree and of the trees of its path along lambda, if there is
+        one.
     limits : tuple of float, result of :func:`range_of_lambda`
     """
     n_clusters = len(np.unique(problem.free.labels))
@@ -59,26 +61,26 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
         warn(_lost(settings, n_clusters, n_lost, lambda_, limits))
     elif lambda_ > _FAR_ABOVE * high:
         warn(
-            f"lambda_={lambda_:.3g} is large for these data: trees are tiny from about {high:.2g} "
-            f"on; {told}."
+            f"lambda_={lambda_:.3g} is large for these data: above about {high:.2g} trees have "
+            f"few parameters; {told}."
         )
     elif lambda_ < low / _FAR_BELOW:
         warn(
-            f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} hardly a weight "
-            f"is dropped; {told}."
+            f"lambda_={lambda_:.3g} is small for these data: below about {low:.2g} nearly all "
+            f"weights are kept; {told}."
         )
     elif is_knee and Knee.most < costs[0] < np.inf and not problem.objective.explains_labels:
-        why = f", and none along lambda less than {min(costs):.3g} %"
+        why = f", and the least along lambda is {min(costs):.3g} %"
         if problem.held_out is not None:
-            why = "; lambda was chosen by the rows held out"
+            why = "; lambda was chosen by the held-out rows"
         warn(
-            f"The tree costs {costs[0]:.3g} % over the free clustering{why}. A larger depth or "
-            "n_init may do better."
+            f"The tree costs {costs[0]:.3g} % more than the free clustering{why}. A larger depth "
+            "or more initial trees (algorithm=DirectForm(n_init=16)) may reduce it."
         )
 
 
 def _lost(settings, n_clusters, n_lost, lambda_, limits):
-    """The sentence that clusters are lost, with the remedy."""
+    """Return the message that clusters are lost, with a remedy."""
     most_leaves, goal = settings.most_leaves, settings.goal
     if most_leaves is not None and most_leaves < n_clusters:
         remedy = f"Use a depth of {int(np.ceil(np.log2(n_clusters)))} or more"
@@ -88,7 +90,7 @@ def _lost(settings, n_clusters, n_lost, lambda_, limits):
             f"A tree of at most {most_leaves} leaves cannot have all {n_clusters} clusters; "
             f"{n_lost} {'is' if n_lost == 1 else 'are'} lost. {remedy}."
         )
-    remedy = "A larger depth or n_init"
+    remedy = "A larger depth or algorithm=DirectForm(n_init=16)"
     if not settings.split_kind.prices_weights:
         remedy = "A larger max_leaves"
     if goal is not None and goal.is_limit and not goal.is_of_cost:

@@ -1,4 +1,4 @@
-"""Trimming: what decides no row of a fitted tree is removed; tests get the form people read."""
+"""Trimming: removal of weights that move no fitted row, and the final form of tests."""
 
 import itertools
 
@@ -11,12 +11,12 @@ from ..tree.tree import midpoint
 
 
 def trim(tree, leaf_of_row, view, share, n_jobs=1):
-    """The tree without weights too small to decide any row.
+    """Return the tree without weights that are too small to move a row.
 
-    A weight is small if the spread of its term w_j x_j over the rows of its node is below
-    `share` times the largest such spread there. The smallest weights of each node are removed,
-    a number found by bisection that leaves every row on its side; so the tree's output for
-    these rows stays the same. Such weights are what the tolerance of a solver leaves behind.
+    A weight is small if the standard deviation of its term w_j x_j over the rows of its node is
+    below `share` times the largest one there. The smallest weights of each node are removed. Their
+    number is found by bisection, such that every row stays on its side and the output of the tree
+    does not change. Solvers with a tolerance leave such weights behind.
 
     Parameters
     ----------
@@ -24,7 +24,8 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
     share : float in [0, 1]; 0 removes nothing
-    n_jobs : int, threads; the result is the same for any number
+    n_jobs : int
+        Number of threads. It does not change the result.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
 
 
 def _needed(view, rows, split, threshold, spread, share, n_jobs):
-    """Mask of the weights of a node to keep, whose terms have such spreads."""
+    """Return a mask of the weights of a node to keep, given the deviations of their terms."""
     indices, weights = split
     everything = np.ones(len(indices), dtype=bool)
     if len(indices) == 0:
@@ -70,21 +71,23 @@ def _needed(view, rows, split, threshold, spread, share, n_jobs):
 
 
 def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
-    """The tree whose tests of one feature have weight 1 or -1 and thresholds between the rows.
+    """Return the tree with weights of 1 or -1 and thresholds between rows in tests of one feature.
 
-    Such a threshold lies halfway between the values on the two sides of the test. Where all rows
-    are on one side, or there are none, the test stays what it is but for the scale of its weight.
+    The threshold is halfway between the values on the two sides of the test. If all rows are on one
+    side, or there are none, only the scale of the weight changes.
 
     Parameters
     ----------
     tree : Tree
     leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
-    n_jobs : int, threads; the result is the same for any number
+    n_jobs : int
+        Number of threads. It does not change the result.
 
     Returns
     -------
-    Tree; these rows take the same paths
+    Tree
+        Rows have the same decision paths.
     """
     updates = {}
     for node in tree.decision_nodes:
@@ -92,7 +95,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
         if len(indices) == 1:
             value = Bound.from_test(indices[0], weights[0], tree.threshold[node]).value
             updates[node] = ((indices, np.sign(weights)), np.sign(weights[0]) * value + 0.0)
-    # The products of the new weights are exact, so that rows go where they went.
+    # The products with the new weights are exact, so that no row changes its side.
     tree = tree.with_splits(updates)
     for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs):
         if goes_left.any() and not goes_left.all():
@@ -102,7 +105,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
 
 
 def _sides(tree, leaf_of_row, view, n_jobs):
-    """Yield of each test of one feature the node, its rows' products, and which go left."""
+    """Yield, per test of one feature, the node, the products of its rows, and which go left."""
     rows_of = ReducedSets(tree, leaf_of_row)
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split = tree.split(node)
@@ -112,20 +115,22 @@ def _sides(tree, leaf_of_row, view, n_jobs):
 
 
 def at_values(tree, leaf_of_row, view, n_jobs=1):
-    """The axis-aligned tree with thresholds at values of rows: the largest that goes left.
+    """Return the axis-aligned tree with thresholds at values of rows: the largest that goes left.
 
-    A builder may have put them between two values, or at a centre's.
+    A builder can have put them between two values, or at the value of a centre.
 
     Parameters
     ----------
     tree : Tree, each test of weight 1
     leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
-    n_jobs : int, threads; the result is the same for any number
+    n_jobs : int
+        Number of threads. It does not change the result.
 
     Returns
     -------
-    Tree; these rows take the same paths
+    Tree
+        Rows have the same decision paths.
     """
     updates = {
         node: (tree.split(node), values[goes_left].max())
