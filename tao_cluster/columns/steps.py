@@ -7,7 +7,6 @@ from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import (
     CountVectorizer,
@@ -120,10 +119,9 @@ class Increasing:
             )
         rows = np.ones((values.size, self.function.n_features_in_))
         rows[:, self.j] = values.ravel()
-        if method == "transform" and hasattr(self.function, "feature_names_in_"):
-            rows = pd.DataFrame(rows, columns=self.function.feature_names_in_)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # overflow at the ends of the bisection
+            # Overflow at the ends of the bisection, and rows without column names.
+            warnings.simplefilter("ignore")
             found = getattr(self.function, method)(rows)
         return np.asarray(found, dtype=np.float64)[:, self.j].reshape(values.shape)
 
