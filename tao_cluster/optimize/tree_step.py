@@ -1,9 +1,9 @@
 """The tree step: passes of Tree Alternating Optimization over one tree (KDD'22 paper, section 8).
 
-A pass visits the nodes in reverse breadth-first order. Nodes of one depth share no rows, so
-each is optimised on its own *reduced set*, the rows that reach it. A decision node's
-pseudo-label for a row is the child whose subtree gives the row the lower loss; rows to which
-both children give the same loss are "don't care" and are dropped.
+A pass visits the nodes in reverse breadth-first order. Nodes of one depth share no rows, so each is
+optimised on its own *reduced set*: the rows that reach it. The pseudo-label of a row at a decision
+node is the child whose subtree gives the row the lower loss. Rows with equal losses in both of them
+are "don't care" rows and are left out of the node problem.
 """
 
 import hashlib
@@ -30,62 +30,64 @@ class Routed(NamedTuple):
 class TreeStep:
     """Tree Alternating Optimization of one tree structure, reused from pass to pass.
 
-    Nodes keep their parameters when no row reaches them or when their weights are zero: a
-    later step, with a smaller strength, may bring them back.
+    Nodes keep their parameters if no row reaches them or if their weights are zero. A later step
+    with a smaller regularization strength can then make them active again.
 
     Parameters
     ----------
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
     solver : BoundSolver
     n_jobs : int
-        Threads that route rows and update the nodes of one depth, which share no rows.
+        Number of threads that route rows and update the nodes of one depth.
     prices_parameters : bool, default=False
-        Whether the strength is the price of a parameter; else of a unit of ||w||_1.
+        Whether the strength is a penalty per parameter; otherwise it multiplies ||w||_1.
     """
 
     view: Any
     solver: BoundSolver
     n_jobs: int = 1
     prices_parameters: bool = False
-    # By node: how the solver ended where it did not converge in the last pass that asked it.
+    # Status of the nodes at which the solver did not converge in its last call.
     unsolved: dict[int, Status] = field(default_factory=dict)
-    # Digest of the last problem tried at each node and the split it left: nothing new can come
-    # of the same. The problems themselves would take 17 bytes a row and level.
+    # Digest of the last problem at each node, and the split after it. An equal problem need not be
+    # solved again. Storing the problems themselves would take 17 bytes per row and level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
 
     def with_solver(self, solver, prices_parameters=False):
-        """A step over the same rows with another solver, which knows of no settled problem.
+        """Return a step over the same rows with another solver, without settled problems.
 
-        What it solves for another price says nothing of the nodes that are unsolved.
+        The list of unsolved nodes is shared, except with a penalty per parameter, whose problems
+        are different ones.
         """
         unsolved = {} if prices_parameters else self.unsolved
         return TreeStep(self.view, solver, self.n_jobs, prices_parameters, unsolved)
 
     def routed(self, tree):
-        """The tree and the leaf of each row."""
+        """Return the tree with the leaf of each row."""
         return Routed(tree, self.leaves_of(tree))
 
     def leaves_of(self, tree, rows=None, node=0):
-        """Leaf that rows (default all) reach from a node: int32 array."""
+        """Return the leaf that each row (by default all rows) reaches from a node: int32 array."""
         return tree.route(self.view, rows, node, self.n_jobs)
 
     def run(self, start, criterion, strength, n_passes):
-        """Repeat passes until one changes nothing, at most `n_passes`.
+        """Run passes until one changes nothing, at most `n_passes`.
 
-        An update of a node is accepted only if it lowers the node's loss plus
-        strength * ||w||_1, so the tree's `objective` never rises (section 8).
+        An update of a node is accepted only if it lowers the loss of the node plus
+        strength * ||w||_1, so the `objective` of the tree never increases (section 8).
 
         Parameters
         ----------
         start : Routed
         criterion : Criterion
         strength : float > 0
-            Multiplies sum_i ||w_i||_1 (lambda / mu in eq. 8).
+            Regularization strength: it multiplies sum_i ||w_i||_1 (lambda / mu in eq. 8).
         n_passes : int
 
         Returns
         -------
-        Routed, of the same tree if nothing changed
+        Routed
+            Has the same tree object if nothing changed.
         """
         for _ in range(n_passes):
             updated = self.one_pass(start, criterion, strength, is_judged=True)
@@ -95,18 +97,19 @@ class TreeStep:
         return start
 
     def run_freely(self, start, criterion, strength, n_passes):
-        """Accept every update, and return the tree with the least `objective` after a pass.
+        """Run passes that accept all updates, and return the tree with the lowest `objective`.
 
-        For a tree whose weights did not come from a solver: the loss does not see the scale of
-        w but ||w||_1 does, so a test against such weights means nothing.
+        This is for trees whose weights are not from a solver. Their scale is arbitrary: it changes
+        ||w||_1 but not the loss, so comparing an update with them would be meaningless.
 
-        Parameters as for :meth:`run`.
+        The parameters are those of :meth:`run`.
 
         Returns
         -------
-        Routed; the given one only if `n_passes` is 0
+        Routed
+            The given tree is returned only if `n_passes` is 0.
         """
-        self._settled.clear()  # what is known of other trees does not count for this one
+        self._settled.clear()  # settled problems belong to another tree
         best, least = start, np.inf
         for _ in range(n_passes):
             updated = self.one_pass(start, criterion, strength, is_judged=False)
@@ -119,25 +122,26 @@ class TreeStep:
         return best
 
     def one_pass(self, start, criterion, strength, is_judged):
-        """One pass over a tree.
+        """Run one pass over a tree.
 
         Parameters
         ----------
         start, criterion, strength
             As for :meth:`run`.
         is_judged : bool
-            Whether an update of a node is accepted only if it lowers the node's loss plus
-            strength * ||w||_1; else all are.
+            Whether an update of a node is accepted only if it lowers the loss of the node plus
+            strength * ||w||_1. Otherwise all updates are accepted.
 
         Returns
         -------
-        Routed, of the same tree if nothing changed
+        Routed
+            Has the same tree object if nothing changed.
         """
         rows_of = ReducedSets(*start)
         tree = _fit_leaves(start.tree, criterion, rows_of)
-        leaf_of_row = start.leaf_of_row.copy()  # below the nodes of the last level
+        leaf_of_row = start.leaf_of_row.copy()  # updated level by level
         for nodes in rows_of.levels():
-            # The subtrees below this depth are final for this pass, so is each row's loss there.
+            # Subtrees below this depth, and the losses of rows in them, are final in this pass.
             loss = criterion.loss_at(tree)
 
             def update(node, tree=tree, loss=loss):
@@ -156,14 +160,14 @@ class TreeStep:
         return Routed(tree, leaf_of_row)
 
     def _map(self, update, nodes, rows_of):
-        """Result of `update` for each of some nodes, by threads where that pays."""
+        """Return the result of `update` for each node, with threads if there are enough rows."""
         n_rows = sum(len(rows_of[node]) for node in nodes)
         largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
         found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
         return dict(zip(largest_first, found, strict=True))
 
     def _below(self, tree, node, rows, goes_left, leaf_of_row):
-        """The leaves that the rows of a node reach below it, on either side."""
+        """Return the leaves that the rows of a node reach from its left and its right child."""
         left, right = leaf_of_row[rows], leaf_of_row[rows]
         children = tree.children_left[node], tree.children_right[node]
         for leaves, child, others in zip(
@@ -173,7 +177,7 @@ class TreeStep:
         return _Below(rows, goes_left, left, right)
 
     def _update(self, tree, node, below, loss, strength, is_judged):
-        """New split of a node, or None to keep the old one."""
+        """Return the new split of a node, or None to keep the old one."""
         old = Split.from_tree(tree, node)
         problem, care = self._reduce(tree, node, below, loss, strength)
         if len(problem.rows) == 0:
@@ -194,9 +198,9 @@ class TreeStep:
         return new
 
     def _reduce(self, tree, node, below, loss, strength):
-        """The binary problem at a node, without the rows that do not care, and a mask of others.
+        """Return the binary problem at a node, and a mask of its rows that are not "don't care".
 
-        Their weight is the loss of the wrong child minus that of the right one.
+        The weight of a row is the loss of the worse child minus that of the better one.
         """
         gain = loss(below.rows, below.left)
         gain -= loss(below.rows, below.right)
@@ -211,7 +215,7 @@ class TreeStep:
         return problem, care
 
     def _helpers(self, node):
-        """Threads for the rows of a node: those of other nodes are busy, but for the root's."""
+        """Return the threads for the rows of a node. Only the root can use all of them."""
         return self.n_jobs if node == 0 else 1
 
     def _is_settled(self, node, asked, split):
@@ -229,7 +233,7 @@ class TreeStep:
         return split
 
     def _goes_left(self, node, rows, split):
-        """Which rows of a node a split sends left: bool array."""
+        """Return which rows of a node a split sends left: bool array."""
         terms = (split.indices, split.weights, self._helpers(node))
         return project(self.view, rows, *terms) <= split.threshold
 
@@ -243,19 +247,19 @@ class _Below(NamedTuple):
     right: np.ndarray
 
     def leaves(self, goes_left):
-        """The leaf of each row, if a test sends these to the left."""
+        """Return the leaf of each row if a test sends the rows of a mask to the left."""
         return np.where(goes_left, self.left, self.right)
 
 
 def objective(routed, criterion, strength):
-    """Loss of a whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
+    """Return the loss of a tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
     tree, leaf_of_row = routed
     loss = criterion.loss_at(tree)(np.arange(len(leaf_of_row)), leaf_of_row)
     return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
 
 
 def gains(view, tree, node, rows, loss, n_jobs=1):
-    """Return how much more it costs rows of a node to go left than to go right: float64 array.
+    """Return the loss of rows in the left child of a node minus that in the right: float64 array.
 
     Parameters
     ----------
@@ -272,13 +276,13 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
 
 def _indifferent(split, strength):
-    """New split of a node whose rows cost the same on both sides: weights only add a price."""
+    """Return the split if all rows are indifferent: a constant, because weights are penalized."""
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None
 
 
 def _digest(problem):
-    """What tells a node problem from any other: its rows, their sides and weights, its strength."""
+    """Return a digest of a node problem: its rows, their sides and weights, and its strength."""
     terms = np.array([problem.strength, *(problem.freed or ())])
     digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
     for part in (problem.rows, problem.goes_right, problem.weight):
@@ -287,10 +291,10 @@ def _digest(problem):
 
 
 def _fit_leaves(tree, criterion, rows_of):
-    """Optimal outputs of the leaves that rows reach; the others keep theirs.
+    """Return the tree with optimal outputs in the leaves that have rows.
 
-    Whether leaves carry histograms is the criterion's decision: the tree loses those it came
-    with, or gets them, a leaf without rows the one that is certain of its label.
+    The criterion decides whether leaves have histograms; existing ones are removed if it has none.
+    A leaf without rows then gets a histogram with probability 1 for its label.
     """
     outputs = {
         leaf: criterion.best_output(rows_of[leaf]) for leaf in tree.leaves if rows_of.size(leaf)
