@@ -18,7 +18,7 @@ from sklearn.cluster import KMeans
 
 from benchmarks.datasets import DATASETS, load
 from tao_cluster import DirectForm, TAOClustering
-from tao_cluster.optimize.oblique_search import price_of_parameters, refit, tuned
+from tao_cluster.optimize.oblique_search import optimize_exact, penalty_per_parameter, refit
 from tao_cluster.optimize.split_kinds import Oblique
 
 
@@ -51,7 +51,7 @@ class RowsAlone(Copies):
 
     def optimize_exact(self, search, state):
         """The state after passes on the true cost of the rows."""
-        return tuned(search, state, price_of_parameters(search.problem, state))
+        return optimize_exact(search, state, penalty_per_parameter(search.problem, state))
 
 
 STEPS = {

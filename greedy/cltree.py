@@ -102,7 +102,7 @@ class CLTree(CostTree):
         labels = _labels(points, boxes, rows_of)
         growth = pruned_growth(growth, ends, labels, points.n_features, idle)
         max_leaves = 4 * n_clusters if self.max_leaves is None else self.max_leaves
-        return taken_back(points, growth, max_leaves)
+        return prune_stepwise(points, growth, max_leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +239,7 @@ def _labels(points, boxes, rows_of):
     return matched_leaf_labels(points, rows_of, group)
 
 
-def taken_back(points, growth, max_leaves):
+def prune_stepwise(points, growth, max_leaves):
     """The growth without the cuts that matter least, until it has few enough leaves.
 
     Of two leaves of one node those come first that raise the cost least as one leaf of the best

@@ -184,7 +184,7 @@ def test_what_is_no_number_is_refused_by_a_fitted_model(kind):
         *(model.predict, model.apply, model.transform, model.score, model.cost_increase),
         *(model.decision_path, model.explain, model.tree_.predict, model.tree_.apply),
         *(IMM(3, random_state=0).fit(ROWS).surrogate_score, lambda X: model.plot(X=X)),
-        *(lambda X: Rows.of(model.tree_, X), lambda X: stability(model, X, n=2)),
+        *(lambda X: Rows.from_data(model.tree_, X), lambda X: stability(model, X, n=2)),
         *(lambda X: compare(X, 3), lambda X: tao_path(X, 3)),
         lambda X: outofcore.fit(TAOClustering(3), [X]),
     ):

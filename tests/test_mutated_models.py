@@ -1,4 +1,4 @@
-"""Mutated files of models: a sentence, or a model every use of which works."""
+"""Mutated model files: loading raises a clear error, or every use of the model works."""
 
 import copy
 import json
@@ -65,7 +65,7 @@ def document(request, tmp_path_factory):
 
 
 def mutated(document, rng):
-    """A copy in which one value is another, is gone, or is there twice."""
+    """Return a copy in which one value is changed, removed or duplicated."""
     data = copy.deepcopy(document)
     place = data["attributes"] if rng.random() < 0.9 else data
     while True:
@@ -92,7 +92,7 @@ def mutated(document, rng):
 
 
 def use(model, folder):
-    """Everything that a model is for."""
+    """Call every method of a model."""
     names, rows, y = getattr(model, "feature_names_in_", None), ROWS.to_numpy(), NAMES[::10]
     n_columns = model.cluster_centers_.shape[1]
     embedding = rows[:, :n_columns] if model._space.has_embedding else None
@@ -103,7 +103,7 @@ def use(model, folder):
     model.cost_increase(rows, embedding=embedding, y=y)
     for write in (to_text, to_rules, to_dot, to_dataframe):
         write(model)
-    to_sql(model, list("abcd"))  # which refuses names that a table may not have
+    to_sql(model, list("abcd"))  # raises for names that SQL does not support
     model.to_html()
     model.to_html(X=rows)
     str(model.explain(rows[:1]))
@@ -118,7 +118,7 @@ def use(model, folder):
 
 
 def check(data, folder):
-    """Whether it is accepted; then it must be of use."""
+    """Load a document; return whether it is accepted. An accepted model must work."""
     (folder / "model.json").write_text(json.dumps(data), encoding="utf-8")
     try:
         model = load(folder / "model.json")
@@ -126,14 +126,14 @@ def check(data, folder):
         assert "not a model" in str(error)  # noqa: PT017
         return False
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # numbers near the largest
+        warnings.simplefilter("ignore", RuntimeWarning)  # sums of huge numbers overflow
         use(model, folder)
     return True
 
 
 @pytest.mark.slow
-def test_mutated_models_are_refused_or_of_use(document, rng, tmp_path):
-    """Whatever single value of a file is another: a sentence, or all uses work."""
+def test_mutated_models_raise_or_work(document, rng, tmp_path):
+    """If any single value of a file changes, loading raises, or every use works."""
     accepted = [check(mutated(document, rng), tmp_path) for _ in range(20)]
     assert sum(accepted) < 12
 
@@ -145,7 +145,7 @@ def test_thousands_of_mutated_models(document, rng, tmp_path):
 
 
 def put(name, value):
-    """A change of an attribute: to a value as the file has it, or to an array."""
+    """Return a function that sets an attribute to a JSON value or an array."""
     written = to_json(value) if isinstance(value, np.ndarray) else value
     return lambda data: data["attributes"].__setitem__(name, written)
 
@@ -163,7 +163,7 @@ def parameter(name, value):
 
 
 _K = 3
-# Found by an attacker, all of them accepted once: the change, and what the sentence is to name.
+# Changes that `load` accepted in the past, and a part of the message that they must raise now.
 FOUND = {
     "names 3": (put("feature_names_in_", 3), "feature_names_in_ must be"),
     "another space": (put("_space", {"filled": ["a", 1.0]}), "_space must be a ClusteringSpace"),
@@ -203,7 +203,7 @@ FOUND = {
 
 @pytest.mark.parametrize("name", FOUND)
 @pytest.mark.parametrize("document", ["standardized"], indirect=True)
-def test_what_an_attacker_found_is_refused(document, name, tmp_path):
+def test_what_load_once_accepted_raises(document, name, tmp_path):
     change, sentence = FOUND[name]
     data = copy.deepcopy(document)
     change(data)
@@ -212,7 +212,7 @@ def test_what_an_attacker_found_is_refused(document, name, tmp_path):
         load(tmp_path / "model.json")
 
 
-# The same of single kinds of models.
+# The same for some kinds of models.
 FOUND_OF = {
     ("labels", "classes_"): np.array(["a", "b", "c"]),
     ("ExKMC", "trace_"): [],
@@ -222,7 +222,7 @@ FOUND_OF = {
 
 
 @pytest.mark.parametrize(("document", "name"), FOUND_OF, indirect=["document"])
-def test_what_an_attacker_found_of_one_kind_is_refused(document, name, request, tmp_path):
+def test_what_load_once_accepted_of_one_kind_raises(document, name, request, tmp_path):
     kind = request.node.callspec.params["document"]
     data = copy.deepcopy(document)
     put(name, FOUND_OF[kind, name])(data)
@@ -232,7 +232,7 @@ def test_what_an_attacker_found_of_one_kind_is_refused(document, name, request, 
 
 
 @pytest.mark.parametrize("document", ["labels"], indirect=True)
-def test_classes_of_another_space_are_refused(document, tmp_path):
+def test_classes_of_another_space_raise(document, tmp_path):
     data = copy.deepcopy(document)
     in_space("classes", to_json(np.array(["red"])))(data)
     (tmp_path / "model.json").write_text(json.dumps(data), encoding="utf-8")
@@ -249,7 +249,7 @@ def test_classes_of_another_space_are_refused(document, tmp_path):
         (',"note":[-Infinity]}', "-Infinity is no number"),
     ],
 )
-def test_what_readers_differ_about_is_refused(document, more, sentence, tmp_path):
+def test_what_readers_interpret_differently_raises(document, more, sentence, tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(document)[:-1] + more, encoding="utf-8")
     with pytest.raises(ValueError, match=sentence):
         load(tmp_path / "model.json")

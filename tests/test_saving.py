@@ -1,4 +1,4 @@
-"""Models as files: the same predictions and explanations, and no trust in what a file says."""
+"""Saved models: the same predictions and explanations after loading, and bad files raise."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ def model_of(name):
 
 
 def same(one, other):
-    """Whether two values are equal to the last bit, and of one type where that matters."""
+    """Return whether two values are equal to the last bit; arrays must have the same dtype."""
     if isinstance(one, np.ndarray):
         assert one.dtype == other.dtype
         return (
@@ -121,7 +121,7 @@ def test_a_loaded_model_is_the_saved_one(name, tmp_path):
 
 @pytest.mark.slow
 def test_models_of_this_version_load_for_ever(tmp_path):
-    """The file is of the release that introduced the version: it is never written anew."""
+    """The file has the format of the first release of this version and must stay loadable."""
     for name, part in json.loads(KEPT.read_text(encoding="utf-8")).items():
         (tmp_path / name).write_text(json.dumps(part["model"]), encoding="utf-8")
         model = load(tmp_path / name)
@@ -148,7 +148,7 @@ def test_another_process_reads_it(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["standardized", "labels", "MixtureTree"])
 def test_skops_keeps_it_too(name):
-    """Its files name the types that they hold, which the reader trusts one by one."""
+    """skops files list their types, each of which the reader has to trust."""
     model = model_of(name)
     data = skops_io.dumps(model)
     own = {"greedy", "sklearn", "tao_cluster"}
@@ -277,7 +277,7 @@ def saved(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", sorted(BAD))
-def test_a_file_that_is_no_model_gets_a_sentence(saved, name, tmp_path):
+def test_a_file_that_is_no_model_raises(saved, name, tmp_path):
     change, sentence = BAD[name]
     data = json.loads(saved)
     change(data)
@@ -290,13 +290,13 @@ def test_a_file_that_is_no_model_gets_a_sentence(saved, name, tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "{", "[" * 100_000, "[]", "null", "{}", "NaN", "\x80", "1" * 9999]
 )
-def test_what_is_no_json_gets_a_sentence(text, tmp_path):
+def test_a_file_that_is_not_json_raises(text, tmp_path):
     (tmp_path / "model.json").write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match="not a model"):
         load(tmp_path / "model.json")
 
 
-# Rows and labels of other types, of which centres, counts and labels_ are made.
+# Rows and labels of other types, which determine the types of fitted attributes.
 FITS = {
     "float32": lambda: TAOClustering(2, random_state=0).fit(FRAME.astype(np.float32)),
     "sparse": lambda: TAOClustering(2, random_state=0).fit(sp.csr_matrix(FRAME)),
@@ -321,7 +321,7 @@ FITS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_models_of_any_fit_can_be_loaded(name, tmp_path):
-    """What is asked of a file is not more than what fits give."""
+    """The checks of `load` accept the attributes of every kind of fit."""
     model = FITS[name]()
     model.save(tmp_path / "model.json")
     assert load(tmp_path / "model.json").tree_ == model.tree_

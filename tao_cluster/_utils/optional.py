@@ -6,11 +6,20 @@ from tqdm.std import tqdm
 
 
 def need(package, function, command):
-    """Import a package, or a module of it, or say how to get it.
+    """Import an optional package or a module of it.
+
+    Parameters
+    ----------
+    package : str
+    function : str
+        Name of the function that needs it.
+    command : str
+        Command that installs it.
 
     Raises
     ------
     ImportError
+        If it is not installed. The message names the function and the command.
     """
     try:
         return importlib.import_module(package)

@@ -82,7 +82,7 @@ def report_fit(model, seconds, rows=None, names=None):
         Names of the features; by default those of the model.
     """
     name = f"TAO {model.split}"
-    print(Comparison.of({name: model}, rows, seconds={name: seconds}))
+    print(Comparison.from_models({name: model}, rows, seconds={name: seconds}))
     print("\n" + model.to_text(names, max_terms=8))
 
 

@@ -1,4 +1,4 @@
-"""Methods fitted to one free clustering, in one table: `compare`, and what its tables are."""
+"""`compare` fits methods to one free clustering; `Comparison` is the table of the results."""
 
 from .study import DEFAULT_METHODS, METHODS, compare
 from .table import FREE, Comparison, explains_labels

@@ -1,4 +1,4 @@
-"""`stability`: what stays of an explanation with other samples of the rows and other seeds."""
+"""`stability`: how much a tree changes with the sample of the rows and with the seed."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,31 +22,64 @@ from ..plot.explained import plot_stability
 from .table import FORMAT, explains_labels, observed
 
 RESAMPLE, SEED = "resample", "seed"
-_SPREAD = ("mean", "min", "max")
-_N_SHOWN = 10  # features
-_N_DRAWS = 100  # of a resample, until it has a row a cluster
+_AGGREGATES = ("mean", "min", "max")
+_N_SHOWN = 10  # number of features in the printed table
+_N_DRAWS = 100  # attempts to draw a resample with at least one distinct row per cluster
+
+# Headings of the printed tables.
+_MEASURES = {
+    "ARI": "ARI with the model",
+    "cost_increase": "cost increase, %",
+    "cost_increase_new": "cost increase on left-out rows, %",
+}
+_FEATURES = {
+    "model": "rows (model)",
+    "resamples": "resamples",
+    "seeds": "seeds",
+    "rows": "rows (refits)",
+}
+_CAPTION = (
+    "Share of the rows whose path tests a feature (in the model; mean over the refits),",
+    "and share of the resamples and of the seeds whose tree tests it:",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """How much an explanation depends on the sample of the rows, and on the seed.
+    """Agreement of refits to resamples, and with other seeds, with a model.
 
     Parameters
     ----------
-    model : fitted estimator, with which the others are compared
+    model : fitted estimator
+        The model with which the refits are compared.
     table : pandas.DataFrame
-        A row a refit. Columns: kind ("resample" or "seed"); ARI (agreement with the model on all
-        rows); cost_increase (percent over the refit's own free clustering, on its rows) and
-        cost_increase_new (on the rows that a resample has left out; NaN for seeds); leaves;
-        parameters.
+        One row per refit:
+
+        ===================  =====================================================================
+        Column               Meaning
+        ===================  =====================================================================
+        kind                 "resample" or "seed"
+        ARI                  agreement with the model on all rows (adjusted Rand index; 1 is
+                             perfect)
+        cost_increase        percent over the free clustering of the refit, on its rows
+        cost_increase_new    the same on the rows that a resample left out; NaN for seeds
+        leaves, parameters   size of the tree
+        ===================  =====================================================================
     features : pandas.DataFrame
-        A row a feature that some tree tests, by name, most used first; of a Pipeline a raw column,
-        or a category of one, if its steps map columns one by one, else what they make.
-        Columns: model (share of
-        the rows on whose path the model tests it), resamples and seeds (share of the refits that
-        test it), rows (share of the rows on whose path a refit tests it, mean over all).
+        One row per feature that some tree tests, by name, the most used ones first. For a Pipeline
+        these are raw columns or their categories if the steps map columns one by one, else the
+        outputs of the steps. All columns are shares between 0 and 1:
+
+        ===================  =====================================================================
+        Column               Meaning
+        ===================  =====================================================================
+        model                share of the rows on whose path the model tests the feature
+        resamples, seeds     share of the refits whose tree tests the feature
+        rows                 share of the rows on whose path a refit tests the feature, mean over
+                             all refits
+        ===================  =====================================================================
     pairs : dict of str to float
-        Mean ARI, on all rows, of two resamples ("resample") and of two seeds ("seed").
+        Mean ARI between two resamples ("resample") and between two seeds ("seed"), on all rows.
     """
 
     model: Any
@@ -56,15 +89,15 @@ class Stability:
 
     @property
     def summary(self):
-        """Mean, least and largest value of every measure, by kind of refit: a DataFrame."""
+        """Mean, minimum and maximum of each measure, by kind of refit: pandas.DataFrame."""
         measures = [name for name in self.table if name != "kind"]
-        spread = self.table.groupby("kind", sort=False)[measures].agg(list(_SPREAD))
+        spread = self.table.groupby("kind", sort=False)[measures].agg(list(_AGGREGATES))
         spread = spread.stack(level=0, future_stack=True).unstack(level=0)
         spread = spread.swaplevel(axis=1).loc[measures, list(self.pairs)]
         return spread.rename_axis(None).rename_axis([None, None], axis=1)
 
     def plot(self, *, title=None):
-        """Agreement with the model, cost against size, and the features most used.
+        """Draw the agreement with the model, cost against size, and the most used features.
 
         Parameters
         ----------
@@ -77,44 +110,54 @@ class Stability:
         return plot_stability(self.table, self.features, title)
 
     def __repr__(self):
-        tables = (self.summary, self.features.head(_N_SHOWN))
-        return "\n\n".join([self._heading(), *(table.to_string(**FORMAT) for table in tables)])
+        summary, features = (table.to_string(**FORMAT) for table in self._printed())
+        caption = "\n".join(_CAPTION)
+        return f"{self._heading()}\n\n{summary}\n\n{caption}\n{features}"
 
     def _repr_html_(self):
-        tables = (self.summary, self.features.head(_N_SHOWN))
-        html = "".join(table.to_html(border=0, **FORMAT) for table in tables)
-        return f"<p>{self._heading()}</p>{html}"
+        summary, features = (table.to_html(border=0, **FORMAT) for table in self._printed())
+        return f"<p>{self._heading()}</p>{summary}<p>{' '.join(_CAPTION)}</p>{features}"
+
+    def _printed(self):
+        """Return the summary and the most used features with readable headings."""
+        return self.summary.rename(_MEASURES), self.features.head(_N_SHOWN).rename(
+            columns=_FEATURES
+        )
 
     def _heading(self):
-        pairs = ", ".join(f"{value:.2f} between {kind}s" for kind, value in self.pairs.items())
-        return f"{_last(self.model)[0].__class__.__name__}, {len(self.table)} refits; ARI {pairs}"
+        name = _last(self.model)[0].__class__.__name__
+        pairs = " and ".join(f"{value:.2f} between {kind}s" for kind, value in self.pairs.items())
+        return f"{name}, {len(self.table)} refits; mean ARI {pairs}"
 
 
 def stability(
     model, X, n=20, *, y=None, sample_weight=None, embedding=None, random_state=0, n_jobs=None
 ):
-    """Refit a model to resamples of the rows and with other seeds, and see what stays.
+    """Refit a model to resamples of the rows and with other seeds, and compare the trees.
 
-    A resample draws as many rows as there are, with replacement (bootstrap): how often a row was
-    drawn is its weight, which is the same as to repeat it. Of a model without `reference`, or with
-    an unfitted one, the free clustering is found anew each time; with a fitted one, or
-    centres, only the tree is.
+    A resample draws n rows with replacement (bootstrap). The number of times that a row is drawn
+    becomes its weight. If the `reference` of the model is None or an unfitted estimator, each refit
+    also computes the free clustering again. If it is a fitted estimator or an array of centres,
+    only the tree is refitted.
 
     Parameters
     ----------
     model : estimator of this project, or a Pipeline that ends with one
-        It is fitted if it is not yet; its copies are refitted, it stays as it is.
+        It is not changed: copies are refitted. If it is not fitted, a copy is fitted to all rows
+        first.
     X : array-like, DataFrame or CSR matrix of shape (n_rows, d)
     n : int, default=20
-        Resamples, and as many other seeds. A resample with fewer rows than clusters is drawn again.
+        Number of resamples, and number of seeds. A resample with fewer distinct rows than clusters
+        is drawn again.
     y : array-like of shape (n_rows,), optional
-        Labels to explain, for a model of ``objective="labels"``; they go with their rows.
+        Labels to explain, for a model with ``objective="labels"``.
     sample_weight, embedding
-        As for `fit`.
+        As for `fit`; not supported for a Pipeline.
     random_state : int, RandomState instance or None, default=0
-        Of the resamples and of the seeds, also of a model that has no random_state of its own.
+        Seed of the resamples, of the other seeds, and of the model if its own `random_state` is
+        None.
     n_jobs : int, default=None
-        Processes that refit.
+        Number of processes for the refits.
 
     Returns
     -------
@@ -124,8 +167,14 @@ def stability(
     Raises
     ------
     ValueError
-        If n is no whole number from 2 on, the model is none of this project, a Pipeline is given
-        an embedding or weights, resamples have too few rows, or for the reasons of `fit`.
+        If n is not an integer of at least 2, if the model is not an estimator of this project, if a
+        Pipeline is given an embedding or weights, if resamples have too few distinct rows, and for
+        the reasons of `fit`.
+
+    Warns
+    -----
+    UserWarning
+        If refits warn: one warning with their number and the first message.
 
     Examples
     --------
@@ -143,7 +192,11 @@ def stability(
     rows = {"X": X, "y": y, "sample_weight": sample_weight, "embedding": embedding}
     rows = {name: array for name, array in rows.items() if array is not None}
     if isinstance(model, Pipeline) and set(rows) & {"sample_weight", "embedding"}:
-        raise ValueError("A Pipeline takes X alone here, neither sample_weight nor embedding.")
+        given = " and ".join(sorted(set(rows) & {"sample_weight", "embedding"}))
+        raise ValueError(
+            f"stability of a Pipeline does not support {given}: transform X first, and pass the "
+            "last step of the Pipeline with the result."
+        )
     rng = check_random_state(random_state)
     n_least = 1 if y is not None else _last(model)[0].n_clusters
     draws = [_draw(rng, _num_samples(X), sample_weight, n_least) for _ in range(n)]
@@ -151,40 +204,42 @@ def stability(
     model = model if _is_fitted(model) else _copy(model, own, keeps_seeds=True).fit(**rows)
     refits = [(RESAMPLE, _copy(model, own, keeps_seeds=True), draw) for draw in draws]
     refits += [(SEED, _copy(model, seed), None) for seed in seeds]
-    found = Parallel(n_jobs=n_jobs)(delayed(_look)(*refit, rows) for refit in refits)
-    return _summarised(model, rows, found)
+    found = Parallel(n_jobs=n_jobs)(delayed(_refit_and_measure)(*refit, rows) for refit in refits)
+    return _summarize(model, rows, found)
 
 
 def _check(model, n, y):
-    """ValueError for what cannot be refitted, or not so often."""
+    """Raise a ValueError for a model, labels or a number that `stability` does not support."""
     if not isinstance(_last(model)[0], TreeClustering):
         raise ValueError(
             f"stability takes an estimator of this project (TAOClustering, greedy.IMM, ...) or a "
             f"Pipeline that ends with one; got {type(_last(model)[0]).__name__}."
         )
     if y is not None and not explains_labels(_last(model)[0]):
-        raise ValueError('y is for a model of objective="labels"; other trees are made of X alone.')
+        raise ValueError(
+            'y is used only by a model with objective="labels"; this model clusters X: leave y out.'
+        )
     if not isinstance(n, Integral):
-        raise ValueError(f"n={n!r} must be a whole number of refits, at least 2.")
+        raise ValueError(f"n={n!r} must be an integer, the number of resamples and of seeds.")
     if n < 2:
-        raise ValueError(f"n={n} refits have no spread; at least 2 are needed.")
+        raise ValueError(f"n={n} must be at least 2: the refits are compared with each other.")
 
 
 def _draw(rng, n_rows, weight, n_least):
-    """How often a resample has each row; it has so many different rows of weight, at least."""
+    """Draw a resample: counts per row, with at least n_least distinct rows of positive weight."""
     has_weight = True if weight is None else np.asarray(weight) > 0
     for _ in range(_N_DRAWS):
         draw = np.bincount(rng.randint(n_rows, size=n_rows), minlength=n_rows)
         if np.count_nonzero((draw > 0) & has_weight) >= n_least:
             return draw
     raise ValueError(
-        f"Resamples of {n_rows} rows hardly ever have {n_least} different ones, a row a cluster; "
-        "stability needs more rows, or fewer clusters."
+        f"Resamples of {n_rows} rows have fewer than {n_least} distinct rows, one per cluster, in "
+        f"{_N_DRAWS} of {_N_DRAWS} draws: stability needs more rows or fewer clusters."
     )
 
 
 def _refit(model, draw, rows):
-    """Fit to all rows, or to each as often as it was drawn."""
+    """Fit to all rows, or to each row as often as it was drawn."""
     if draw is None:
         model.fit(**rows)
     elif has_fit_parameter(model, "sample_weight"):
@@ -194,16 +249,16 @@ def _refit(model, draw, rows):
         model.fit(**{name: _safe_indexing(array, drawn) for name, array in rows.items()})
 
 
-def _look(kind, model, draw, rows):
-    """Refit a copy, and return what is kept of it: measures, clusters, used features, warnings."""
-    *_, told = observed(lambda: _refit(model, draw, rows))
+def _refit_and_measure(kind, model, draw, rows):
+    """Refit a copy; return its measures, clusters, used features and the messages of warnings."""
+    *_, messages = observed(lambda: _refit(model, draw, rows))
     estimator, tested = _last(model, rows["X"])
     new = np.nan
     if draw is not None:
         left_out = np.flatnonzero(draw == 0)
         if len(left_out):
             arrays = {name: _safe_indexing(array, left_out) for name, array in rows.items()}
-            del arrays["X"]  # as the estimator sees it
+            del arrays["X"]  # the estimator takes the output of the steps before it
             new = estimator.cost_increase(_safe_indexing(tested, left_out), **arrays)
     tree = estimator.tree_
     record = {
@@ -213,16 +268,16 @@ def _look(kind, model, draw, rows):
         "leaves": tree.n_leaves,
         "parameters": tree.n_parameters,
     }
-    return record, model.predict(rows["X"]), _usage(model, rows), told
+    return record, model.predict(rows["X"]), _usage(model, rows), messages
 
 
 def _usage(model, rows):
-    """Features that a tree tests, by name: a Series of the share of rows on whose path it does."""
+    """Return the share of rows on whose path each feature is tested: Series by feature name."""
     X, weight = rows["X"], rows.get("sample_weight")
     try:
         view, names = shown(model)
         numbers = numbers_of(view, X)
-    except ValueError:  # steps that cannot be seen through
+    except ValueError:  # the steps do not map columns one by one
         view, numbers = _last(model, X)
         names = printable_names(names_of(view, _names_behind(model)))
     usage = pd.Series(
@@ -231,13 +286,13 @@ def _usage(model, rows):
     return usage.iloc[view.tree_.used_features]
 
 
-def _summarised(model, rows, found):
-    """The tables of what was kept of the refits."""
+def _summarize(model, rows, found):
+    """Return the Stability of the results of the refits."""
     weight = rows.get("sample_weight")
-    records, labels, usages, told = zip(*found, strict=True)
-    warned = [sentences[0] for sentences in told if sentences]
+    records, labels, usages, messages = zip(*found, strict=True)
+    warned = [each[0] for each in messages if each]
     if warned:
-        warn(f"{len(warned)} of {len(found)} refits warned, the first: {warned[0]}")
+        warn(f"{len(warned)} of {len(found)} refits warned. The first warning: {warned[0]}")
     own = model.predict(rows["X"])
     table = pd.DataFrame(records)
     table.insert(1, "ARI", [adjusted_rand_index(each, own, weight) for each in labels])
@@ -253,7 +308,7 @@ def _summarised(model, rows, found):
 
 
 def _features(own, usages, of_kind):
-    """How often the refits test each feature; they may know different ones, by their rows."""
+    """Return how often the refits test each feature; their trees may test different ones."""
     usages = pd.concat([own, *usages], axis=1, sort=False)
     refits = usages.iloc[:, 1:].to_numpy()
     is_used = ~np.isnan(refits)
@@ -268,20 +323,23 @@ def _features(own, usages, of_kind):
 
 
 def _last(model, X=None):
-    """The estimator with the tree, and X as it sees it."""
+    """Return the last step of a Pipeline, or the estimator itself, and X as `fit` passes it on."""
     if not isinstance(model, Pipeline):
         return model, X
     return model[-1], X if X is None else model[:-1].transform(X)
 
 
 def _names_behind(model):
-    """Names of the columns that a Pipeline hands to its last step; None if that has its own."""
+    """Return the names of the columns that a Pipeline passes to its last step, or None."""
     is_named = isinstance(model, Pipeline) and hasattr(model[:-1], "get_feature_names_out")
     return model[:-1].get_feature_names_out() if is_named else None
 
 
 def _copy(model, seed, *, keeps_seeds=False):
-    """An unfitted copy with the same reference, and this seed, or only where it has none."""
+    """Return an unfitted copy with the same reference and this seed.
+
+    With `keeps_seeds`, only a random_state of None is replaced by the seed.
+    """
     copy = clone(model)
     reference = getattr(_last(model)[0], "reference", None)
     is_fixed = not hasattr(reference, "fit") or _is_fitted(reference)
@@ -291,6 +349,6 @@ def _copy(model, seed, *, keeps_seeds=False):
         if name.split("__")[-1] == "random_state" and (value is None or not keeps_seeds)
     }
     copy.set_params(**seeds)
-    if is_fixed:  # clone would forget how it was fitted
+    if is_fixed:  # clone would return an unfitted copy of the reference
         _last(copy)[0].set_params(reference=reference)
     return copy

@@ -1,4 +1,4 @@
-"""`compare`: methods fitted to one free clustering, for one table."""
+"""`compare`: fit several methods to one free clustering and measure their trees."""
 
 import contextlib
 import warnings
@@ -26,10 +26,12 @@ from ..optimize.settings import OBJECTIVES, default_depth
 from ..reference import split_pipeline
 from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 
-# Rows and clusters of the fits that compile kernels before the clock starts. They are spread over
-# all rows, which may be sorted, and so many that no tree is perfect: all kernels are reached.
+# Rows and clusters of the small fits that compile all kernels before times are measured. The rows
+# are evenly spaced, since X may be sorted. They are so many that no tree is perfect, since a
+# perfect tree would not run all kernels.
 _N_COMPILED, _K_COMPILED = 200, 5
-_ABSENT = {"objective": "kmeans", "standardize": False}  # what an estimator without them does
+# Values that hold for estimators without these parameters.
+_ABSENT = {"objective": "kmeans", "standardize": False}
 
 
 def compare(
@@ -50,63 +52,70 @@ def compare(
     random_state=0,
     n_jobs=None,
 ):
-    """Fit methods to one free clustering and measure what their trees cost and how large they are.
+    """Fit methods to one free clustering and measure the costs and sizes of their trees.
 
-    Kernels are compiled before the clock starts, and the free clustering is found once.
+    The free clustering is computed once. Numba kernels are compiled before times are measured.
 
     Parameters
     ----------
     X : array-like, DataFrame or CSR matrix of shape (n, d)
     n_clusters : int, default=None
-        None is 8, or the number of labels.
+        Number of clusters. None is 8, or the number of labels for ``objective="labels"``.
     methods : sequence of str, or dict of str to (str or estimator or list of them), default=None
-        Names: "tao" (oblique trees of one :func:`tao_path`), "tao-axis", "exkmc", "cart"
-        (scikit-learn's decision tree of the free labels), each with the leaves of `budgets`, and
-        "imm", "exgreedy", "exshallow", a leaf a cluster. None is those of these that know the
-        objective; ``tao_cluster.comparison.METHODS`` has all names.
-        Estimators are copied and get this function's n_clusters, reference, objective and
-        standardize. A list is one series of the picture.
+        Methods by name, or estimators by a title of your choice. The names include:
+
+        - "tao": oblique trees of one :func:`tao_path`;
+        - "tao-axis", "exkmc" and "cart" (scikit-learn's decision tree, fitted to the free labels):
+          axis-aligned trees with the leaves of `budgets`;
+        - "imm", "exgreedy" and "exshallow": axis-aligned trees with one leaf per cluster.
+
+        None compares those of the methods above that support the objective.
+        ``tao_cluster.comparison.METHODS`` has all names. Estimators are copied and get the
+        n_clusters, reference, objective and standardize of this call. A list of estimators is one
+        series of the picture.
     budgets : dict, or sequence of int, default=None
-        ``{"leaves": [10, 20], "parameters": [50, 100]}``: leaves of the axis-aligned trees,
-        parameters of the oblique ones, whose path serves them all. A sequence is leaves. Without
-        leaves, they follow from the parameters (n leaves are 3 n - 2), or are k, 2 k and 4 k;
-        without parameters, all trees of the path are shown.
+        ``{"leaves": [10, 20], "parameters": [50, 100]}``: numbers of leaves of the axis-aligned
+        trees, and limits on the number of parameters of the oblique trees. A sequence stands for
+        leaves. Defaults: leaves follow from the parameters (an axis-aligned tree with n leaves has
+        3 n - 2 parameters), or are k, 2 k and 4 k; without parameters, all trees of the path are
+        listed.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering; see :class:`TAOClustering`.
     validation : float, or array of int or bool, default=None
-        Rows held out of all fits, the reference's, too: a share of them, e.g. 0.2, the positions
-        of rows of X, or a mask of n booleans, True for what is held out. They are new to the
-        trees, and get a column of costs.
+        Rows held out of all fits, including that of the reference: a share such as 0.2, the
+        positions of rows of X, or a mask of n booleans that is True for held-out rows. The cost
+        increase on these rows becomes a column of the table.
     y : array-like of shape (n,), optional
-        Classes to compare the clusters with (NMI, ARI); default the free clustering. Rows of -1,
-        None or NaN have none. For
-        ``objective="labels"`` what is explained, in place of `n_clusters` and `reference`.
+        Classes to compare the clusters with (NMI, ARI). Default: the free clustering. Rows of class
+        -1, None or NaN are left out. For ``objective="labels"``, the labels to explain; they
+        replace `n_clusters` and `reference`.
     sample_weight, embedding
         As for :meth:`TAOClustering.fit`.
     standardize : bool, default=False
-        As of :class:`TAOClustering`.
+        See :class:`TAOClustering`.
     objective : str or Objective, default="kmeans"
-        As of :class:`TAOClustering`. The methods of :mod:`greedy` know k-means, some k-medians.
+        See :class:`TAOClustering`. The methods of :mod:`greedy` support k-means, some of them also
+        k-medians.
     depth : int, default=None
-        Of the oblique trees. None is 5, or more where so many clusters need more.
+        Depth of the initial oblique trees. None is 5, or more if the number of clusters needs it.
     lambdas : array-like of positive floats, default=None
-        Of the path; None chooses ten from the data.
+        Values of lambda along the path. None selects ten values from the data.
     random_state : int, default=0
     n_jobs : int, default=None
-        Threads of a fit; fits come one after the other, for the sake of their seconds.
+        Threads per fit. Fits run one after the other, so that their times are comparable.
 
     Returns
     -------
     Comparison
-        With `table`, `models`, `series` and `plot`. The seconds of a tree of a path are its share.
-        What the fits warned of is told below the table, by name, and which arguments concern none
-        of the methods.
+        With `table`, `models`, `series` and `plot`. The time of a path is divided among its trees.
+        Warnings of the fits, and arguments that no method used, are listed below the table.
 
     Raises
     ------
     ValueError
-        If a method is unknown, is no estimator of this project or does not know the objective, or
-        budgets or validation are not what they should be.
+        If a method is unknown, is not an estimator of this project or does not support the
+        objective, or if budgets or validation are invalid. The message names the method or the
+        argument.
 
     Examples
     --------
@@ -128,15 +137,15 @@ def compare(
     classes, ignored = rows_of({"y": y}, kept)["y"], []
     if explains_labels:
         if y is None:
-            raise ValueError('objective="labels" explains labels: give them as y.')
+            raise ValueError('objective="labels" explains given labels: pass them as y.')
         given["y"] = y
         classes, n_labels = None, len(encode(y)[1])
         if n_clusters not in (None, n_labels):
-            ignored.append(f"n_clusters={n_clusters} is not used: there are {n_labels} labels.")
+            ignored.append(f"n_clusters={n_clusters} is not used: y has {n_labels} labels.")
         n_clusters = n_labels
     n_clusters = 8 if n_clusters is None else n_clusters
     if isinstance(n_clusters, Integral):
-        n_clusters = int(n_clusters)  # multiples of an int8 wrap around
+        n_clusters = int(n_clusters)  # multiples of a numpy int8 could overflow
     rows, new = rows_of(given, kept), None if held is None else rows_of(given, held)
     settings = {"n_clusters": n_clusters, "objective": objective, "standardize": standardize}
     settings |= {"reference": reference, "n_jobs": n_jobs, "random_state": random_state}
@@ -152,23 +161,23 @@ def compare(
     study.compile(series)
     records, notes = [], tuple(ignored)
     if not explains_labels:
-        free, seconds, told = study.fit(FREE, greedy.CART(max_leaves=2))
+        free, seconds, messages = study.fit(FREE, greedy.CART(max_leaves=2))
         study = replace(study, settings=settings | {"reference": free.free_centers_})
-        notes += told
+        notes += messages
         records = [free_record(free, classes, rows["sample_weight"], seconds)]
     entries = [entry for method, value in series for entry in study.entries(method, value)]
     records += [measures_of(entry, rows, classes, new) for entry in entries]
-    return Comparison.of_records(records, entries, notes)
+    return Comparison.from_records(records, entries, notes)
 
 
 @dataclass(frozen=True, eq=False)
 class _Study:
-    """What all fits share.
+    """The data and settings that all fits share.
 
     Parameters
     ----------
-    rows : dict, the arguments of `fit`
-    settings : dict, parameters of every estimator
+    rows : dict, arguments of `fit`
+    settings : dict, parameters of all estimators
     leaves, parameters : lists of int, the budgets
     path : dict, `depth` and `lambdas` of the oblique trees
     """
@@ -180,24 +189,29 @@ class _Study:
     path: dict
 
     def check(self, series):
-        """ValueError if an estimator's own parameters, or those it lacks, are not the study's."""
+        """Raise a ValueError if parameters of an estimator contradict those of the study."""
         for method, value in series:
             for _, estimator in self._estimators(value):
                 own, defaults = estimator.get_params(deep=False), type(estimator)().get_params()
                 for name in ("n_clusters", "objective", "standardize", "reference"):
                     has, wanted = own.get(name, _ABSENT.get(name)), self.settings[name]
                     if name not in own and not _same(has, wanted):
-                        raise ValueError(f"{method} has no {name}={wanted!r}; leave it out.")
+                        raise ValueError(
+                            f"Method {method!r} ({type(estimator).__name__}) does not support "
+                            f"{name}={wanted!r}: leave this method out, or compare without "
+                            f"{name}={wanted!r}."
+                        )
                     if not any(_same(has, other) for other in (wanted, defaults.get(name))):
                         raise ValueError(
-                            f"{method} has another {name} than the comparison; it is one for "
-                            "all methods: give it to compare."
+                            f"Method {method!r} has {name}={_described(has)}, but this comparison "
+                            f"has {name}={_described(wanted)} for all methods: leave it out of the "
+                            f"estimator and pass compare(..., {name}=...)."
                         )
 
     def compile(self, series):
-        """Run everything once on a few rows, so that seconds are those of the methods."""
+        """Fit everything once to a few rows, so that later times exclude the compilation."""
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
-        has_lambdas = self.path["lambdas"] is not None  # else they are found by further kernels
+        has_lambdas = self.path["lambdas"] is not None  # without them, further kernels run
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,
@@ -208,13 +222,13 @@ class _Study:
             path=self.path | {"depth": 2} | ({"lambdas": [1.0]} if has_lambdas else {}),
         )
         for method, value in series:
-            # What fails here for a reason fails again below, on all rows.
+            # An error that is not due to the few rows is raised again by the fit to all rows.
             with contextlib.suppress(ValueError), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 list(small.entries(method, value))
 
     def fit(self, name, estimator):
-        """A copy of an estimator, fitted, the seconds it took, and what it warned of."""
+        """Fit a copy of an estimator; return it, the seconds, and the messages of its warnings."""
         model = self._prepared(estimator)
         return observed(lambda: model.fit(**self.rows), name)
 
@@ -227,26 +241,26 @@ class _Study:
             yield Entry(method + name, method, *self.fit(method + name, estimator))
 
     def _path_entries(self, method):
-        """The trees of one path: all of them, or the best within each budget."""
+        """Yield the trees of one path: all of them, or the best one within each budget."""
         tao = self._prepared(TAOClustering(depth=self.path["depth"]))
         models, seconds, notes = observed(
             lambda: tao.fit_path(lambdas=self.path["lambdas"], **self.rows), method
         )
         if not self.parameters:
             models = _different(models)
-        seconds /= len(models)  # a path's share
+        seconds /= len(models)
         found = [(f"{method}, lambda={model.lambda_:.4g}", model) for model in models]
         if self.parameters:
             found = [(f"{method}, {n} parameters", _within(models, n)) for n in self.parameters]
         for (name, model), limit in zip_longest(found, self.parameters):
-            if model is None:  # the search for a goal goes on beyond the path's end
+            if model is None:  # max_parameters searches beyond the largest lambda of the path
                 yield Entry(name, method, *self.fit(name, tao.set_params(max_parameters=limit)))
             else:
                 yield Entry(name, method, model, seconds, notes)
             notes = ()
 
     def _estimators(self, value):
-        """What comes after the method's name, and the estimator, of each model of a series."""
+        """Return (suffix of the name, estimator) of each model of a series."""
         if not isinstance(value, str):
             numbers = [f" {i + 1}" for i in range(len(value))] if len(value) > 1 else [""]
             return list(zip(numbers, value, strict=True))
@@ -257,7 +271,7 @@ class _Study:
         return [] if found.is_path else [("", found.estimator)]
 
     def _prepared(self, estimator):
-        """A copy with the settings of the study; seeds and threads of its own stay."""
+        """Return a copy with the settings of the study; it keeps its own seed and n_jobs."""
         own = estimator.get_params(deep=False)
         keeps = {name for name in ("n_jobs", "random_state") if own.get(name) is not None}
         shared = {name: self.settings[name] for name in self.settings if name in own}
@@ -267,7 +281,7 @@ class _Study:
 
 
 def _different(models):
-    """Models of a path without those whose row of the table is that of one before."""
+    """Return the models of a path without those whose row in the table repeats an earlier one."""
     rows = {}
     for model in models:
         tree, cost = model.tree_, round(model.cost_increase_, 6)
@@ -276,20 +290,25 @@ def _different(models):
 
 
 def _within(models, limit):
-    """The cheapest model of at most so many parameters; None if there is none."""
+    """Return the model of least cost with at most `limit` parameters; None if there is none."""
     small = [model for model in models if model.tree_.n_parameters <= limit]
     return knee(small, max_parameters=limit) if small else None
 
 
 def _same(a, b):
-    """Whether two values of a parameter are known to be the same."""
+    """Whether two values of a parameter are equal; arrays only if they are identical."""
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
 
 
+def _described(value):
+    """Return a short text for the value of a parameter."""
+    return f"<{type(value).__name__}>" if hasattr(value, "shape") else repr(value)
+
+
 def _series(methods, objective):
-    """(title, name of a method or list of estimators) of each series."""
+    """Return (title, name of a method or list of estimators) of each series."""
     if methods is None:
-        methods = [name for name in DEFAULT_METHODS if METHODS[name].knows(objective)]
+        methods = [name for name in DEFAULT_METHODS if METHODS[name].supports(objective)]
     if not isinstance(methods, Mapping):
         names = np.atleast_1d(methods).tolist()
         methods = {METHODS[name].title if name in METHODS else name: name for name in names}
@@ -298,58 +317,67 @@ def _series(methods, objective):
         is_list = isinstance(value, list | tuple)
         series.append((title, value if isinstance(value, str) or is_list else [value]))
         if isinstance(value, str) and value not in METHODS:
-            raise ValueError(f"Unknown method {value!r}; there are {', '.join(METHODS)}.")
-        if isinstance(value, str) and not METHODS[value].knows(objective):
-            raise ValueError(f"{title} has no objective={objective!r}; leave it out.")
+            raise ValueError(f"Unknown method {value!r}; the names are {', '.join(METHODS)}.")
+        if isinstance(value, str) and not METHODS[value].supports(objective):
+            supported = " and ".join(sorted(METHODS[value].objectives))
+            raise ValueError(
+                f"Method {value!r} does not support objective={objective!r}, only {supported}: "
+                "leave this method out."
+            )
         for estimator in [] if isinstance(value, str) else series[-1][1]:
             if not isinstance(estimator, TreeClustering):
                 raise ValueError(
                     f"Method {title!r} is a {type(estimator).__name__}; compare takes names and "
-                    "estimators of this project (TAOClustering, greedy.IMM, ...), which are all "
-                    "fitted to the same X: do the steps of a Pipeline before."
+                    "estimators of this project (TAOClustering, greedy.IMM, ...). All are fitted "
+                    "to the same X: instead of a Pipeline, transform X and pass its last step."
                 )
     return series
 
 
 def _ignored(series, leaves, parameters, of_paths):
-    """A sentence for every argument that concerns none of the methods."""
+    """Return one note per argument that none of the methods uses."""
     names = {value for _, value in series if isinstance(value, str)}
     has_path = any(METHODS[name].is_path for name in names)
     has_sized = any(METHODS[name].is_sized for name in names)
-    told = []
+    notes = []
     if leaves and not has_sized:
         sized = ", ".join(name for name, method in METHODS.items() if method.is_sized)
-        told.append(f"Budgets of leaves are for {sized}; none of them is compared.")
+        notes.append(f"Budgets of leaves are not used: they are for {sized}.")
     if parameters and not has_path and (leaves or not has_sized):
-        told.append("Budgets of parameters are for tao, which is not compared.")
+        notes.append("Budgets of parameters are not used: they are for tao.")
     given = [name for name, value in of_paths.items() if value is not None]
     if given and not has_path:
         verb = "is" if len(given) == 1 else "are"
-        told.append(f"{' and '.join(given)} {verb} of the path of tao, which is not compared.")
-    return told
+        notes.append(f"{' and '.join(given)} {verb} not used: the setting is for tao.")
+    return notes
 
 
 def _budgets(budgets):
-    """Leaves and parameters, increasing; see `compare`."""
+    """Return the budgets of leaves and of parameters as increasing lists; see `compare`."""
     budgets = {} if budgets is None else budgets
     budgets = budgets if isinstance(budgets, Mapping) else {"leaves": budgets}
     if set(budgets) - {"leaves", "parameters"}:
-        raise ValueError(f"budgets are of leaves and parameters; got {', '.join(budgets)}.")
-    return tuple(
-        sorted(set(np.atleast_1d(budgets.get(name, [])).astype(int).tolist()))
-        for name in ("leaves", "parameters")
-    )
+        unknown = ", ".join(map(repr, set(budgets) - {"leaves", "parameters"}))
+        raise ValueError(f"budgets takes the keys 'leaves' and 'parameters'; got {unknown}.")
+    found = []
+    for name in ("leaves", "parameters"):
+        values = np.atleast_1d(budgets.get(name, []))
+        if len(values) and not (np.issubdtype(values.dtype, np.integer) and values.min() > 0):
+            raise ValueError(f"budgets of {name} must be positive integers; got {values.tolist()}.")
+        found.append(sorted(set(values.astype(int).tolist())))
+    return tuple(found)
 
 
 def _leaves_for(parameters, n_clusters):
-    """Leaves of axis-aligned trees of so many parameters, or of the default sizes."""
+    """Return numbers of leaves for these numbers of parameters, or the default ones."""
     if not parameters:
         return sorted({max(2, times * n_clusters) for times in (1, 2, 4)})
     leaves = [(limit + 2) // 3 for limit in parameters]
     if leaves[0] < n_clusters:
         warn(
-            f"Axis-aligned trees of {n_clusters} leaves, one a cluster, have "
-            f"{3 * n_clusters - 2} parameters; smaller budgets are for oblique trees only."
+            f"Axis-aligned trees need at least {n_clusters} leaves, one per cluster, which are "
+            f"{3 * n_clusters - 2} parameters; smaller budgets of parameters are used for oblique "
+            "trees only."
         )
     return [n for n in leaves if n >= n_clusters]
 
@@ -366,14 +394,14 @@ class Method:
     Parameters
     ----------
     title : str
-        What tables and pictures call it.
+        Name in tables and pictures.
     estimator : estimator, unfitted
     is_sized : bool
-        Whether it takes `max_leaves`; else it has a leaf a cluster.
+        Whether it takes `max_leaves`; else its trees have one leaf per cluster.
     is_path : bool
-        Whether one path gives trees of all sizes.
+        Whether its trees of all sizes come from one path.
     objectives : frozenset of str
-        Names of those that it knows; empty if it knows any.
+        Names of the objectives that it supports; empty if it supports all.
     """
 
     title: str
@@ -382,8 +410,8 @@ class Method:
     is_path: bool = False
     objectives: frozenset = _KMEANS
 
-    def knows(self, objective):
-        """Whether it knows an objective, given as its name or as an object."""
+    def supports(self, objective):
+        """Whether the method supports an objective, given as a name or as an object."""
         return not self.objectives or (isinstance(objective, str) and objective in self.objectives)
 
 
@@ -406,19 +434,19 @@ METHODS = {
     "mixture": Method("mixture tree", greedy.MixtureTree()),
     "cart": Method("CART", greedy.CART(), is_sized=True, objectives=_ANY),
 }
-# Those of a comparison that names none.
+# Methods of `compare` if none are given.
 DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "cart")
 
 
 def hold_out(validation, n_rows, random_state):
-    """Rows to fit and rows held out: arrays of their numbers, None for all and for none."""
+    """Return positions of the rows to fit and of the held-out rows; (None, None) without any."""
     if validation is None:
         return None, None
     if np.ndim(validation) == 0:
         if not 0 < validation < 1:
             raise ValueError(
-                f"validation={validation} must be a share between 0 and 1, positions of rows, or a "
-                "mask of them."
+                f"validation={validation} must be a share between 0 and 1, positions of rows of X, "
+                f"or a mask of {n_rows} booleans."
             )
         parts = train_test_split(np.arange(n_rows), test_size=validation, random_state=random_state)
         return tuple(map(np.sort, parts))
@@ -431,12 +459,15 @@ def hold_out(validation, n_rows, random_state):
             f"{error}."
         ) from error
     if is_held.all() or not is_held.any():
-        raise ValueError(f"validation holds out {is_held.sum()} of {n_rows} rows.")
+        raise ValueError(
+            f"validation holds out {is_held.sum()} of {n_rows} rows; it must hold out some of them "
+            "and leave some for the fits."
+        )
     return np.flatnonzero(~is_held), np.flatnonzero(is_held)
 
 
 def rows_of(arrays, rows):
-    """Some rows of each array, or what is None as it is."""
+    """Return some rows of each array; None stays None."""
     if rows is None:
         return arrays
     return {

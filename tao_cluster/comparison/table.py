@@ -1,4 +1,4 @@
-"""Fitted models side by side: their measures, the table of them, and its picture."""
+"""`Comparison`: the measures of fitted models in one table, and a picture of them."""
 
 import html
 import time
@@ -23,13 +23,13 @@ from ..tree import labels_of, tree_of
 
 FREE = "free clustering"
 
-_WHOLE = ["leaves", "depth", "parameters"]
+_INTEGERS = ["leaves", "depth", "parameters"]
 _COLUMNS = [
     "name",
     "method",
     "cost_increase",
     "cost_increase_new",
-    *_WHOLE,
+    *_INTEGERS,
     "features_per_test",
     "WAD",
     "WAES",
@@ -37,29 +37,53 @@ _COLUMNS = [
     "ARI",
     "seconds",
 ]
-# What the costs of trees for given labels are.
-_OF_LABELS = {
+# Headings of the printed table.
+_HEADINGS = {
+    "cost_increase": "cost increase, %",
+    "cost_increase_new": "held-out cost increase, %",
+    "features_per_test": "features per test",
+    "WAD": "tests per row",
+    "WAES": "conditions per row",
+    "seconds": "fit time, s",
+}
+# Headings of the costs if the trees explain given labels.
+_HEADINGS_OF_LABELS = {
     "cost_increase": "rows with another label, %",
-    "cost_increase_new": "new rows with another label, %",
+    "cost_increase_new": "held-out rows with another label, %",
 }
 FORMAT = {"float_format": "{:.2f}".format, "na_rep": "-"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Fitted models side by side. It shows itself as its table, and in notebooks, too.
+    """The measures of fitted models in one table. It is printed as this table.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        A row a model, by its name. Columns: method; cost_increase (percent over the free
-        clustering; of trees for given labels the percentage of rows with another label) and
-        cost_increase_new (the same for rows held out, NaN without); leaves,
-        depth, parameters; features_per_test; WAD and WAES (mean number of tests on a row's path,
-        and of conditions that explain it); NMI and ARI with classes, without them with the free
-        clustering; seconds of the fit.
+        One row per model, indexed by its name. The printed table has longer headings.
+
+        ===================  =====================================================================
+        Column               Meaning
+        ===================  =====================================================================
+        method               name of the series to which the model belongs
+        cost_increase        percent over the cost of the free clustering; for trees that explain
+                             given labels, the percentage of rows with another label
+        cost_increase_new    the same on held-out rows; NaN if there are none
+        leaves, depth        size of the tree
+        parameters           number of weights, thresholds and leaves
+        features_per_test    mean number of features per test
+        WAD                  mean number of tests on the path of a row
+                             (:func:`tao_cluster.measures.weighted_average_depth`)
+        WAES                 mean number of conditions that explain a row
+                             (:func:`tao_cluster.measures.weighted_average_explanation_size`)
+        NMI, ARI             agreement of the clusters with the classes `y`, or with the free
+                             clustering if there are no classes; 1 is perfect
+        seconds              duration of the fit in seconds
+        ===================  =====================================================================
     models : dict of str to fitted estimator
-    notes : tuple of str, what the fits warned of
+    notes : tuple of str
+        Warnings of the fits, and arguments that were not used.
     """
 
     table: pd.DataFrame
@@ -67,25 +91,26 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def from_models(
         cls, models, X=None, *, y=None, sample_weight=None, embedding=None, new=None, seconds=None
     ):
-        """Measures of models that are fitted already.
+        """Measure models that are already fitted.
 
         Parameters
         ----------
         models : dict of str to fitted estimator, all with the same free clustering
         X : array-like or CSR matrix of shape (n, d), optional
-            The rows of the fits; without them (after a fit to rows in blocks, say) the table has
-            only what the models themselves know.
+            The rows of the fits. Without them, for example after an out-of-core fit, the columns
+            WAD, WAES, NMI and ARI are NaN.
         y : array-like of shape (n,), optional
-            Classes to compare the clusters with; default the free clustering. Rows of -1, None or
-            NaN have none, and are left out of the comparison.
+            Classes to compare the clusters with. Default: the free clustering. Rows of class -1,
+            None or NaN are left out of NMI and ARI.
         sample_weight, embedding
-            As `fit` was given them.
+            As they were passed to `fit`.
         new : dict, optional
-            Rows that the fits have not seen: the arguments of `cost_increase`, at least X.
+            Held-out rows, as the arguments of `cost_increase`: at least "X".
         seconds : dict of str to float, optional
+            Durations of the fits by name.
 
         Returns
         -------
@@ -98,25 +123,32 @@ class Comparison:
         >>> from tao_cluster.comparison import Comparison
         >>> X = load_iris().data
         >>> models = {"IMM": IMM(3).fit(X), "ExShallow": ExShallow(3).fit(X)}
-        >>> Comparison.of(models, X).table["leaves"].tolist()
+        >>> Comparison.from_models(models, X).table["leaves"].tolist()
         [3, 3]
         """
         seconds = {} if seconds is None else seconds
         rows = {"X": X, "sample_weight": sample_weight, "embedding": embedding}
         entries = [Entry(name, name, each, seconds.get(name)) for name, each in models.items()]
-        return cls.of_records([measures_of(entry, rows, y, new) for entry in entries], entries)
+        return cls.from_records([measures_of(entry, rows, y, new) for entry in entries], entries)
 
     @classmethod
-    def of_records(cls, records, entries, notes=()):
-        """A row a record, its keys the columns and "name", and the models of the entries."""
+    def from_records(cls, records, entries, notes=()):
+        """Make the table from one dict of measures per row, and collect models and notes.
+
+        Parameters
+        ----------
+        records : list of dict, with the key "name" and the columns as further keys
+        entries : list of Entry
+        notes : tuple of str, printed before the notes of the entries
+        """
         table = pd.DataFrame(records, columns=_COLUMNS).set_index("name").rename_axis(None)
-        kinds = dict.fromkeys(_WHOLE, "Int64") | {"seconds": float}
+        kinds = dict.fromkeys(_INTEGERS, "Int64") | {"seconds": float}
         notes = (*notes, *(note for entry in entries for note in entry.notes))
         return cls(table.astype(kinds), {entry.name: entry.model for entry in entries}, notes)
 
     @property
     def series(self):
-        """The models of each method: dict of str to list of fitted estimators."""
+        """Models by method: dict of str to list of fitted estimators."""
         methods = self.table["method"]
         return {
             method: [model for name, model in self.models.items() if methods[name] == method]
@@ -124,16 +156,18 @@ class Comparison:
         }
 
     def plot(self, size="parameters", *, new=False, ax=None, title=None):
-        """Cost against size, a series a method.
+        """Draw cost against size, one series per method.
 
-        Models of one method are joined, smallest first; an ExKMC is shown by the curve of all the
-        trees of its trace, but on new rows, where only the fitted ones are measured. Axes are
-        logarithmic where values range far.
+        The models of one method are joined by a line from the smallest to the largest. ExKMC is
+        drawn as the curve of all trees of its trace; on held-out rows, only fitted models are
+        known. An axis is logarithmic if its values differ by a large factor.
 
         Parameters
         ----------
-        size : {"parameters", "leaves", "WAD", "WAES"}, a column of the table
-        new : bool, whether the cost is that of the rows held out
+        size : {"parameters", "leaves", "WAD", "WAES"}, default="parameters"
+            Column of the table.
+        new : bool, default=False
+            Draw the cost increase on held-out rows.
         ax : matplotlib Axes, default a new figure
         title : str, optional
 
@@ -144,20 +178,23 @@ class Comparison:
         Raises
         ------
         ValueError
-            If `size` is unknown, or no rows were held out.
+            If `size` is unknown, or if `new` is True and no rows were held out.
         """
         if size not in SIZE_NAMES:
             raise ValueError(f"size must be one of {', '.join(SIZE_NAMES)}; got {size!r}.")
         cost = "cost_increase_new" if new else "cost_increase"
         found = self.table.loc[list(self.models)]
         if found[cost].isna().all():
-            raise ValueError("No rows were held out: give compare a validation.")
+            raise ValueError(
+                "new=True needs held-out rows: call compare(..., validation=0.2), or "
+                "Comparison.from_models(..., new={'X': X_new})."
+            )
         points = {
             method: part[[size, cost]].to_numpy(dtype=float)
             for method, part in found.groupby("method", sort=False)
         }
         curves = self._traces(size)
-        if new:  # the trees of a trace are measured on the rows of the fit only
+        if new:  # the cost of the trees of a trace is known for the rows of the fit only
             points = {
                 f"{method} (fitted trees only)" if method in curves else method: places
                 for method, places in points.items()
@@ -165,7 +202,7 @@ class Comparison:
             curves = {}
         ax = plot_series(points, size, curves=curves, new=new, ax=ax, title=title)
         if self._explains_labels:
-            ax.set_ylabel(_OF_LABELS[cost])
+            ax.set_ylabel(_HEADINGS_OF_LABELS[cost])
         return ax
 
     @property
@@ -173,8 +210,8 @@ class Comparison:
         return any(map(explains_labels, self.models.values()))
 
     def _traces(self, size):
-        """Size and cost of all trees of the longest trace of each method that has one."""
-        # Of n leaves: the other n - 1 nodes test one feature, two parameters.
+        """Return size and cost of the trees of the longest trace of each method with traces."""
+        # A tree with n leaves has n - 1 tests of one feature, each with a weight and a threshold.
         sizes = {"leaves": lambda n: n, "parameters": lambda n: n + 2 * (n - 1)}
         curves = {}
         for name, model in self.models.items():
@@ -185,22 +222,24 @@ class Comparison:
         return {method: np.array(steps, dtype=float) for method, steps in curves.items()}
 
     def __repr__(self):
-        return "\n".join([self._shown().to_string(**FORMAT), *self.notes])
+        return "\n".join([self._printed().to_string(**FORMAT), *self.notes])
 
     def _repr_html_(self):
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return self._shown().to_html(border=0, **FORMAT) + notes
+        return self._printed().to_html(border=0, **FORMAT) + notes
 
-    def _shown(self):
-        """The table to read: no names twice, and no columns of which nothing is known."""
-        table = self.table.drop(columns="method").astype(dict.fromkeys(_WHOLE, object))
+    def _printed(self):
+        """Return the table with readable headings, without empty columns and the method."""
+        table = self.table.drop(columns="method").astype(dict.fromkeys(_INTEGERS, object))
         table = table.where(table.notna(), np.nan).dropna(axis=1, how="all")
-        return table.rename(columns=_OF_LABELS) if self._explains_labels else table
+        return table.rename(
+            columns=_HEADINGS | (_HEADINGS_OF_LABELS if self._explains_labels else {})
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A fitted model with its name and that of its method, and what its fit warned of."""
+    """A fitted model, its name, its method, the seconds and the warnings of its fit."""
 
     name: str
     method: str
@@ -210,7 +249,7 @@ class Entry:
 
 
 def explains_labels(estimator):
-    """Whether an estimator's trees are for labels that are given.
+    """Whether an estimator explains given labels.
 
     Examples
     --------
@@ -224,9 +263,19 @@ def explains_labels(estimator):
 
 
 def observed(run, name=None):
-    """What a function returns, the seconds that it takes, and the sentences that it warns of.
+    """Run a function and record its warnings.
 
-    Where a name is given, each sentence begins with it.
+    Parameters
+    ----------
+    run : callable without arguments
+    name : str, optional
+        Prefix of the messages of the warnings.
+
+    Returns
+    -------
+    result : the result of the function
+    seconds : float, its duration
+    messages : tuple of str, messages of its UserWarnings without repeats
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -234,8 +283,10 @@ def observed(run, name=None):
         result = run()
         seconds = time.perf_counter() - start
     start = "" if name is None else f"{name}: "
-    told = (f"{start}{each.message}" for each in caught if issubclass(each.category, UserWarning))
-    return result, seconds, tuple(dict.fromkeys(told))
+    messages = (
+        f"{start}{each.message}" for each in caught if issubclass(each.category, UserWarning)
+    )
+    return result, seconds, tuple(dict.fromkeys(messages))
 
 
 def _cost_of_new(model, X, **further):
@@ -243,7 +294,7 @@ def _cost_of_new(model, X, **further):
 
 
 def measures_of(entry, rows, y, new):
-    """A row of the table."""
+    """Return the row of the table of a model: dict of its measures."""
     model, tree = entry.model, tree_of(entry.model)
     X, weight = rows["X"], rows["sample_weight"]
     record = {
@@ -265,7 +316,7 @@ def measures_of(entry, rows, y, new):
 
 
 def _agreement(labels, classes, weight):
-    """NMI and ARI of the rows that have a class."""
+    """Return NMI and ARI over the rows that have a class."""
     codes, _ = encode(classes)
     kept = codes >= 0
     weight = None if weight is None else np.asarray(weight)[kept]
@@ -274,7 +325,7 @@ def _agreement(labels, classes, weight):
 
 
 def free_record(model, y, sample_weight, seconds):
-    """The row of the free clustering, which has no tree."""
+    """Return the row of the table of the free clustering, which has no tree."""
     record = {"name": FREE, "method": FREE, "cost_increase": 0.0, "seconds": seconds}
     if y is not None:
         record |= _agreement(model.free_labels_, y, sample_weight)

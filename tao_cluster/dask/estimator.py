@@ -1,4 +1,4 @@
-"""An estimator whose rows are dask arrays or frames."""
+"""`DaskTreeClustering`: an estimator for Dask arrays and DataFrames."""
 
 import copy
 
@@ -14,45 +14,46 @@ from ..outofcore.blocks import sum_over_blocks
 from ..outofcore.fit import fit
 from .source import by_rows, dask_blocks
 
-# Methods of the fitted estimator that have nothing to do with dask.
+# Methods of the fitted estimator that do not read rows in Dask collections.
 _METHODS = {
     *("cluster_profile", "decision_path", "explain", "nearest_change", "plot", "save"),
-    *("to_html", "to_onnx", "to_rules", "to_sql", "to_text"),
+    *("to_dataframe", "to_dot", "to_html", "to_onnx", "to_rules", "to_sql", "to_text"),
 }
 
 
 class DaskTreeClustering(ClusterMixin, BaseEstimator):
-    """Fit an estimator of tao_cluster or greedy to dask arrays and frames.
+    """Fit an estimator of tao_cluster or greedy to Dask arrays and DataFrames.
 
-    The fit is that of :func:`tao_cluster.outofcore.fit`: a weighted sample of the rows finds the
-    tree, passes over all of them make it exact. Chunks of rows, or partitions, are read in every
-    pass and forgotten; what is persisted is used where it lies. A worker that dies costs time
-    only, and the result is the same to the last bit for any number of workers and threads.
+    The fit is that of :func:`tao_cluster.outofcore.fit`: the tree is fitted to a weighted sample of
+    the rows and refined in passes over all rows. Chunks or partitions are computed again in every
+    pass; persisted ones stay on their workers. If a worker dies, its work is repeated. The result
+    is identical for any number of workers and threads.
 
     Parameters
     ----------
     estimator : estimator of tao_cluster or greedy
-        What is fitted; it is not altered.
+        The estimator to fit. It is not changed.
     client : distributed.Client, default=None
-        Whose cluster works; None for the current one, or for threads of this process if there is
-        none.
+        Client of the cluster. None is the current client; if there is none, threads of this process
+        do the work.
     coreset_size : "auto" or int, default="auto"
-        Rows of the sample, about; see :func:`tao_cluster.outofcore.fit`.
+        Expected number of rows of the sample; see :func:`tao_cluster.outofcore.fit`.
     n_passes : int >= 0, default=3
-        Most rounds of improvement over all rows.
+        Largest number of refinement passes.
     random_state : int, RandomState instance or None, default=None
-        Seed of the samples; that of the estimator is for its own choices.
+        Seed of the samples. The estimator has its own `random_state`.
     patience : float, default=60
-        Seconds that a pass waits for a worker when there is none.
+        Seconds that a pass waits for a worker if there is none.
 
     Attributes
     ----------
-    estimator_ : the fitted estimator, which knows nothing of dask; :meth:`to_local` copies it
-    labels_ : dask array or Series, lazy
-        Cluster of each row that was fitted.
+    estimator_ : fitted estimator
+        It does not depend on Dask; :meth:`to_local` returns a copy.
+    labels_ : lazy Dask array or Series of shape (n,)
+        Cluster of each row of the fit.
     tree_, cluster_centers_, inertia_, cost_increase_, free_centers_, free_inertia_, ...
-        Fitted attributes of `estimator_`, all but `labels_` and `free_labels_`. Methods that need
-        no rows in dask, such as `explain`, `plot`, `save` and `to_text`, are those of `estimator_`.
+        Fitted attributes of `estimator_`, except `labels_` and `free_labels_`. Methods that read no
+        Dask rows, such as `explain`, `plot`, `save` and `to_text`, are those of `estimator_`, too.
 
     Examples
     --------
@@ -86,16 +87,17 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         self.patience = patience
 
     def fit(self, X, y=None, sample_weight=None, embedding=None):
-        """Cluster rows by a tree.
+        """Fit the estimator to Dask rows.
 
         Parameters
         ----------
-        X : dask array of shape (n, d), of dense or CSR chunks, or dask DataFrame
-        y : ignored, as pipelines pass it
-        sample_weight : dask array of shape (n,), or Series, optional
+        X : Dask array of shape (n, d) with dense or CSR chunks, or Dask DataFrame
+        y : ignored
+            It exists for pipelines of scikit-learn.
+        sample_weight : Dask array of shape (n,), or Dask Series, optional
             Weights of the rows, at least 0.
-        embedding : dask array of shape (n, m), or DataFrame, optional
-            Where the rows are clustered; default X.
+        embedding : Dask array of shape (n, m), or Dask DataFrame, optional
+            Coordinates in which the rows are clustered. Default: X.
 
         Returns
         -------
@@ -104,12 +106,13 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         Raises
         ------
         TypeError
-            If the rows are no dask collections.
+            If the rows are not Dask collections.
         BlockError
-            If a block cannot be made or worked on, or kills its workers; it names the block.
+            If a block cannot be computed or read, or if it kills its workers. The message names the
+            block.
         LostRowsError
-            If the scheduler, or for too long all workers, are gone before there is a tree; with a
-            tree that is a warning, and the best tree so far is kept.
+            If the scheduler or all workers are lost before there is a tree. Afterwards, the fit
+            warns and keeps the best tree so far.
         """
         del y
         blocks = self._blocks(X, sample_weight, embedding)
@@ -124,50 +127,51 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit, and return the lazy `labels_`. See `fit`."""
+        """Fit, and return the lazy `labels_`; see :meth:`fit`."""
         return self.fit(X, y, sample_weight, embedding).labels_
 
     def predict(self, X):
-        """Cluster of each row, by the tree.
+        """Return the cluster of each row.
 
         Parameters
         ----------
-        X : dask array of shape (n, d) or DataFrame; or what the plain estimator takes
+        X : Dask array of shape (n, d) or Dask DataFrame, or rows in memory
 
         Returns
         -------
-        lazy dask array of shape (n,), or Series with the index of X; an array for plain rows
+        labels : lazy Dask array of shape (n,), or lazy Series with the index of X
+            For rows in memory, a numpy array.
         """
         return _lazily(X, self, "predict")
 
     def apply(self, X):
-        """Leaf of `tree_` that each row reaches, as `predict` returns clusters."""
+        """Return the leaf of `tree_` that each row reaches, in the form of :meth:`predict`."""
         return _lazily(X, self, "apply")
 
     def transform(self, X):
-        """Distances to `cluster_centers_`: shape (n, n_clusters), as `predict` returns clusters.
+        """Return distances to `cluster_centers_`, of shape (n, n_clusters).
 
-        X has rows in the space of the centres: the embedding, if `fit` was given one.
+        If `fit` was given an embedding, X must be an embedding of rows.
         """
         return _lazily(X, self, "transform")
 
     def score(self, X, y=None, sample_weight=None, embedding=None):
-        """Minus the cost of rows at `cluster_centers_`: a float, summed over blocks at once.
+        """Return minus the cost of rows at `cluster_centers_`, computed at once: a float.
 
-        Parameters as for `fit`.
+        Parameters are those of :meth:`fit`.
         """
         del y
         check_is_fitted(self)
         return sum_over_blocks(_score, self._blocks(X, sample_weight, embedding), self.estimator_)
 
     def to_local(self):
-        """A copy of the fitted estimator, which knows nothing of dask."""
+        """Return a copy of the fitted estimator, which does not depend on Dask."""
         check_is_fitted(self)
         return copy.deepcopy(self.estimator_)
 
     @property
     def labels_(self):
-        """Cluster of each row that was fitted: lazy dask array or Series."""
+        """Cluster of each row of the fit: lazy Dask array or Series."""
         return self.predict(self._rows)
 
     def _blocks(self, X, sample_weight, embedding):
@@ -177,10 +181,10 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
     # ------------------------------------------------------------------ python and scikit-learn
 
     def __getattr__(self, name):
-        # Only what is not found otherwise: attributes and methods of the plain estimator.
+        # Called for names that are not found otherwise, such as attributes of estimator_.
         if name not in _METHODS and (name.startswith("_") or not name.endswith("_")):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
-        check_is_fitted(self)  # its error is an AttributeError, too
+        check_is_fitted(self)  # NotFittedError is an AttributeError, too
         return getattr(self.estimator_, name)
 
     def __dir__(self):
@@ -189,7 +193,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         return sorted({*super().__dir__(), *fitted, *(_METHODS if model else ())})
 
     def __getstate__(self):
-        # A client belongs to its process, and rows may be results that only it can reach.
+        # A client belongs to its process, and only it may be able to read the rows.
         state = super().__getstate__()
         return {**{k: v for k, v in state.items() if k != "_rows"}, "client": None}
 
@@ -206,24 +210,24 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         return tags
 
     def _html_repr(self):
-        """scikit-learn's box of parameters; below it, once fitted, the tree."""
+        """Return scikit-learn's box of parameters, and the tree below it if fitted."""
         box = super()._html_repr()
         return box + self.estimator_._frame() if self.__sklearn_is_fitted__() else box
 
 
 def _score(block, model):
-    """Minus the cost of the rows of a block."""
+    """Return minus the cost of the rows of a block."""
     if not block.X.shape[0]:
         return None
     return model.score(block.X, sample_weight=block.weight, embedding=block.embedding)
 
 
 def _lazily(X, model, method):
-    """Result of a method for rows: lazy for a dask array or DataFrame, at once for others.
+    """Apply a method of the fitted estimator to rows; the result of Dask collections is lazy.
 
     Parameters
     ----------
-    X : dask array or DataFrame, or what the method of the plain estimator takes
+    X : Dask array or DataFrame, or rows in memory
     model : DaskTreeClustering
     method : str, "predict", "apply" or "transform"
     """
@@ -244,9 +248,9 @@ def _lazily(X, model, method):
 
 
 def _of_block(X, model, method, empty):
-    """The result for a chunk, or for a partition with its index.
+    """Return the result for a chunk, or for a partition with its index.
 
-    Estimators reject blocks without rows, which filters leave; `empty` is the result for those.
+    `empty` is the result for blocks without rows, which estimators reject.
     """
     result = getattr(model, method)(X) if X.shape[0] else empty
     if not isinstance(X, pd.DataFrame):

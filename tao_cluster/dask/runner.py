@@ -1,4 +1,4 @@
-"""One pass over blocks that are delayed: results in order, by a cluster or by threads."""
+"""Compute one delayed task per block, on a cluster or in threads, and yield results in order."""
 
 import contextlib
 import time
@@ -11,21 +11,21 @@ from distributed.scheduler import NoValidWorkerError, NoWorkerError
 from .._utils.threads import check_interrupted
 from ..outofcore.blocks import BlockError, LostRowsError, block_errors
 
-# Seconds between two looks at whether there are workers, and for an answer of the scheduler.
+# Seconds between two checks for workers, and timeout of a request to the scheduler.
 _LOOK, _ANSWER = 1.0, 30.0
 
-# Names that dask has for computing in the thread that asks, and the tasks of each thread that are
-# computed together: what several of them need is made once.
+# Names of Dask's schedulers that compute in the calling thread. Number of tasks per thread that are
+# computed together, so that their common dependencies are computed once.
 _ONE_THREAD, _TASKS_PER_THREAD = ("sync", "synchronous", "single-threaded"), 8
 
 
 def results_in_threads(tasks):
-    """Yield the results of delayed tasks, one per block, by the threads that dask would take.
+    """Yield the results of delayed tasks, one per block, computed by threads of this process.
 
     Raises
     ------
     BlockError
-        If a block cannot be made or worked on; it names the block.
+        If a task fails. The message names the block.
     """
     scheduler = dask.config.get("scheduler", None)
     scheduler = scheduler if scheduler in _ONE_THREAD else "threads"
@@ -34,7 +34,7 @@ def results_in_threads(tasks):
         some = tasks[start : start + step]
         try:
             results = dask.compute(*some, scheduler=scheduler)
-        except Exception:  # of which block, the same one by one tells
+        except Exception:  # computed one by one, the error can name its block
             results = _one_by_one(some, start, scheduler)
         yield from results
 
@@ -47,31 +47,34 @@ def _one_by_one(tasks, start, scheduler):
 
 
 def results_on_cluster(client, tasks, patience):
-    """Yield the results of delayed tasks, one per block, by the workers of a cluster.
+    """Yield the results of delayed tasks, one per block, computed by the workers of a cluster.
 
-    All tasks are submitted at once. Tasks whose worker dies are done again by the scheduler.
+    All tasks are submitted at once. The scheduler repeats tasks whose worker died.
 
     Parameters
     ----------
     client : distributed.Client
     tasks : list of Delayed
     patience : float
-        Seconds to wait for a worker when there is none.
+        Seconds to wait for a worker if there is none.
 
     Raises
     ------
     BlockError
-        If a block cannot be made or worked on, or kills its workers; it names the block.
+        If a task fails or kills its workers. The message names the block.
     LostRowsError
-        If the scheduler is gone, or workers are for too long.
+        If the scheduler is lost, or if there are no workers for longer than `patience`.
     """
     try:
-        # The state of a pass may be some megabytes, which is no mistake.
+        # The state of a pass may have several megabytes, for which Dask would warn.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             futures = client.compute(tasks)
     except Exception as error:
         if isinstance(error, OSError) or client.status == "closed":
-            raise LostRowsError(f"The scheduler cannot be reached: {error}.") from error
+            raise LostRowsError(
+                f"The Dask scheduler cannot be reached ({error}): start a cluster and pass its "
+                "client."
+            ) from error
         raise
     try:
         for number, future in enumerate(futures):
@@ -79,13 +82,13 @@ def results_on_cluster(client, tasks, patience):
             yield _result(number, future)
             future.release()
     finally:
-        for future in futures:  # a traceback may hold them longer
+        for future in futures:  # a traceback would keep references to them
             with contextlib.suppress(Exception):
                 future.release()
 
 
 def _wait(client, number, future, patience):
-    """Wait until a future is settled; LostRowsError if nobody works for too long."""
+    """Wait until a future is finished; LostRowsError if there is no worker for too long."""
     last_seen = time.monotonic()
     while future.status == "pending":
         check_interrupted()
@@ -96,13 +99,14 @@ def _wait(client, number, future, patience):
             last_seen = time.monotonic()
         elif time.monotonic() - last_seen >= patience:
             raise LostRowsError(
-                f"Block {number} cannot be read any more: for {patience:g} s no worker could take "
-                "work, as there is none, their memory is full, or the scheduler does not answer."
+                f"Block {number} cannot be computed: for {patience:g} s no worker accepted tasks. "
+                "There are no workers, their memory is full, or the scheduler does not answer. "
+                "Start workers, use smaller chunks, or increase patience."
             )
 
 
 def _has_workers(client):
-    """Whether some workers take work: those that have paused do not."""
+    """Whether some workers accept tasks; paused ones do not."""
     try:
         count = client.sync(client.scheduler.ncores_running, callback_timeout=_ANSWER)
     except Exception:
@@ -111,22 +115,23 @@ def _has_workers(client):
 
 
 def _result(number, future):
-    """The result of a settled future, or the error that says what is lost."""
+    """Return the result of a finished future; raise a BlockError or a LostRowsError."""
     try:
         return future.result()
     except KilledWorker as error:
         cause = MemoryError(
-            f"{error.allowed_failures + 1} workers died while they worked on it, or on another "
-            "block beside it; it probably needs more memory than they have: make the chunks "
-            "smaller, or give workers more memory or fewer threads."
+            f"{error.allowed_failures + 1} workers died while they computed it, or another block "
+            "at the same time. It probably needs more memory than they have: use smaller chunks, "
+            "workers with more memory, or fewer threads per worker."
         )
         raise BlockError(number, cause) from error
     except Exception as error:
-        # The task has failed, or its result, or the rows that it needs, cannot be reached.
+        # Either the task failed, or its result or the rows that it needs are lost.
         if future.status == "error" and not isinstance(error, NoValidWorkerError | NoWorkerError):
             raise BlockError(number, error) from error
         raise LostRowsError(
-            f"Block {number} cannot be read any more: the cluster has dropped its task or result "
-            f"({getattr(error, 'reason', error)}). Rows that were scattered to a worker are lost "
-            "with it, and everything with the scheduler."
+            f"Block {number} cannot be read: the cluster lost its task or result "
+            f"({getattr(error, 'reason', error)}). Rows that were scattered or persisted without "
+            "their sources are lost with their worker, and everything is lost with the scheduler: "
+            "load the rows again and fit again."
         ) from error

@@ -1,4 +1,4 @@
-"""Dask collections as blocks: aligned chunks of rows, with one delayed task per block."""
+"""Dask collections as blocks: aligned chunks of rows, and one delayed task per block."""
 
 import contextlib
 import uuid
@@ -10,6 +10,7 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client, futures_of
 
 from .._utils.threads import one_thread
@@ -18,22 +19,22 @@ from .runner import results_in_threads, results_on_cluster
 
 
 def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=60.0):
-    """Dask collections as blocks, for :func:`tao_cluster.outofcore.fit` and sums of your own.
+    """Use Dask collections as blocks for :func:`tao_cluster.outofcore.fit` and `sum_over_blocks`.
 
-    Chunks of rows, or partitions, are the blocks. They are made anew at every pass over them, and
-    forgotten; those of persisted collections are used where they lie. What all blocks need, as
-    ``X.mean(axis=0)``, is made in each pass; compute it first if all rows do not fit into the
-    memory of the workers, which may keep the chunks that it was made of.
+    Each chunk of rows, or partition, is a block. Blocks are computed again in every pass; those of
+    persisted collections stay on their workers. A dependency of all blocks, such as
+    ``X.mean(axis=0)``, is also computed in each pass, and workers may keep all chunks in memory for
+    it. Compute it before the fit if the rows do not fit into the memory of the workers.
 
     Parameters
     ----------
-    X : dask array of shape (n, d), of dense or CSR chunks, or dask DataFrame
-    sample_weight : dask array of shape (n,), or Series, optional
-    embedding : dask array of shape (n, m), or DataFrame, optional
+    X : Dask array of shape (n, d) with dense or CSR chunks, or Dask DataFrame
+    sample_weight : Dask array of shape (n,), or Dask Series, optional
+    embedding : Dask array of shape (n, m), or Dask DataFrame, optional
     client : distributed.Client, optional
-        Default the current one; if there is none, threads of this process work.
+        Default: the current client; if there is none, threads of this process do the work.
     patience : float, default=60
-        Seconds that a pass waits for a worker when there is none.
+        Seconds that a pass waits for a worker if there is none.
 
     Returns
     -------
@@ -42,9 +43,9 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
     Raises
     ------
     TypeError
-        If these are no dask collections, or the client is an asynchronous one.
+        If the arguments are not Dask collections, or if the client is asynchronous.
     ValueError
-        If they have different rows, or blocks of different rows that cannot be aligned.
+        If the collections have different numbers of rows, or blocks that cannot be aligned.
 
     Examples
     --------
@@ -56,8 +57,8 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
     6
     """
     X = by_rows(X, "X", 2)
-    weight = _beside(X, sample_weight, "sample_weight", 1)
-    collections = (X, weight, _beside(X, embedding, "embedding", 2))
+    weight = _aligned(X, sample_weight, "sample_weight", 1)
+    collections = (X, weight, _aligned(X, embedding, "embedding", 2))
     names = list(getattr(X, "columns", []))
     names = names if names and all(isinstance(name, str) for name in names) else None
     return DaskBlocks(collections, names, _client_of(collections, client), patience)
@@ -65,16 +66,17 @@ def dask_blocks(X, sample_weight=None, embedding=None, *, client=None, patience=
 
 @dataclass(frozen=True, eq=False)
 class DaskBlocks:
-    """The blocks of dask collections; see :class:`.blocks.Blocks`.
+    """The blocks of Dask collections; see :class:`tao_cluster.outofcore.Blocks`.
 
     Parameters
     ----------
-    collections : tuple of X, weights or None, embedding or None, with as many blocks
+    collections : tuple of X, weights or None, embedding or None, with aligned blocks
     names : list of str, optional
+        Names of the columns.
     client : distributed.Client, optional
-        Whose cluster works; without one threads of this process do, as many as dask would take.
+        Without a client, threads of this process do the work; Dask's settings define their number.
     patience : float
-        Seconds that a pass waits for a worker when there is none.
+        Seconds that a pass waits for a worker if there is none.
     """
 
     collections: tuple = field(repr=False)
@@ -84,12 +86,12 @@ class DaskBlocks:
 
     @property
     def has_embedding(self):
-        """Whether blocks have an embedding."""
+        """Whether the blocks have an embedding."""
         return self.collections[2] is not None
 
     @cached_property
     def _parts(self):
-        """X, weights and embedding of each block, as delayed objects or None."""
+        """X, weights and embedding of each block: list of tuples of Delayed or None."""
         present = iter(_optimised([part for part in self.collections if part is not None]))
         columns = [None if part is None else next(present) for part in self.collections]
         n_blocks = len(columns[0])
@@ -97,7 +99,7 @@ class DaskBlocks:
         return list(zip(*columns, strict=True))
 
     def results(self, function, state):
-        """See :class:`.blocks.Blocks`."""
+        """See :meth:`tao_cluster.outofcore.Blocks.results`."""
         work = dask.delayed(partial(_call, function, state), traverse=False)
         name = f"{getattr(function, '__name__', 'work').strip('_')}-{uuid.uuid4().hex}"
         tasks = [
@@ -110,9 +112,9 @@ class DaskBlocks:
 
 
 def _optimised(collections):
-    """The delayed blocks of each collection; what several arrays need is made once.
+    """Yield the delayed blocks of each collection; common dependencies of arrays are shared.
 
-    Frames go one by one: of several `dask.optimize` returns wrong ones (dask 2026.8).
+    DataFrames are optimised one by one, since `dask.optimize` mixes up several (dask 2026.8).
     """
     arrays = [part for part in collections if isinstance(part, da.Array)]
     arrays = iter(dask.optimize(*arrays))
@@ -134,30 +136,32 @@ def _work_on(number, X, weight, embedding, work):
 
 
 def _client_of(collections, client):
-    """The client that works on collections: the given one, that of persisted ones, the current."""
+    """Return the given client, or that of persisted collections, or the current one, or None."""
     if client is None:
         futures = futures_of([part for part in collections if part is not None])
-        with contextlib.suppress(ValueError):  # there is none
+        with contextlib.suppress(ValueError):  # there is no current client
             client = futures[0].client if futures else Client.current()
     if client is not None and client.asynchronous:
-        raise TypeError("The client must be a synchronous one: Client(..., asynchronous=False).")
+        raise TypeError("The client is asynchronous: pass Client(..., asynchronous=False).")
     return client
 
 
 def by_rows(part, name, ndim):
-    """A collection in blocks that have all columns.
+    """Check a collection and return it in blocks that have all columns.
 
     Parameters
     ----------
-    part : dask array or frame
-    name : str, for messages
-    ndim : int, that it must have
+    part : Dask array, DataFrame or Series
+    name : str, name of the argument, for messages
+    ndim : int, expected number of dimensions
     """
     if not isinstance(part, da.Array | dd.DataFrame | dd.Series):
+        is_pandas = isinstance(part, pd.DataFrame | pd.Series)
+        maker = "dataframe.from_pandas({}, npartitions=8)" if is_pandas else "array.from_array({})"
         raise TypeError(
-            f"{name} must be a dask array or DataFrame, got {type(part).__name__}. "
-            "dask.array.from_array(..., chunks=X.chunks[0]) makes one of an array; "
-            "tao_cluster.outofcore.fit takes arrays, files and iterables of blocks."
+            f"{name} must be a Dask array or DataFrame; got {type(part).__name__}. Convert it with "
+            f"dask.{maker.format(name)}, or use tao_cluster.outofcore.fit, which takes arrays, "
+            "files and iterables of blocks."
         )
     if part.ndim != ndim:
         shape = "(n_samples,)" if ndim == 1 else "rows and columns"
@@ -167,24 +171,24 @@ def by_rows(part, name, ndim):
 
 
 def _lengths(part):
-    """Rows of each block, NaN where that is not known."""
+    """Return the number of rows of each block, NaN if it is not known."""
     return part.chunks[0] if isinstance(part, da.Array) else (np.nan,) * part.npartitions
 
 
-def _beside(X, part, name, ndim):
-    """A collection in blocks of the rows of X; None for None."""
+def _aligned(X, part, name, ndim):
+    """Return a collection in the same blocks of rows as X; None for None."""
     if part is None:
         return None
     part = by_rows(part, name, ndim)
     ours, theirs = _lengths(X), _lengths(part)
     is_known = not np.isnan([*ours, *theirs]).any()
     if is_known and sum(ours) != sum(theirs):
-        raise ValueError(f"{name} has {sum(theirs)} rows, X has {sum(ours)}.")
+        raise ValueError(f"{name} has {sum(theirs)} rows, but X has {sum(ours)}.")
     if is_known and ours != theirs:
         return part.rechunk({0: ours})
     if len(ours) != len(theirs):
         raise ValueError(
-            f"{name} is cut into {len(theirs)} blocks of rows and X into {len(ours)}; as their "
-            "lengths are not known, cut both in the same way."
+            f"{name} has {len(theirs)} blocks of rows and X has {len(ours)}, and their lengths are "
+            "not known: repartition both in the same way, or call compute_chunk_sizes() on arrays."
         )
     return part

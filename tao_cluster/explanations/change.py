@@ -12,7 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.matrices import as_array, check_rows
 from ..columns.names import Indicator, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
-from ..export.format import number_text, told_apart
+from ..export.format import comparable_texts, number_text
 from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
@@ -49,7 +49,7 @@ class FeatureChange:
         if isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}:
             return str(self.name) if self.after else self.name.contrary
         sign = ">" if self.before > self.after else "<"
-        before, after = told_apart(self.before, self.after, sign, _PRECISION)
+        before, after = comparable_texts(self.before, self.after, sign, _PRECISION)
         step = number_text(self.after - self.before, _PRECISION)
         return f"{self.name} {before} -> {after} ({'' if step.startswith('-') else '+'}{step})"
 

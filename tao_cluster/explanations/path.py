@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..columns.view import shown, some_rows
 from ..export.format import (
+    comparable_texts,
     decimals_of,
     fact_text,
     factor_name,
@@ -18,7 +19,6 @@ from ..export.format import (
     number_text,
     rounded,
     summands,
-    told_apart,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
@@ -223,7 +223,7 @@ class PathTest:
         fact = fact_text(term.name, bound)
         if fact and term.value in (0.0, 1.0):
             return fact
-        value, limit = told_apart(term.value, bound.value, bound.sign, _PRECISION)
+        value, limit = comparable_texts(term.value, bound.value, bound.sign, _PRECISION)
         return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
 
 

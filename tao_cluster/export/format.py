@@ -296,7 +296,7 @@ def decimals_of(total, threshold, largest, compare, precision):
     return least
 
 
-def told_apart(value, limit, sign, precision):
+def comparable_texts(value, limit, sign, precision):
     """Return texts of a value and of a limit with enough digits to see how they compare.
 
     Parameters

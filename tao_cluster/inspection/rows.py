@@ -76,7 +76,7 @@ class Rows:
     weight: np.ndarray | None = None
 
     @classmethod
-    def of(cls, model, X, y=None, class_names=None, weight=None):
+    def from_data(cls, model, X, y=None, class_names=None, weight=None):
         """Check rows and route them through the tree of a model.
 
         Returns

@@ -1,10 +1,10 @@
-"""How a descent of oblique trees ends: refits, passes on the true cost, iterated local search.
+"""The end of a descent of oblique trees: refits, passes on the clustering cost, and local search.
 
-A refit fits every node on the features it has, with less shrinkage. Passes on the true cost solve
-nodes for what a tree minimises, with a price per parameter. The search disturbs a tree: it grows
-some leaves where rows overpay most and fits all nodes once to rows whose weights are noisy. Refits
-and passes follow, and the better tree is kept. The search is ours; Lourenco, Martin & Stutzle
-(2003) describe its kind.
+A refit fits every node on the features that it has, with less shrinkage. Exact passes solve the
+nodes for the clustering cost itself plus a penalty per parameter. The search perturbs a tree: it
+grows some leaves where rows cost most, and fits all nodes once with perturbed weights of the rows.
+Refits and exact passes follow, and the better tree is kept. The search is ours; see Lourenco,
+Martin & Stutzle (2003) for iterated local search.
 """
 
 import numpy as np
@@ -21,35 +21,35 @@ from .direct_form import descend
 _REWEIGHTED_PASSES = 1
 _RELAXED_PASSES = 4
 _N_REWEIGHTINGS = 2
-_RELAXED_SHARE = 0.03  # of lambda, in the last refit
+_RELAXED_SHARE = 0.03  # share of lambda in the last refit
 
-# Passes on the true cost.
+# Passes on the clustering cost itself.
 _MOST_PASSES = 4
-_LEAST_SAVING = 1e-3  # of what the tree costs beyond the free clustering
-# The price is so many times the excess cost a parameter: that of a front on which the excess
-# falls with about this power of the number of parameters. It is at most so large a share of what
-# a parameter saves on average, without which trees that save little would vanish.
+_LEAST_SAVING = 1e-3  # relative to the excess cost of the tree over the free clustering
+# The penalty per parameter is this multiple of the excess cost per parameter: the slope of a front
+# on which the excess falls with this power of the number of parameters. It is at most this share of
+# what a parameter saves on average, because trees that save little would vanish otherwise.
 _SLOPE, _MOST_SHARE = 2.0, 0.5
-_FLOOR = 1e-6  # of what mismatches cost: the excess cost of a tree that has none
-_CHEAPER = 0.25  # the price after a pass that would have lost clusters
-_COSTLIER, _MOST_STEPS = 1.15, 60  # by which the price grows as a tree is taken back
+_FLOOR = 1e-6  # excess cost of a tree without one, relative to the cost of all mismatches
+_CHEAPER = 0.25  # factor of the penalty after a pass that would lose clusters
+_COSTLIER, _MOST_STEPS = 1.15, 60  # factor of the penalty per step of pruning, and steps
 
 # The search.
-_NOISE = 0.3  # standard deviation of the logarithm of a row's weight
-_MOST_GROWN = 3  # leaves
-_SHARES = (0.1, 0.3, 1.0)  # of lambda
-# A sample of so many rows finds trees where there are twice as many; all rows accept them.
+_NOISE = 0.3  # standard deviation of the logarithm of perturbed weights
+_MOST_GROWN = 3  # leaves grown per round
+_SHARES = (0.1, 0.3, 1.0)  # shares of lambda
+# A sample of this size finds trees if there are twice as many rows; all rows judge them.
 _PILOT_ROWS = 10_000
-_FEW_ROWS = 2000  # where there are no rounds, only trees that are there already
-_LEAST_PROGRESS = 1e-9  # of the score
+_FEW_ROWS = 2000  # size of the sample if there are no rounds
+_LEAST_PROGRESS = 1e-9  # relative
 
 
 def refit(search, state, lambda_):
-    """Refit every node on the features it has, with less shrinkage.
+    """Refit every node on the features that it has, with less shrinkage.
 
-    Two rounds with strengths relative to the weights (adaptive lasso) drop features that
-    matter little; then a small part of the strength is left (relaxed lasso), and
-    thresholds are exact. The cost falls with the shrinkage, the size with the features.
+    Two rounds with strengths relative to the weights (adaptive lasso) remove unimportant features.
+    Then a small part of the strength remains (relaxed lasso), and thresholds are exact. Less
+    shrinkage lowers the cost, and fewer features reduce the size.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def refit(search, state, lambda_):
 
     def passes(state, strength, n_passes, reweights):
         refitting = step.with_solver(Refit(step.solver, step.view, reweights))
-        # Compared by cost: shrinkage is what a refit takes back.
+        # States are compared by cost, because a refit reduces the shrinkage.
         options = {"stage": "relax", "n_passes": n_passes, "step": refitting, "price": 0.0}
         return descend(search, state, strength, keeps_start=not reweights, **options)
 
@@ -74,8 +74,8 @@ def refit(search, state, lambda_):
     return passes(state, _RELAXED_SHARE * lambda_, _RELAXED_PASSES, reweights=False)
 
 
-def price_of_parameters(problem, state):
-    """Price of a parameter at which the size of a tree is about right: float, positive.
+def penalty_per_parameter(problem, state):
+    """Return the penalty per parameter that suits the size of a tree: float, positive.
 
     Parameters
     ----------
@@ -84,22 +84,22 @@ def price_of_parameters(problem, state):
     """
     cost, least = state.inertia, _FLOOR * problem.mismatch_cost
     price = _SLOPE * max(cost - problem.free.inertia, least)
-    if state.pruned.n_leaves > 1:  # else nothing can vanish
+    if state.pruned.n_leaves > 1:  # a single leaf cannot vanish
         price = min(price, _MOST_SHARE * max(problem.undivided_cost - cost, least))
     return price / state.pruned.n_parameters
 
 
-def tuned(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):
-    """Passes in which no update raises the cost plus the price of the parameters.
+def optimize_exact(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):
+    """Run passes in which no update raises the cost plus the penalty of the parameters.
 
     Parameters
     ----------
     search : Search
     state : State
-    price : float, of a parameter
-    n_passes : int, the most
+    price : float, penalty per parameter
+    n_passes : int, maximum number of passes
     keeps_clusters : bool, default=True
-        Whether a pass that loses clusters does not count; the next one has a lower price.
+        Discard a pass that loses clusters, and lower the penalty for the next one.
 
     Returns
     -------
@@ -123,21 +123,21 @@ def tuned(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):
     return state
 
 
-def taken_back(search, state, price):
-    """Yield smaller and smaller trees: tuned at a growing price a parameter.
+def prune_stepwise(search, state, price):
+    """Yield smaller and smaller trees: exact passes with a growing penalty per parameter.
 
     Parameters
     ----------
     search : Search
     state : State
-    price : float, where to start
+    price : float, penalty at the start
 
     Yields
     ------
     State
     """
     for _ in range(_MOST_STEPS):
-        state = tuned(search, state, price, n_passes=1, keeps_clusters=False)
+        state = optimize_exact(search, state, price, n_passes=1, keeps_clusters=False)
         yield state
         if state.pruned.n_leaves == 1:
             break
@@ -145,16 +145,18 @@ def taken_back(search, state, price):
 
 
 def improvements(search, state, lambda_, criterion, effort, rivals, random_state):
-    """Yield better and better trees.
+    """Yield better and better trees of a local search.
 
     Parameters
     ----------
     search : Search
     state : State
     lambda_ : float
-    criterion : Criterion, which says which trees are better
+    criterion : Criterion
+        It compares trees.
     effort : Effort
-    rivals : sequence of Tree, which may be better when they are brought to its limit
+    rivals : sequence of Tree
+        Larger trees, which can be better after they are pruned to the limit of the criterion.
     random_state : int, RandomState instance or None
 
     Yields
@@ -176,7 +178,7 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
             yield refit(pilot, other, lambda_)
 
     for candidate in candidates():
-        other = criterion.reached(pilot, tuned(pilot, candidate, criterion.price))
+        other = criterion.reached(pilot, optimize_exact(pilot, candidate, criterion.price))
         whole = other
         wins = other.pruned.n_leaves <= limits[0] and is_better(criterion, other, here)
         if wins and pilot is not search:
@@ -189,14 +191,14 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
 
 
 def disturbed(search, state, lambda_, limits, rng):
-    """State after some leaves are grown and all nodes fitted to rows of noisy weights.
+    """Return a state with some leaves grown and all nodes fitted to perturbed weights of rows.
 
     Parameters
     ----------
     search : Search
     state : State, without dead nodes
     lambda_ : float
-    limits : tuple of numbers, most leaves and depth
+    limits : tuple of numbers, maximum number of leaves and maximum depth
     rng : RandomState
 
     Returns
@@ -214,14 +216,16 @@ def disturbed(search, state, lambda_, limits, rng):
 
 
 def grown(search, state, n_leaves, most_depth, strength, rng):
-    """The tree of a state with some leaves split, drawn by what another label would save there.
+    """Return the tree of a state with some leaves split.
+
+    Leaves are drawn with probabilities proportional to what a second label would save there.
 
     Parameters
     ----------
     search : Search
     state : State, without dead nodes
-    n_leaves : int, the most
-    most_depth : int, of the leaves
+    n_leaves : int, maximum number of new leaves
+    most_depth : int, maximum depth of leaves
     strength : float
     rng : RandomState
 
@@ -250,7 +254,7 @@ def grown(search, state, n_leaves, most_depth, strength, rng):
 
 
 def _savings(tree, rows_of, distances, weight):
-    """What the best second label would save the rows of each leaf, and that label."""
+    """Return what the best second label would save the rows of each leaf, and that label."""
     savings, second = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.intp)
     for leaf in tree.leaves:
         rows = rows_of[leaf]
@@ -262,7 +266,7 @@ def _savings(tree, rows_of, distances, weight):
 
 
 def is_better(criterion, state, other):
-    """Whether a state is worth more and has no fewer clusters."""
+    """Return whether a state has a lower criterion and no fewer clusters than another one."""
     limit = criterion.value(other)
     limit -= _LEAST_PROGRESS * abs(limit) if limit < np.inf else 0.0
     return criterion.value(state) < limit and state.pruned.n_clusters >= other.pruned.n_clusters

@@ -10,7 +10,7 @@ from .._utils.warnings import warn
 from ..initial_trees.builders import initial_trees
 from ..reference import optimal_centers
 from .direct_form import descend, finished, refitted, starts
-from .oblique_search import taken_back
+from .oblique_search import prune_stepwise
 from .pruning import fitting
 from .state import Search, State
 
@@ -326,10 +326,10 @@ class Criterion:
     def reached(self, search, state):
         """Return the state, pruned until it is within the limit if that is possible."""
         if self.most_parameters is not None and self.value(state) == np.inf:
-            smaller = taken_back(search, state, self.price)
+            smaller = prune_stepwise(search, state, self.price)
             return next((other for other in smaller if self.value(other) < np.inf), state)
         if self.most_cost is not None:
-            for other in taken_back(search, state, self.price):
+            for other in prune_stepwise(search, state, self.price):
                 if self.value(other) == np.inf:
                     break
                 state = min(state, other, key=self.value)

@@ -9,7 +9,7 @@ from ..initial_trees.builders import axis_aligned, in_turn, max_leaves_at
 from ..initial_trees.cart import Cart
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .local_search import better_start, regrow
-from .oblique_search import improvements, is_better, price_of_parameters, refit, tuned
+from .oblique_search import improvements, is_better, optimize_exact, penalty_per_parameter, refit
 from .trimming import at_midpoints, at_values, trim
 
 __all__ = [
@@ -106,14 +106,14 @@ class Oblique:
         """Change tests, and remove features, to minimise the clustering cost itself."""
         there = search.smoothed
         found = there.take(state, search)
-        found = tuned(there, found, price_of_parameters(there.problem, found))
+        found = optimize_exact(there, found, penalty_per_parameter(there.problem, found))
         return search.take(found, there)
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Search over structures from the state; see ``oblique_search.improvements``."""
         there = search.smoothed
         start = there.take(state, search)
-        price = price_of_parameters(there.problem, start)
+        price = penalty_per_parameter(there.problem, start)
         criterion = goal.criterion(search.problem, price)
         share = start.inertia / state.inertia if state.inertia > 0 else 1.0
         terms = (criterion.over(share), effort, rivals, random_state)

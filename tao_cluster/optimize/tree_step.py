@@ -1,9 +1,9 @@
 """The tree step: passes of Tree Alternating Optimization over one tree (KDD'22 paper, section 8).
 
-A pass visits the nodes in reverse breadth-first order. Nodes of one depth share no rows, so each is
-optimised on its own *reduced set*: the rows that reach it. The pseudo-label of a row at a decision
-node is the child whose subtree gives the row the lower loss. Rows with equal losses in both of them
-are "don't care" rows and are left out of the node problem.
+A pass visits the nodes in reverse breadth-first order. Nodes of one depth share no rows, so each
+one is optimised on its own *reduced set*, the rows that reach it. At a decision node, the
+pseudo-label of a row is the child whose subtree has the lower loss for the row. Rows with equal
+losses in both children are "don't care" rows and are dropped.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ class TreeStep:
     """Tree Alternating Optimization of one tree structure, reused from pass to pass.
 
     Nodes keep their parameters if no row reaches them or if their weights are zero. A later step
-    with a smaller regularization strength can then make them active again.
+    with a smaller strength can activate them again.
 
     Parameters
     ----------
@@ -40,24 +40,23 @@ class TreeStep:
     n_jobs : int
         Number of threads that route rows and update the nodes of one depth.
     prices_parameters : bool, default=False
-        Whether the strength is a penalty per parameter; otherwise it multiplies ||w||_1.
+        Whether the strength is a penalty per parameter instead of a penalty on ||w||_1.
     """
 
     view: Any
     solver: BoundSolver
     n_jobs: int = 1
     prices_parameters: bool = False
-    # Status of the nodes at which the solver did not converge in its last call.
+    # By node: the status of the solver if it did not converge in the last pass that called it.
     unsolved: dict[int, Status] = field(default_factory=dict)
-    # Digest of the last problem at each node, and the split after it. An equal problem need not be
-    # solved again. Storing the problems themselves would take 17 bytes per row and level.
+    # Hash of the last problem at each node and the resulting split: the same problem has the same
+    # result. The problems themselves would take 17 bytes per row and level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
 
     def with_solver(self, solver, prices_parameters=False):
-        """Return a step over the same rows with another solver, without settled problems.
+        """Return a step over the same rows with another solver and no record of solved problems.
 
-        The list of unsolved nodes is shared, except with a penalty per parameter, whose problems
-        are different ones.
+        With a penalty per parameter, its unsolved nodes are recorded separately.
         """
         unsolved = {} if prices_parameters else self.unsolved
         return TreeStep(self.view, solver, self.n_jobs, prices_parameters, unsolved)
@@ -67,27 +66,27 @@ class TreeStep:
         return Routed(tree, self.leaves_of(tree))
 
     def leaves_of(self, tree, rows=None, node=0):
-        """Return the leaf that each row (by default all rows) reaches from a node: int32 array."""
+        """Return the leaf that rows (default all) reach from a node: int32 array."""
         return tree.route(self.view, rows, node, self.n_jobs)
 
     def run(self, start, criterion, strength, n_passes):
-        """Run passes until one changes nothing, at most `n_passes`.
+        """Repeat passes until one changes nothing, at most `n_passes` times.
 
-        An update of a node is accepted only if it lowers the loss of the node plus
-        strength * ||w||_1, so the `objective` of the tree never increases (section 8).
+        An update of a node is accepted only if it lowers the loss of the node plus strength *
+        ||w||_1, so that the `objective` of the tree never rises (section 8).
 
         Parameters
         ----------
         start : Routed
         criterion : Criterion
         strength : float > 0
-            Regularization strength: it multiplies sum_i ||w_i||_1 (lambda / mu in eq. 8).
+            Factor of sum_i ||w_i||_1 (lambda / mu in eq. 8).
         n_passes : int
 
         Returns
         -------
         Routed
-            Has the same tree object if nothing changed.
+            It has the same tree if nothing changed.
         """
         for _ in range(n_passes):
             updated = self.one_pass(start, criterion, strength, is_judged=True)
@@ -97,19 +96,19 @@ class TreeStep:
         return start
 
     def run_freely(self, start, criterion, strength, n_passes):
-        """Run passes that accept all updates, and return the tree with the lowest `objective`.
+        """Accept every update, and return the tree with the least `objective` after a pass.
 
-        This is for trees whose weights are not from a solver. Their scale is arbitrary: it changes
-        ||w||_1 but not the loss, so comparing an update with them would be meaningless.
+        This is for a tree whose weights do not come from a solver. The loss does not depend on the
+        scale of w but ||w||_1 does, so that a comparison with such weights is meaningless.
 
         The parameters are those of :meth:`run`.
 
         Returns
         -------
         Routed
-            The given tree is returned only if `n_passes` is 0.
+            It is the given one only if `n_passes` is 0.
         """
-        self._settled.clear()  # settled problems belong to another tree
+        self._settled.clear()  # results for other trees are not valid for this one
         best, least = start, np.inf
         for _ in range(n_passes):
             updated = self.one_pass(start, criterion, strength, is_judged=False)
@@ -135,13 +134,14 @@ class TreeStep:
         Returns
         -------
         Routed
-            Has the same tree object if nothing changed.
+            It has the same tree if nothing changed.
         """
         rows_of = ReducedSets(*start)
         tree = _fit_leaves(start.tree, criterion, rows_of)
-        leaf_of_row = start.leaf_of_row.copy()  # updated level by level
+        leaf_of_row = start.leaf_of_row.copy()  # for the nodes of the last level
         for nodes in rows_of.levels():
-            # Subtrees below this depth, and the losses of rows in them, are final in this pass.
+            # The subtrees below this depth are final in this pass, and so are the losses of rows
+            # there.
             loss = criterion.loss_at(tree)
 
             def update(node, tree=tree, loss=loss):
@@ -160,14 +160,14 @@ class TreeStep:
         return Routed(tree, leaf_of_row)
 
     def _map(self, update, nodes, rows_of):
-        """Return the result of `update` for each node, with threads if there are enough rows."""
+        """Return the result of `update` for each node, in threads if that is faster."""
         n_rows = sum(len(rows_of[node]) for node in nodes)
         largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
         found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
         return dict(zip(largest_first, found, strict=True))
 
     def _below(self, tree, node, rows, goes_left, leaf_of_row):
-        """Return the leaves that the rows of a node reach from its left and its right child."""
+        """Return the leaves that the rows of a node reach in each of its two subtrees."""
         left, right = leaf_of_row[rows], leaf_of_row[rows]
         children = tree.children_left[node], tree.children_right[node]
         for leaves, child, others in zip(
@@ -198,9 +198,9 @@ class TreeStep:
         return new
 
     def _reduce(self, tree, node, below, loss, strength):
-        """Return the binary problem at a node, and a mask of its rows that are not "don't care".
+        """Return the binary problem at a node, and a mask of the rows that it contains.
 
-        The weight of a row is the loss of the worse child minus that of the better one.
+        The weight of a row is the loss in the worse child minus that in the better child.
         """
         gain = loss(below.rows, below.left)
         gain -= loss(below.rows, below.right)
@@ -215,7 +215,7 @@ class TreeStep:
         return problem, care
 
     def _helpers(self, node):
-        """Return the threads for the rows of a node. Only the root can use all of them."""
+        """Return the number of threads for the rows of a node; only the root has all of them."""
         return self.n_jobs if node == 0 else 1
 
     def _is_settled(self, node, asked, split):
@@ -239,7 +239,7 @@ class TreeStep:
 
 
 class _Below(NamedTuple):
-    """The rows of a node, which of them go left, and their leaves on its left and right."""
+    """The rows of a node, which of them go left, and their leaves in both subtrees."""
 
     rows: np.ndarray
     goes_left: np.ndarray
@@ -247,19 +247,19 @@ class _Below(NamedTuple):
     right: np.ndarray
 
     def leaves(self, goes_left):
-        """Return the leaf of each row if a test sends the rows of a mask to the left."""
+        """Return the leaf of each row if a test sends the given rows to the left."""
         return np.where(goes_left, self.left, self.right)
 
 
 def objective(routed, criterion, strength):
-    """Return the loss of a tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
+    """Return the loss of a whole tree plus strength * sum_i ||w_i||_1 (eq. 8)."""
     tree, leaf_of_row = routed
     loss = criterion.loss_at(tree)(np.arange(len(leaf_of_row)), leaf_of_row)
     return float(loss.sum() + strength * np.abs(tree.split_weights).sum())
 
 
 def gains(view, tree, node, rows, loss, n_jobs=1):
-    """Return the loss of rows in the left child of a node minus that in the right: float64 array.
+    """Return the loss of each row of a node on the left minus that on the right: float64 array.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
     node : int
     rows : int64 array of shape (m,)
     loss : LeafLoss of that tree
-    n_jobs : int, threads
+    n_jobs : int, number of threads
     """
     gain = loss(rows, tree.route(view, rows, tree.children_left[node], n_jobs))
     gain -= loss(rows, tree.route(view, rows, tree.children_right[node], n_jobs))
@@ -276,13 +276,13 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
 
 def _indifferent(split, strength):
-    """Return the split if all rows are indifferent: a constant, because weights are penalized."""
+    """Return the split of a node whose rows have equal losses on both sides: no weights."""
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None
 
 
 def _digest(problem):
-    """Return a digest of a node problem: its rows, their sides and weights, and its strength."""
+    """Return a hash of a node problem: its rows, their sides and weights, and its strength."""
     terms = np.array([problem.strength, *(problem.freed or ())])
     digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
     for part in (problem.rows, problem.goes_right, problem.weight):
@@ -291,10 +291,10 @@ def _digest(problem):
 
 
 def _fit_leaves(tree, criterion, rows_of):
-    """Return the tree with optimal outputs in the leaves that have rows.
+    """Set the optimal outputs of the leaves that rows reach; other leaves keep theirs.
 
-    The criterion decides whether leaves have histograms; existing ones are removed if it has none.
-    A leaf without rows then gets a histogram with probability 1 for its label.
+    The criterion decides whether leaves have histograms. The tree loses histograms that it had, or
+    gets new ones; leaves without rows then get the histogram that is certain of their label.
     """
     outputs = {
         leaf: criterion.best_output(rows_of[leaf]) for leaf in tree.leaves if rows_of.size(leaf)

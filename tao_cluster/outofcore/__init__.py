@@ -1,4 +1,4 @@
-"""Fits to more rows than memory holds: a sample finds the tree, passes over all rows are exact."""
+"""Fits to more rows than memory holds: a sample finds the tree, passes over all rows refine it."""
 
 from .blocks import (
     Block,

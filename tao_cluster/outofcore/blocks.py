@@ -1,7 +1,7 @@
-"""Rows in blocks, wherever they lie: the protocol, sums over blocks, errors, and what users pass.
+"""Blocks of rows: the protocol, sums over blocks, errors, and conversion of the user's input.
 
-Whatever a fit asks of rows that memory does not hold is asked by :func:`sum_over_blocks`. Another
-engine takes part by a class of one method, :meth:`Blocks.results`.
+A fit reads the rows only by :func:`sum_over_blocks`. To add another source of rows, write a class
+with the attributes and the method of :class:`Blocks`.
 """
 
 import contextlib
@@ -24,18 +24,19 @@ from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted, one_thread
 from .files import ParquetTable, read_npy
 
-# Stored values of a block that is cut from an array or a file, and rows at most.
+# Largest number of values and of rows in a block that is cut from an array or a file.
 BLOCK_VALUES, MOST_ROWS = 2**22, 2**18
 _END = object()
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows, as they come: nothing is checked yet.
+    """A block of rows. Its values are not checked yet.
 
     Parameters
     ----------
-    number : int, from 0
+    number : int
+        Position among the blocks, from 0.
     X : array-like or sparse matrix of shape (m, d), or DataFrame
     weight : array-like of shape (m,), optional
     embedding : array-like or sparse matrix of shape (m, q), optional
@@ -49,9 +50,14 @@ class Block:
 
 @runtime_checkable
 class Blocks(Protocol):
-    """Rows in blocks that can be read again and again, the same every time.
+    """Protocol of a source of rows in blocks, which returns the same blocks in every pass.
 
-    `names`: names of the columns, or None. `has_embedding`: whether blocks have one.
+    Parameters
+    ----------
+    names : list of str, or None
+        Names of the columns of X.
+    has_embedding : bool
+        Whether the blocks have an embedding.
     """
 
     names: Any
@@ -60,35 +66,37 @@ class Blocks(Protocol):
     def results(self, function: Callable, state: Any) -> Iterator:
         """Yield function(block, state) for each :class:`Block`, in the order of their numbers.
 
-        The function and the state can be pickled. Only some blocks, and some results, need to be
-        held at a time. BLAS is to use one thread
-        (``tao_cluster._utils.threads.one_thread``), lest the last bits of a
-        result depend on how many there are.
+        The function and the state can be pickled. Only some blocks and results need to be in memory
+        at the same time. BLAS must use one thread (``tao_cluster._utils.threads.one_thread``), so
+        that results do not depend on the number of threads.
 
         Raises
         ------
         BlockError
-            If a block cannot be made or worked on; it names the block.
+            If a block cannot be read, or if the function fails. The message names the block.
         LostRowsError
-            If there is nobody left who could.
+            If the rows can no longer be read, for example without a Dask scheduler.
         """
 
 
 def sum_over_blocks(function, blocks, state=None):
-    """Sum of function(block, state) over the blocks, in their order.
+    """Sum function(block, state) over the blocks, in their order.
 
     Parameters
     ----------
-    function : callable(Block, state) -> object that can be added to others like it
-        Numbers, arrays, or objects with ``__add__``, as
-        ``tao_cluster.outofcore.statistics.Sums``; None adds nothing.
+    function : callable (Block, state)
+        It returns a number, an array or an object with ``__add__``, such as
+        ``tao_cluster.outofcore.statistics.Sums``. None is skipped.
     blocks : Blocks
-    state : object, small; the same for all blocks
+    state : object
+        Second argument of the function, the same for all blocks. It should be small, since it is
+        sent to all workers.
 
     Returns
     -------
-    The sum; None if there are no blocks. It does not depend on who worked when, and on how rows
-    are cut into blocks only by the rounding of sums.
+    object
+        The sum; None if there are no blocks. It does not depend on the number of threads or
+        workers. Another partition of the rows into blocks changes only the rounding of sums.
 
     Examples
     --------
@@ -99,7 +107,7 @@ def sum_over_blocks(function, blocks, state=None):
     np.float64(10.0)
     """
     total = None
-    # Closing the generator stops the engine.
+    # Closing the generator stops the work on further blocks.
     with contextlib.closing(found for found in blocks.results(function, state)) as results:
         for number, result in enumerate(results):
             check_interrupted()
@@ -109,16 +117,16 @@ def sum_over_blocks(function, blocks, state=None):
 
 
 class BlockError(ValueError):
-    """A block could not be made or worked on; the cause is its ``__cause__``.
+    """A block cannot be read, or a function fails for it.
 
     Parameters
     ----------
-    number : int, of the block, from 0
-    cause : Exception
+    number : int, number of the block, from 0
+    cause : Exception, also available as ``__cause__``
     """
 
     def __init__(self, number, cause):
-        super().__init__(f"Block {number}: {_sentence(cause)}")
+        super().__init__(f"Block {number}: {_message(cause)}")
         self.number = number
 
     def __reduce__(self):
@@ -126,12 +134,12 @@ class BlockError(ValueError):
 
 
 class LostRowsError(RuntimeError):
-    """There is nobody left who could read the rows, such as a scheduler or its workers."""
+    """The rows can no longer be read: the Dask scheduler or all of its workers are gone."""
 
 
 @contextlib.contextmanager
 def block_errors(number):
-    """Context in which an exception becomes one that names the block."""
+    """Context manager that turns an exception into a BlockError with the number of the block."""
     try:
         yield
     except (BlockError, LostRowsError):
@@ -140,32 +148,35 @@ def block_errors(number):
         raise BlockError(number, error) from error
 
 
-def _sentence(error):
-    """What an exception says, with its class where that is not a ValueError."""
+def _message(error):
+    """Return the message of an exception, with its class unless it is a ValueError."""
     text = str(error) or "no reason given"
     return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
 
 
 def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
-    """Rows as blocks.
+    """Split rows into blocks.
 
     Parameters
     ----------
-    X : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks already
-        - An array, sparse matrix or frame, or what else has a shape and gives slices of rows (such
-          as a data set of HDF5), is cut into slices, which are read when they are asked for.
-        - A path is that of a file ``.npy``, which is mapped into memory, or of Parquet, a file or a
-          folder. A list of paths, or a Dataset of pyarrow, is Parquet, too. To choose columns see
-          :func:`parquet_blocks`.
-        - Another iterable gives blocks (arrays, CSR matrices, frames) and can be read again: a
-          list, or an object whose ``__iter__`` starts anew, not a generator; or a callable without
-          arguments that returns an iterator. An object with ``reset()`` and ``next(input_data)``,
-          as XGBoost's DataIter, hands over ``data`` and, if it likes, ``weight``.
-    sample_weight : array of shape (n,), or iterable of such beside the blocks, or str, optional
-        Weights of the rows, at least 0; of Parquet the name of a column.
-    embedding : array, or iterable beside the blocks, or list of str, optional
-        Where rows are clustered; of Parquet the names of its columns.
-    n_jobs : int or None, threads that work on blocks
+    X : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks
+        - An array, a sparse matrix, a DataFrame, or any object with a shape and slices of rows
+          (such as an HDF5 data set) is cut into slices, which are read when they are needed.
+        - A path is an ``.npy`` file, which is memory-mapped, or a Parquet file or folder. A list of
+          paths or a pyarrow Dataset is Parquet, too. :func:`parquet_blocks` selects columns.
+        - Any other iterable yields the blocks (arrays, CSR matrices or DataFrames). It must be
+          readable more than once: a list, an object whose ``__iter__`` returns a new iterator (not
+          a generator), or a callable without arguments that returns an iterator. An object with
+          ``reset()`` and ``next(input_data)``, such as XGBoost's DataIter, passes ``data`` and
+          optionally ``weight``.
+    sample_weight : array of shape (n,), iterable of arrays, or str, optional
+        Weights of the rows, at least 0: all of them, one array per block, or the name of a column
+        of the Parquet files.
+    embedding : array, iterable of arrays, or list of str, optional
+        Coordinates in which the rows are clustered: all of them, one array per block, or the names
+        of columns of the Parquet files.
+    n_jobs : int or None, default=1
+        Number of threads that work on blocks.
 
     Returns
     -------
@@ -174,9 +185,9 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
     Raises
     ------
     TypeError
-        If X is none of these, or can be read only once.
+        If X has another type, or can be read only once.
     ValueError
-        If parts do not go with each other, or a file cannot be read.
+        If the numbers of rows or blocks differ, or if a file cannot be read.
 
     Examples
     --------
@@ -190,32 +201,32 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
     if isinstance(X, Blocks) or (hasattr(X, "reset") and hasattr(X, "next")):
         if sample_weight is not None or embedding is not None:
             raise ValueError(
-                "Blocks, and an object with reset and next, must have sample_weight and embedding "
-                "with the rows; none can be given beside."
+                f"{type(X).__name__} yields its own sample_weight and embedding with the rows: do "
+                "not pass them as arguments."
             )
-        return X if isinstance(X, Blocks) else _of_reader(partial(_handed_over, X), n_jobs)
+        return X if isinstance(X, Blocks) else _reader_blocks(partial(_data_iter_blocks, X), n_jobs)
     if isinstance(X, str | Path) and Path(X).suffix.lower() == ".npy":
         parts = [read_npy(part, "r") if isinstance(part, str | Path) else part for part in parts]
-        return _of_table(*parts, n_jobs)
+        return _table_blocks(*parts, n_jobs)
     if isinstance(X, str | Path) or hasattr(X, "get_fragments") or _are_paths(X):
         return parquet_blocks(X, None, sample_weight, embedding, n_jobs)
     if sp.issparse(X) or (hasattr(X, "shape") and hasattr(X, "__getitem__")):
-        return _of_table(*parts, n_jobs)
+        return _table_blocks(*parts, n_jobs)
     names = ("X", "sample_weight", "embedding")
     openers = [_opener(part, name) for part, name in zip(parts, names, strict=True)]
-    return _of_reader(partial(_side_by_side, openers), n_jobs, embedding is not None)
+    return _reader_blocks(partial(_zip_blocks, openers), n_jobs, embedding is not None)
 
 
 def _are_paths(X):
     return isinstance(X, list | tuple) and any(isinstance(part, str | Path) for part in X)
 
 
-def _handed_over(X):
-    """Yield what an object like XGBoost's DataIter hands over."""
+def _data_iter_blocks(X):
+    """Yield the blocks of an object like XGBoost's DataIter."""
     given = []
 
     def input_data(data, weight=None, **others):
-        del others  # labels, say
+        del others  # for example labels
         given.append((data, weight, None))
 
     X.reset()
@@ -225,22 +236,22 @@ def _handed_over(X):
 
 
 def _opener(part, name):
-    """What gives a new iterator over blocks; None for None."""
+    """Return a function that starts a new iterator over blocks; None for None."""
     if part is None:
         return None
     if isinstance(part, Iterable) and not isinstance(part, Iterator | str):
         return partial(iter, part)
     if not callable(part) or hasattr(part, "__iter__"):
         raise TypeError(
-            f"{name} must be an array, a file or folder of Parquet, or an iterable of blocks that "
-            f"can be read again (a list, an object with __iter__, a function that returns an "
-            f"iterator); got {type(part).__name__}."
+            f"{name} must be an array, a Parquet file or folder, or an iterable of blocks that can "
+            f"be read more than once; got {type(part).__name__}. A generator is read once: pass a "
+            "list, or a function that returns a new iterator."
         )
     return lambda: iter(part())
 
 
-def _side_by_side(openers):
-    """Yield blocks of X, with those of what is beside it."""
+def _zip_blocks(openers):
+    """Yield blocks of X with those of the weights and of the embedding."""
     nothing = itertools.repeat(None)
     parts = [nothing if open_ is None else open_() for open_ in openers]
     while True:
@@ -249,32 +260,32 @@ def _side_by_side(openers):
         if has_ended == {True}:
             return
         if True in has_ended:
-            raise ValueError("sample_weight and embedding must have as many blocks as X.")
+            raise ValueError("sample_weight and embedding must yield as many blocks as X.")
         yield tuple(block)
 
 
-def _of_reader(read, n_jobs, has_embedding=False):
-    """Blocks of what a function reads; a look at the first finds the names of the columns."""
+def _reader_blocks(read, n_jobs, has_embedding=False):
+    """Return the blocks of a reader function; the first one gives the names of the columns."""
     with block_errors(0):
         first = next(read(), (np.empty((0, 0)),))[0]
         if len(np.shape(first)) != 2:
             raise ValueError(
-                f"expected a block of rows and columns, got the shape {np.shape(first)}; rows of "
-                "numbers are to be one array, np.asarray(X)."
+                f"a block must have rows and columns, but its shape is {np.shape(first)}; if X is "
+                "a list of rows, pass np.asarray(X)."
             )
         names = names_of(first)
     return LocalBlocks(read, names, has_embedding, n_jobs)
 
 
-def _of_table(X, sample_weight, embedding, n_jobs):
-    """Slices of a table."""
+def _table_blocks(X, sample_weight, embedding, n_jobs):
+    """Return slices of a table as blocks."""
     if len(X.shape) != 2:
-        raise ValueError(f"X must have rows and columns; its shape is {X.shape}.")
+        raise ValueError(f"X must have rows and columns; its shape is {tuple(X.shape)}.")
     parts = [part.tocsr() if sp.issparse(part) else part for part in (X, sample_weight, embedding)]
     n_rows = X.shape[0]
     for part, name in zip(parts[1:], ("sample_weight", "embedding"), strict=True):
         if part is not None and np.shape(part)[:1] != (n_rows,):
-            raise ValueError(f"{name} has the shape {np.shape(part)}, X has {n_rows} rows.")
+            raise ValueError(f"{name} has the shape {np.shape(part)}, but X has {n_rows} rows.")
     size = sum(row_size(part) for part in (parts[0], parts[2]) if part is not None)
     step = max(1, min(MOST_ROWS, int(BLOCK_VALUES / max(size, 1))))
 
@@ -286,30 +297,31 @@ def _of_table(X, sample_weight, embedding, n_jobs):
 
 
 def _some(part, rows):
-    """Some rows; None of None."""
+    """Return some rows; None for None."""
     if part is None:
         return None
     return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]
 
 
 def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):
-    """Blocks of Parquet files, of columns that are chosen.
+    """Read blocks of rows from Parquet files.
 
-    Blocks are pieces of large row groups, or several small ones; besides a block, little of a file
-    is in memory. They follow from the files and their order alone.
+    A block is a part of a large row group, or consists of several small ones. The blocks depend
+    only on the files and their order. About one block per thread is in memory.
 
     Parameters
     ----------
-    path : path-like of a file or a folder, list of such, or Dataset of pyarrow
-        Of a folder the files ``*.parquet`` are read, and those of folders below it, sorted by path.
+    path : path-like of a file or a folder, list of path-like, or pyarrow Dataset
+        The files ``*.parquet`` of a folder and its subfolders are read, sorted by path.
     columns : list of str, optional
-        Features; default all columns that are not named below. They hold numbers or truth values,
-        and become float32 if that holds all of their types, else float64.
+        Features. Default: all columns that are not named below. They hold numbers or booleans.
+        They are read as float32 if float32 represents all of their types, else as float64.
     sample_weight : str, optional
         Column with the weights of the rows.
     embedding : list of str, optional
         Columns in which the rows are clustered.
-    n_jobs : int or None, threads that work on blocks
+    n_jobs : int or None, default=1
+        Number of threads that work on blocks.
 
     Returns
     -------
@@ -318,9 +330,9 @@ def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_job
     Raises
     ------
     ImportError
-        Without pyarrow.
+        If pyarrow is not installed.
     ValueError
-        If there are no files, one is not Parquet, or a column is missing or holds no numbers.
+        If there are no files, if a file is not Parquet, or if a column is missing or not numeric.
 
     Examples
     --------
@@ -339,16 +351,17 @@ def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_job
 
 @dataclass(frozen=True, eq=False)
 class LocalBlocks:
-    """Blocks that this process reads, one after the other.
+    """Blocks that are read by this process, one after the other.
 
     Parameters
     ----------
     read : callable() -> iterator of tuple (X, weight or None, embedding or None)
     names : list of str, optional
-        Those of the columns; frames with others are refused.
-    has_embedding : bool
-    n_jobs : int or None, threads that work on blocks, as joblib counts them; so many blocks, and
-        two more, are held at a time
+        Names of the columns. A DataFrame with other columns raises a BlockError.
+    has_embedding : bool, default=False
+    n_jobs : int or None, default=1
+        Number of threads that work on blocks, as joblib counts them. At most n_jobs + 2 blocks are
+        in memory.
     """
 
     read: Callable
@@ -367,7 +380,7 @@ class LocalBlocks:
         return map(work, self._blocks()) if n_jobs < 2 else self._in_threads(work, n_jobs)
 
     def _blocks(self):
-        """Yield the blocks."""
+        """Yield the blocks in order."""
         parts = self.read()
         for number in itertools.count():
             with block_errors(number), one_thread():
@@ -376,7 +389,7 @@ class LocalBlocks:
                     return
                 _check_columns(part[0], self.names)
             yield Block(number, *part)
-            del part  # before the next one is read
+            del part  # free its memory before the next one is read
 
     def _in_threads(self, work, n_jobs):
         with ThreadPoolExecutor(n_jobs) as pool:
@@ -395,21 +408,25 @@ class LocalBlocks:
 
 
 def _check_columns(X, names):
-    """ValueError if a frame has other columns than those before it."""
+    """Raise a ValueError if a DataFrame has other columns than the first block."""
     found = names_of(X)
     if names is not None and found is not None and found != names:
         raise ValueError(
-            f"its columns are {', '.join(found)}; those of the first are {', '.join(names)}."
+            f"its columns are {', '.join(found)}, but those of the first block are "
+            f"{', '.join(names)}: select the same columns for all blocks."
         )
 
 
 def names_of(X):
-    """Names of the columns of a frame, if they are strings, as scikit-learn takes them."""
+    """Return the names of the columns of a DataFrame if they are strings, else None."""
     names = list(X.columns) if isinstance(X, pd.DataFrame) else []
     if not any(isinstance(name, str) for name in names):
         return None
     if not all(isinstance(name, str) for name in names):
-        raise TypeError("Names of columns must all be strings, or none: X.columns.astype(str).")
+        raise TypeError(
+            "Either all names of columns must be strings, or none: set X.columns = "
+            "X.columns.astype(str)."
+        )
     return names
 
 
@@ -420,10 +437,10 @@ class ProgressBlocks:
     blocks: Any
 
     def __getattr__(self, name):
-        """Return what the blocks have: their names and whether they have an embedding."""
+        """Return attributes of the blocks, such as their names."""
         return getattr(self.blocks, name)
 
     def results(self, function, state):
         """Yield the result for each block."""
-        name, found = function.__name__.strip("_"), self.blocks.results(function, state)
-        yield from progress_bar(found, desc=f"pass: {name}", leave=False, unit=" blocks")
+        name, results = function.__name__.strip("_"), self.blocks.results(function, state)
+        yield from progress_bar(results, desc=f"pass: {name}", leave=False, unit=" blocks")

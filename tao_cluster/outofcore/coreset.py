@@ -1,7 +1,8 @@
-"""Coresets: few weighted rows that stand for all, so that any centres cost about the same.
+"""Coresets: small weighted samples on which any centres have about the same cost as on all rows.
 
-A row is drawn by a number of its own, which follows from the seed and from its place among all rows
-(Poisson sampling): not from the block it is in, nor from who reads it, nor when.
+Each row is drawn independently (Poisson sampling), by a pseudo-random number that depends only on
+the seed and on the number of the row. The sample is therefore the same for any partition into
+blocks and any number of threads.
 """
 
 from dataclasses import dataclass
@@ -15,28 +16,28 @@ from ..objectives.alternating import spread_seeds
 from ..reference import nearest_center
 from .statistics import Sums
 
-# Of the first, rough sample: rows at most, and the centres that are found in it for each cluster.
+# Largest number of rows of the first, rough sample, and of centres per cluster found in it.
 _FIRST_ROWS, _CENTERS_PER_CLUSTER = 20_000, 4
 
-_WHOLE = 2.0**-53
-_STREAMS = 0xD1342543DE82EF95  # odd: parts the numbers of one seed from those of the next
+_UNIT = 2.0**-53  # spacing of 53-bit numbers in [0, 1)
+_STREAMS = 0xD1342543DE82EF95  # odd multiplier of the seed, so that seeds have distinct streams
 
 
 def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
-    """Return the problem of rows that stand for all rows of a problem, with its free centres.
+    """Return the problem of a weighted sample of the rows, with the same free centres.
 
-    The rows with the largest ratios of size and random number are taken (priority sampling,
-    Duffield, Lund & Thorup 2007). Their sizes are those of :class:`Sensitivity` for the free
+    The rows with the largest ratios of size to a uniform random number are drawn (priority
+    sampling, Duffield, Lund & Thorup 2007). Sizes are those of :class:`Sensitivity` for the free
     clusters.
 
     Parameters
     ----------
     problem : Problem
-    n_rows : int, less than the problem has
+    n_rows : int, less than the number of rows of the problem
     random_state : int, RandomState instance or None
     is_uniform : bool, default=False
-        Whether rows are drawn in proportion to their weights alone. Without weights those of the
-        sample are then equal.
+        Draw rows in proportion to their weights alone. Rows of equal weight then have equal weights
+        in the sample, too.
     """
     free, weight, n_all = problem.free, problem.weight, problem.n_rows
     if is_uniform:
@@ -46,7 +47,7 @@ def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
         distances = problem.objective.distances(problem.data, free.centers)
         cost = distances[np.arange(n_all), cluster]
     totals = _totals(cost, weight, cluster, k)
-    size = Sensitivity.of(*totals).sizes(cost, weight, cluster)
+    size = Sensitivity.from_totals(*totals).sizes(cost, weight, cluster)
     seed = int(check_random_state(random_state).randint(2**31))
     priority = size / uniforms(np.arange(n_all), seed)
     order = np.argpartition(priority, n_all - n_rows - 1)
@@ -57,11 +58,11 @@ def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
 
 
 def uniforms(numbers, seed):
-    """Return a number in (0, 1) for each row (splitmix64, Steele et al. 2014).
+    """Return a pseudo-random number in (0, 1) for each row (splitmix64, Steele et al. 2014).
 
     Parameters
     ----------
-    numbers : int64 array of shape (m,), of the rows
+    numbers : int64 array of shape (m,), numbers of the rows
     seed : int, 0 <= seed < 2 ** 32
 
     Returns
@@ -74,27 +75,32 @@ def uniforms(numbers, seed):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         x ^= x >> np.uint64(31)
-    return ((x >> np.uint64(11)).astype(np.float64) + 0.5) * _WHOLE
+    return ((x >> np.uint64(11)).astype(np.float64) + 0.5) * _UNIT
 
 
 def _totals(cost, weight, cluster, n_clusters):
-    """Costs and weights of the rows of each cluster, which cost so much without their weights.
+    """Return the total cost and the total weight of each cluster: float64 array of shape (2, k).
 
-    Returns
-    -------
-    float64 array of shape (2, k)
+    Parameters
+    ----------
+    cost : float64 array of shape (m,), distances of the rows without their weights
+    weight : float64 array of shape (m,)
+    cluster : int array of shape (m,)
+    n_clusters : int
     """
     return np.array([np.bincount(cluster, w, n_clusters) for w in (weight * cost, weight)])
 
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """Sizes in proportion to which rows are drawn: w (slope d + base of the cluster), summing to 1.
+    """Sizes of rows, to which the probabilities of drawing them are proportional.
 
-    The three terms of the bound on the sensitivity of a row beside a clustering of about the least
-    cost, d / D + D_i / (W_i D) + 1 / (b W_i) (Feldman & Langberg 2011; Bachem, Lucic & Krause 2017,
-    "Practical coreset constructions", algorithm 2), in equal parts. By the last one every cluster
-    of that clustering has as many rows as any other, however small it is.
+    The size of a row is ``weight * (slope * distance + base[cluster])``; all sizes sum to 1. It is
+    the mean of the three terms of a bound on the sensitivity of the row: ``d / D``,
+    ``D_i / (W_i D)`` and ``1 / (b W_i)`` (Feldman & Langberg 2011; Bachem, Lucic & Krause 2017,
+    "Practical coreset constructions", algorithm 2). Here d is the distance of the row, D the total
+    cost, D_i and W_i the cost and the weight of its cluster, and b the number of clusters. The last
+    term gives each cluster the same expected number of rows, even a small one.
 
     Parameters
     ----------
@@ -106,8 +112,8 @@ class Sensitivity:
     base: np.ndarray
 
     @classmethod
-    def of(cls, costs, weights):
-        """Return those for the costs and weights of the clusters of some clustering."""
+    def from_totals(cls, costs, weights):
+        """Compute the sizes from the total cost and weight of each cluster of a clustering."""
         cost, is_used = float(costs.sum()), weights > 0
         mass = np.where(is_used, weights, 1.0)
         slope = 1 / cost if cost > 0 else 0.0
@@ -122,13 +128,13 @@ class Sensitivity:
 
 @dataclass(frozen=True, eq=False)
 class Sample(Sums):
-    """Rows that were drawn, in lists of parts.
+    """Sampled rows, as lists of one array per block.
 
     Parameters
     ----------
     X, embedding : lists of arrays or CSR matrices; None without embedding
-    weight : list of float64 arrays, what each row stands for
-    cluster : list of int arrays, nearest of the centres they were drawn by
+    weight : list of float64 arrays, weights in the sample
+    cluster : list of int arrays, nearest of the centres that define the sizes
     """
 
     X: list
@@ -163,19 +169,19 @@ def _drawn(rows, centers, sensitivity, threshold, seed):
 
 
 def all_rows(source, center):
-    """Return all rows as a sample, whatever centre is given: X, embedding or None, weight."""
+    """Return all rows as a sample: X, embedding or None, weight. The centre is not relevant."""
     every_size = Sensitivity(0.0, np.ones(1))
     return source.sum(_drawn, center[None], every_size, 0.0, 0).joined()[:3]
 
 
-def sensitive(source, centers, size, seed):
-    """Return a coreset by sensitivity; see :class:`Sensitivity`.
+def sensitivity_sample(source, centers, size, seed):
+    """Draw a coreset with the sizes of :class:`Sensitivity`.
 
     Parameters
     ----------
     source : AllRows
     centers : float64 array of shape (b, m)
-    size : int, rows that are expected
+    size : int, expected number of rows
     seed : int
 
     Returns
@@ -183,29 +189,29 @@ def sensitive(source, centers, size, seed):
     X, embedding or None, weight
     """
     totals = source.sum(_costs, centers)
-    sample = source.sum(_drawn, centers, Sensitivity.of(*totals), 1 / size, seed)
+    sample = source.sum(_drawn, centers, Sensitivity.from_totals(*totals), 1 / size, seed)
     if sample is None:
-        raise ValueError("The sample has no rows; coreset_size must be larger.")
+        raise ValueError(f"The sample has no rows: increase coreset_size={size}.")
     X, embedding, weight, cluster = sample.joined()
     return X, embedding, _calibrated(weight, cluster, totals[1])
 
 
 def _calibrated(weight, cluster, totals):
-    """Return weights of drawn rows that sum to those of all rows of their clusters."""
+    """Scale the weights of the sample so that each cluster has its total weight in all rows."""
     drawn = np.bincount(cluster, weight, len(totals))
     factor = np.divide(totals, drawn, out=np.ones(len(drawn)), where=drawn > 0)
     return weight * factor[cluster]
 
 
 def coreset(source, center, n_clusters, size, rng):
-    """Return a coreset by sensitivity, from centres that a first, rough sample has.
+    """Draw a coreset for centres that are found in a first, rough sample.
 
     Parameters
     ----------
     source : AllRows
-    center : float64 array of shape (m,), the mean
+    center : float64 array of shape (m,), mean of all rows
     n_clusters : int
-    size : int, rows that are expected
+    size : int, expected number of rows
     rng : RandomState
 
     Returns
@@ -213,11 +219,11 @@ def coreset(source, center, n_clusters, size, rng):
     X, embedding or None, weight
     """
     first, second = (int(seed) for seed in rng.randint(2**31, size=2))
-    X, space, weight = sensitive(source, center[None], min(size, _FIRST_ROWS), first)
+    X, space, weight = sensitivity_sample(source, center[None], min(size, _FIRST_ROWS), first)
     objective = source.reader.objective
     space = source.reader.space.scaled(X) if space is None else space
     data, n_centers = objective.prepare(space), min(_CENTERS_PER_CLUSTER * n_clusters, len(weight))
     order = np.arange(len(weight))
     centers = spread_seeds(objective, space, data, weight, n_centers, order, rng)
     used = np.unique(nearest_center(objective, data, centers))
-    return sensitive(source, centers[used], size, second)
+    return sensitivity_sample(source, centers[used], size, second)

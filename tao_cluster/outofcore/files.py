@@ -1,4 +1,4 @@
-"""Files of numpy, scipy and Parquet: what their rows are, read whole or some rows at a time."""
+"""Read rows from .npy, .npz and Parquet files, all at once or in batches."""
 
 import contextlib
 import textwrap
@@ -13,28 +13,28 @@ import scipy.sparse as sp
 
 from .._utils.optional import need
 
-# Bytes of a column that are read ahead; rows that are put into an array at a time, so that columns
-# become rows in the cache and not in memory.
+# Bytes of a column that are read ahead. Number of rows that are copied into an array at a time, so
+# that the columns are transposed in the cache.
 _BUFFER, _TILE = 2**20, 2**11
 
-_CHOOSE = "choose the features by parquet_blocks(..., columns=[...])"
+_CHOOSE = "select the features by parquet_blocks(..., columns=[...])"
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Columns that become one array.
+    """Columns that are read into one array.
 
     Parameters
     ----------
     names : list of str
-    dtype : float32 if no column needs more, else float64
+    dtype : numpy dtype, float32 if it represents the types of all columns, else float64
     """
 
     names: list
     dtype: Any
 
     def array(self, batch):
-        """Those columns of some rows, as an array of shape (m, len(names))."""
+        """Convert the columns of a batch to an array of shape (m, len(names))."""
         columns = [_numbers(batch.column(name)) for name in self.names]
         out = np.empty((batch.num_rows, len(columns)), self.dtype)
         for start in range(0, len(out), _TILE):
@@ -46,12 +46,12 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """Columns of Parquet files, to be read again and again.
+    """Columns of Parquet files, which can be read repeatedly.
 
     Parameters
     ----------
-    files : list of str, paths in the order of the rows; or of fragments of a Dataset of pyarrow
-    X, weight, embedding : Part; None if there is none
+    files : list of str, or list of fragments of a pyarrow Dataset, in the order of the rows
+    X, weight, embedding : Part, or None
     """
 
     files: list
@@ -61,27 +61,32 @@ class ParquetTable:
 
     @classmethod
     def from_files(cls, source, weight=None, embedding=None, columns=None):
-        """What files have, after a look at their footers.
+        """Select columns of files by their schemas, which are read from the footers.
 
         Parameters
         ----------
-        source : path-like, list of such, or Dataset of pyarrow
-            A file, or a folder: the files `*.parquet` in it and in folders below it, sorted by
-            path. Of a Dataset, too, only columns that the files themselves have are read.
+        source : path-like, list of path-like, or pyarrow Dataset
+            A file, or a folder of which the files `*.parquet` are read, including subfolders,
+            sorted by path. Partition columns of a Dataset, which are not in its files, are not
+            read.
         weight : str, optional
-            Column with the weights of the rows; no feature.
+            Column with the weights of the rows.
         embedding : list of str, optional
-            Columns in which the rows are clustered; no features.
+            Columns in which the rows are clustered.
         columns : list of str, optional
-            Features; default all others, in the order of the first file.
+            Features. Default: all other columns, in the order of the first file.
 
         Raises
         ------
         ValueError
-            If there are no files, one is not Parquet, or a column is missing or no numbers.
+            If there are no files, if a file is not Parquet, or if a column is missing or not
+            numeric.
         """
         if not (weight is None or isinstance(weight, str)):
-            raise ValueError("sample_weight of a Parquet file must be the name of a column.")
+            raise ValueError(
+                "sample_weight must be the name of a column of the Parquet files; got "
+                f"{type(weight).__name__}."
+            )
         beside = [
             None if names is None else _listed(names, name)
             for names, name in ((weight and [weight], "sample_weight"), (embedding, "embedding"))
@@ -98,39 +103,38 @@ class ParquetTable:
         return cls(files, *parts)
 
     def read(self, most_values, most_rows):
-        """Yield (X, weight or None, embedding or None) of consecutive rows, as arrays.
+        """Yield (X, weight or None, embedding or None) for consecutive batches of rows.
 
         Parameters
         ----------
-        most_values : int, of the arrays, unless a single row has more
-        most_rows : int
+        most_values, most_rows : int, largest size of a batch, which has at least one row
 
         Raises
         ------
         ValueError
-            If a value is missing or infinite; it names the file, the row and the column.
+            If a value is missing or infinite. The message names the file, the row and the column.
         """
         parts = (self.X, self.weight, self.embedding)
         for batch, place in self._batches(self._names, most_values, most_rows):
             arrays = [None if part is None else part.array(batch) for part in parts]
             if not all(values is None or np.isfinite(values).all() for values in arrays):
-                _tell_missing(batch, *place)
+                _raise_for_missing(batch, *place)
             X, weight, embedding = arrays
             yield X, None if weight is None else weight[:, 0], embedding
 
     def read_column(self, name, most_values, most_rows):
-        """Yield the values of another column for the rows that :meth:`read` yields: arrays."""
+        """Yield arrays with the values of another column, in the batches of :meth:`read`."""
         for batch, _ in self._batches([name], most_values, most_rows):
             yield batch.column(0).to_pandas().to_numpy()
 
     @property
     def _names(self):
-        """Names of all columns that become arrays, perhaps of more than one."""
+        """Names of all columns that are read, with repeats if they belong to several parts."""
         parts = (self.X, self.weight, self.embedding)
         return [name for part in parts if part is not None for name in part.names]
 
     def _batches(self, names, most_values, most_rows):
-        """Yield some columns of the rows, in order, and (file name, number of the first row)."""
+        """Yield batches of some columns, each with (file name, number of its first row)."""
         step = max(1, min(most_rows, most_values // len(self._names)))
         names = list(dict.fromkeys(names))
         for file in self.files:
@@ -141,29 +145,30 @@ class ParquetTable:
                     start += batch.num_rows
 
 
-def _tell_missing(batch, file, start):
-    """Raise a ValueError for the first missing or infinite value of some rows of a file."""
+def _raise_for_missing(batch, file, start):
+    """Raise a ValueError that names the first missing or infinite value of a batch."""
     for name in batch.schema.names:
         wrong = np.flatnonzero(~np.isfinite(_numbers(batch.column(name))))
         if len(wrong):
             raise ValueError(
-                f"{file}: row {start + int(wrong[0])} has no finite number in column {name!r}; "
-                "leave out such rows or columns, or fill them, when the file is written."
+                f"{file}: row {start + int(wrong[0])} has a missing or infinite value in column "
+                f"{name!r}. Leave the column out with parquet_blocks(..., columns=[...]), or write "
+                "a file in which such values are filled or their rows are left out."
             )
 
 
 @contextlib.contextmanager
 def _opened(file):
-    """Context with a ParquetFile of pyarrow; what goes wrong in it is a ValueError with its name.
+    """Context manager that opens a Parquet file; errors become a ValueError that names the file.
 
     Parameters
     ----------
-    file : str, or fragment of a Dataset of pyarrow
+    file : str, or fragment of a pyarrow Dataset
     """
     parquet = need("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
     try:
         source = file if isinstance(file, str) else file.open()
-        # Read in advance, all row groups that were read would stay in memory.
+        # With pre_buffer, all row groups that were read would stay in memory.
         options = {"buffer_size": _BUFFER, "pre_buffer": False}
         with parquet.ParquetFile(source, **options) as content:
             yield content
@@ -176,7 +181,7 @@ def _name_of(file):
 
 
 def _files(source):
-    """The files of a source, in order: paths, or fragments of a Dataset."""
+    """Return the files of a source in order: paths, or fragments of a Dataset."""
     if hasattr(source, "get_fragments"):
         return sorted(source.get_fragments(), key=_name_of)
     paths = source if isinstance(source, list | tuple) else [source]
@@ -184,12 +189,12 @@ def _files(source):
 
 
 def _paths(path):
-    """A file itself, or the files of a folder but for hidden ones, as other programs leave."""
+    """Return a file itself, or the files of a folder without hidden ones."""
     if path.is_file():
         return [path]
     if not path.is_dir():
         raise ValueError(
-            f"{path}: no such file or folder; of another file system pass a Dataset of pyarrow."
+            f"{path}: there is no such file or folder. For remote files, pass a pyarrow Dataset."
         )
     found = [
         file
@@ -198,83 +203,87 @@ def _paths(path):
         and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     ]
     if not found:
-        raise ValueError(f"{path}: a folder without files named *.parquet.")
+        raise ValueError(
+            f"{path}: the folder has no files named *.parquet; pass a list of files if they have "
+            "other names."
+        )
     return found
 
 
 def schema_of(file):
-    """Types of the columns of a file, without those that pandas has put in as an index.
+    """Return the types of the columns of a file, without the index columns of pandas.
 
     Returns
     -------
-    dict of name to type of pyarrow
+    dict of str to pyarrow type
 
     Raises
     ------
     ValueError
-        If two columns have one name.
+        If two columns have the same name.
     """
     with _opened(file) as content:
         schema = content.schema_arrow
         twice = [name for name, count in Counter(schema.names).items() if count > 1]
         if twice:
-            raise ValueError(f"several columns {twice[0]!r}.")
+            raise ValueError(f"several columns have the name {twice[0]!r}.")
         index = (schema.pandas_metadata or {}).get("index_columns") or ()
     return {field.name: field.type for field in schema if field.name not in index}
 
 
 def numeric_columns(source):
-    """Whether a column holds numbers or truth values: dict of str to bool, for the first file."""
+    """Return whether each column of the first file holds numbers or booleans: dict of bool."""
     schema = schema_of(_files(source)[0])
     return {name: dtype_of(kind) is not None for name, kind in schema.items()}
 
 
 def first_rows(source, names, n_rows):
-    """Some columns of the first rows of a file, or of the first of several: DataFrame."""
+    """Return some columns of the first rows of the first file: DataFrame."""
     with _opened(_files(source)[0]) as content:
         for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
-            # What the file says of pandas may be anything: only its values count.
+            # The metadata for pandas may be invalid, so that only the values are used.
             return batch.replace_schema_metadata(None).to_pandas()
     return pd.DataFrame(columns=names)
 
 
 def _common_names(schemas):
-    """Names of all columns, those of the first file; ValueError if others have others."""
+    """Return the names of the columns; raise a ValueError if the files have different ones."""
     (first, names), *others = schemas.items()
     for file, schema in others:
         apart = {*schema} ^ {*names}
         if apart:
             raise ValueError(
-                f"{file}: only one of it and {first} has a column {min(apart)!r}; {_CHOOSE}."
+                f"{file} and {first} have different columns: only one of them has {min(apart)!r}; "
+                f"{_CHOOSE}."
             )
     return list(names)
 
 
 def _listed(names, name):
-    """Some names of columns as a list."""
+    """Check names of columns and return them as a list."""
     if isinstance(names, str) or not all(isinstance(each, str) for each in names):
-        raise ValueError(f"{name} of a Parquet file must be a list of names of columns.")
+        raise ValueError(f"{name} must be a list of names of columns of the Parquet files.")
     names = list(names)
     twice = [each for each, count in Counter(names).items() if count > 1]
     if twice:
-        raise ValueError(f"{name}: column {twice[0]!r} is there twice.")
+        raise ValueError(f"{name} contains column {twice[0]!r} twice.")
     if not names:
-        raise ValueError(f"{name}: there is no column.")
+        raise ValueError(f"{name} is empty; it must name at least one column.")
     return names
 
 
 def _dtype(schemas, names):
-    """What holds the values of some columns of all files."""
+    """Return the dtype that represents the values of these columns in all files."""
     kinds = set()
     for file, schema in schemas.items():
         for name in names:
             if name not in schema:
-                raise ValueError(f"{file}: no column {name!r}.")
+                raise ValueError(f"{file}: there is no column {name!r}.")
             kind = dtype_of(schema[name])
             if kind is None:
                 raise ValueError(
-                    f"{file}: column {name!r} holds {schema[name]}, no numbers; {_CHOOSE}, or "
-                    "encode it first."
+                    f"{file}: column {name!r} has the type {schema[name]}, which is not numeric; "
+                    f"{_CHOOSE}, or encode the column in the file."
                 )
             kinds.add(kind)
     dtype = np.result_type(*kinds)
@@ -282,7 +291,7 @@ def _dtype(schemas, names):
 
 
 def dtype_of(kind):
-    """Type in numpy of a type of pyarrow's numbers or truth values; None of others."""
+    """Return the numpy dtype for a pyarrow type of numbers or booleans; None for other types."""
     types = need("pyarrow", "A Parquet file", "pip install pyarrow").types
     if types.is_decimal(kind):
         return np.dtype(np.float64)
@@ -291,62 +300,65 @@ def dtype_of(kind):
 
 
 def _numbers(column):
-    """Values of a column as an array, NaN for nulls."""
-    if not np.issubdtype(column.type.to_pandas_dtype(), np.number):  # truth values, decimals
+    """Return the values of a column as an array, with NaN for nulls."""
+    if not np.issubdtype(column.type.to_pandas_dtype(), np.number):  # booleans, decimals
         column = column.cast("int8" if column.type == "bool" else "float64")
     return column.to_numpy(zero_copy_only=False)
 
 
 def read_npy(path, mmap_mode=None):
-    """The array of a file .npy; with mmap_mode="r" it is read where it is looked at.
+    """Read the array of an .npy file; with mmap_mode="r" it is memory-mapped.
 
     Raises
     ------
     ValueError
-        If it cannot be read.
+        If the file cannot be read.
     """
     with file_errors(path):
         found = np.load(path, mmap_mode, allow_pickle=False)
         if not isinstance(found, np.ndarray):
             found.close()
-            raise ValueError("it is an .npz archive under the name of an .npy file")
+            raise ValueError("the content is an .npz archive: rename the file to .npz")
         return found
 
 
 def read_npz(path):
-    """The sparse matrix of an archive, as CSR, or its array X, or the one that it has.
+    """Read the sparse matrix of an .npz archive as CSR, or its array X, or its only array.
 
     Raises
     ------
     ValueError
-        If it cannot be read, or has no such array.
+        If the file cannot be read, or has no such array.
     """
     with file_errors(path), Path(path).open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
-            raise ValueError("it is an .npy array under the name of an .npz file")
+            raise ValueError("the content is an .npy array: rename the file to .npy")
         names = archive.files
         if {"format", "shape"} <= set(names):
             matrix = sp.load_npz(path)
             if hasattr(matrix, "check_format"):
-                matrix.check_format(full_check=True)  # scipy's conversions and our kernels trust it
+                matrix.check_format(full_check=True)  # scipy and our kernels do not check it
             return sp.csr_matrix(matrix)
         chosen = names if len(names) == 1 else [name for name in names if name == "X"]
         found = archive[chosen[0]] if chosen else None
         if not isinstance(found, np.ndarray):
-            raise ValueError(f"expected an array named X, found {', '.join(sorted(names))}")
+            raise ValueError(
+                "an archive of several arrays must have one named X; it has "
+                f"{', '.join(sorted(names))}"
+            )
         return found
 
 
 @contextlib.contextmanager
 def file_errors(path):
-    """Context in which any error of a reader becomes a ValueError that names the file."""
+    """Context manager that turns errors of a reader into a ValueError that names the file."""
     try:
         yield
     except MemoryError as error:
         raise ValueError(f"{path}: there is not enough memory to read it.") from error
     except ImportError:
-        raise  # what must be installed, not what is wrong with the file
+        raise  # the message names the missing package
     except Exception as error:
-        reason = textwrap.shorten(str(error), 240)  # some are whole paragraphs
+        reason = textwrap.shorten(str(error), 240)  # some messages are very long
         raise ValueError(f"{path}: cannot be read as {Path(path).suffix} ({reason}).") from error

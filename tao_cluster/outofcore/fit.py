@@ -1,4 +1,4 @@
-"""A fit to rows in blocks: from an estimator of ours to one that is fitted to all of them."""
+"""`fit`: fit an estimator to rows in blocks, more than memory holds."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -20,15 +20,15 @@ from ..tree import Tree
 from ..tree.split_statistics import feature_importances, first_values
 from .blocks import LostRowsError, ProgressBlocks, blocks_of
 from .coreset import all_rows, coreset
-from .refinement import TreeStatistics, describe, free_inertia, lloyd, refine, relabel_leaves
+from .refinement import TreeStatistics, free_inertia, lloyd, refine, relabel_leaves, tree_statistics
 from .statistics import AllRows, ColumnStatistics, WeightedRows
 
-# Rows of a sample, and rows a cluster: as many as find a tree where all rows are at hand.
-_SAMPLE_ROWS, _ROWS_A_CLUSTER = 100_000, 1000
+# Default size of the sample: rows, and rows per cluster if these are more.
+_SAMPLE_ROWS, _ROWS_PER_CLUSTER = 100_000, 1000
 
-# When Lloyd's algorithm has settled: shifts of centres, as a share of the mean variance of columns
-# (scikit-learn's `tol`), or what a pass gains, as a share of the cost.
-_SETTLED, _LEAST_GAIN = 1e-4, 1e-5
+# Convergence of Lloyd's algorithm: summed squared shifts of the centres, as a share of the mean
+# variance of the columns (scikit-learn's `tol`), or decrease of the cost, as a share of the cost.
+_TOL, _LEAST_GAIN = 1e-4, 1e-5
 
 
 @validate_params(
@@ -50,52 +50,69 @@ def fit(
 ):
     """Fit an estimator to more rows than memory holds.
 
-    A weighted sample of the rows (a coreset) finds the free clustering and the tree, by the
-    algorithms of the estimator. Lloyd's algorithm over all rows makes the free clustering exact.
-    Rounds over all rows then improve the tree: the weights of a test are refitted to rows of its
-    node, drawn in proportion to what they would cost on the wrong side, and every threshold is the
-    one of least cost over all rows; leaves get the label of least summed cost. A change is kept if
-    the cost of all rows falls. Costs, counts and centres are sums over all rows, never estimates.
+    The fit has three stages:
+
+    1. The estimator is fitted to a weighted sample of the rows (a coreset).
+    2. Lloyd's algorithm runs over all rows, from the free centres of the sample.
+    3. Refinement passes over all rows improve the tree. The weights of a test are refitted to rows
+       of its node, drawn in proportion to the cost difference between its two sides. Each threshold
+       is the one of least cost over all rows, and each leaf gets the label of least total cost. A
+       change is kept if it lowers the cost of all rows.
+
+    Costs, counts and centres are sums over all rows, not estimates from the sample.
 
     Parameters
     ----------
-    estimator : estimator of tao_cluster or greedy, not altered
-        Its objective must have centres that follow from sums: k-means, spherical k-means. The
-        tests of a greedy method stay those that it has found in the sample. With ``verbose=1`` a
-        bar shows each pass.
+    estimator : estimator of tao_cluster or greedy
+        It is not changed. The centres of its objective must be computable from sums over rows, as
+        for k-means and spherical k-means. The tests of greedy methods are those found in the
+        sample. With ``verbose=1``, a progress bar shows each pass.
     blocks : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks
-        The rows; see :func:`blocks_of`. Memory: a block for each thread, the sample, and what is
-        summed, about ``n_nodes * (n_clusters + n_features)`` numbers.
+        The rows; see :func:`blocks_of`.
     sample_weight, embedding : optional
-        Beside the blocks; see :func:`blocks_of`.
+        Weights and embedding of the rows; see :func:`blocks_of`.
     coreset_size : "auto" or int >= n_clusters, default="auto"
-        Rows of the sample, about; "auto" is 100 000, or 1000 a cluster if these are more. Where
-        there are no more rows than that, the sample is all of them.
+        Expected number of rows of the sample. "auto" is 100 000, or 1000 per cluster if that is
+        larger. If there are no more rows than this, the sample consists of all of them.
     n_passes : int >= 0, default=3
-        Most rounds of improvement, each of which reads all rows four to eight times; there are
-        none for greedy methods, or with ``relax=False``.
+        Largest number of refinement passes. Each of them reads all rows four to eight times. Greedy
+        methods, and ``algorithm=DirectForm(relax=False)``, have none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the samples. A row is drawn by its number and the seed, so that the result does not
-        depend on how the rows are cut into blocks, but for the rounding of sums.
+        Seed of the samples. Whether a row is drawn depends on its number and the seed. Another
+        partition into blocks therefore changes only the rounding of sums.
 
     Returns
     -------
-    A fitted estimator like the given one. It has no `labels_` and `free_labels_`, which would take
-    memory for each row. What a method tells of its own way, as `history_`, is of the sample.
+    model : estimator of the same class
+        Fitted to all rows. It has no `labels_` and `free_labels_`, which would need memory for each
+        row. Records of the search, such as `history_`, refer to the sample.
 
     Raises
     ------
+    TypeError
+        If the estimator is not one of this project, or the rows have an unsupported type.
     ValueError
-        If the objective or a parameter asks for all rows at once; for the reasons of `fit` of the
+        If the objective or a parameter needs all rows at once, and for the reasons of `fit` of the
         estimator.
     BlockError
-        If a block cannot be read or has values that cannot be; it names the block.
+        If a block cannot be read or has invalid values. The message names the block.
 
     Warns
     -----
     ConvergenceWarning
-        If a KeyboardInterrupt, or the loss of those who read the rows, ends the rounds: the best
-        tree so far is kept.
+        If a KeyboardInterrupt or a LostRowsError ends the refinement. The best tree so far is kept.
+
+    Notes
+    -----
+    Memory during the fit, in addition to the result:
+
+    =====================  ===================================================================
+    Part                   Size
+    =====================  ===================================================================
+    blocks                 at most n_jobs + 2 blocks
+    sample                 coreset_size rows, and the memory of an ordinary fit to them
+    sums                   about ``n_nodes * (n_clusters + n_features)`` numbers
+    =====================  ===================================================================
 
     References
     ----------
@@ -114,8 +131,8 @@ def fit(
     """
     if not isinstance(estimator, TreeClustering):
         raise TypeError(
-            "estimator must be one of tao_cluster or greedy, such as TAOClustering(10); got "
-            f"{estimator!r}."
+            "estimator must be an estimator of tao_cluster or greedy, such as TAOClustering(10); "
+            f"got {estimator!r}."
         )
     estimator._validate_params()
     plain = with_plain_numbers(estimator)
@@ -126,7 +143,7 @@ def fit(
         blocks = blocks_of(blocks, sample_weight, embedding, effective_n_jobs(estimator.n_jobs))
         if estimator.get_params(deep=False).get("verbose"):
             blocks = ProgressBlocks(blocks)
-        look = ColumnStatistics.of(blocks, plain.n_clusters)
+        look = ColumnStatistics.from_blocks(blocks, plain.n_clusters)
         scaling = look.scaling() if estimator.standardize else None
         of_centers = None if blocks.has_embedding else scaling
         space = ClusteringSpace(method.objective, blocks.has_embedding, of_centers, None)
@@ -134,7 +151,7 @@ def fit(
         sample = _sample(source, look, plain.n_clusters, coreset_size, rng)
         centers = _free_centers(source, sample, look, plain)
         cost = source.sum(free_inertia, centers)
-        model = clone(estimator).set_params(reference=_shown(space, centers))
+        model = clone(estimator).set_params(reference=_in_user_units(space, centers))
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
         _store(model, _best(states), source, centers, cost)
@@ -143,7 +160,7 @@ def fit(
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """A tree, its centres (k, m), and what all rows say of them."""
+    """A tree, its centres of shape (k, m), and its statistics over all rows."""
 
     tree: Tree
     centers: np.ndarray
@@ -151,15 +168,15 @@ class _State:
 
     @property
     def inertia(self):
-        """Cost of all rows."""
+        """Cost over all rows."""
         return self.statistics.cost
 
 
 def _sample(source, look, n_clusters, coreset_size, rng):
-    """Return rows that stand for all rows."""
+    """Return a weighted sample of all rows."""
     space, size = source.reader.space, coreset_size
     if size == "auto":
-        size = max(_SAMPLE_ROWS, _ROWS_A_CLUSTER * n_clusters)
+        size = max(_SAMPLE_ROWS, _ROWS_PER_CLUSTER * n_clusters)
     mean = space.scaled_centers(look.of_embedding.mean[None])[0]
     if look.n_present <= size:
         X, embedding, weight = all_rows(source, mean)
@@ -167,17 +184,18 @@ def _sample(source, look, n_clusters, coreset_size, rng):
         X, embedding, weight = coreset(source, mean, n_clusters, size, rng)
     if len(weight) < n_clusters:
         raise ValueError(
-            f"The sample has {len(weight)} rows for {n_clusters} clusters; coreset_size={size} "
-            "must be larger."
+            f"The sample has {len(weight)} rows for {n_clusters} clusters: increase "
+            f"coreset_size={size}."
         )
     clustered = space.scaled(X) if embedding is None else embedding
     return WeightedRows(X, embedding, clustered, weight, np.arange(len(weight)), space.objective)
 
 
 def _free_centers(source, sample, look, estimator):
-    """Return the free centres (k, m): those given, or found in the sample and then in all rows.
+    """Return the free centres of shape (k, m).
 
-    What a reference of the user's finds in the sample stays as it is.
+    Centres of the default reference are found in the sample and improved over all rows. Those of
+    a reference given by the user, fitted to the sample if it is unfitted, are not changed.
     """
     space, objective = source.reader.space, source.reader.objective
     rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
@@ -192,18 +210,18 @@ def _free_centers(source, sample, look, estimator):
     variance = moments.squares / moments.weight
     if space.scaling is not None:
         variance = variance / space.scaling.scale**2
-    ends = _SETTLED * float(variance.mean()), _LEAST_GAIN * free.inertia
+    ends = _TOL * float(variance.mean()), _LEAST_GAIN * free.inertia
     return lloyd(source, free.centers, *ends)[0]
 
 
 def _states(source, sample, model, method, free_centers, total, n_passes, rng):
-    """Yield better and better states; the first has the tree of the sample."""
+    """Yield states of decreasing cost; the first one has the tree of the sample."""
 
     def evaluate(found):
         share = sample.weight / total
         firsts = first_values(found.tree, sample.view, found.tree.route(sample.view), share)
         terms = (np.nan_to_num(firsts), free_centers, total)
-        statistics = source.sum(describe, found.tree, found.centers, *terms)
+        statistics = source.sum(tree_statistics, found.tree, found.centers, *terms)
         return _State(found.tree, found.centers, statistics)
 
     start = source.reader.space.scaled_centers(model.cluster_centers_)
@@ -214,27 +232,27 @@ def _states(source, sample, model, method, free_centers, total, n_passes, rng):
 
 
 def _store(model, state, source, free_centers, free_cost):
-    """Set the fitted attributes of a state."""
+    """Set the fitted attributes of the model from a state."""
     space, tree, statistics = source.reader.space, state.tree, state.statistics
     if tree.leaf_value is not None:
         tree = tree.with_leaves(tree.leaf_label, statistics.histograms())
     model.tree_ = tree
     model.node_counts_ = statistics.counts(tree)
     model.node_rows_ = tree.subtree_sums(statistics.n_rows).astype(np.int64)
-    model.split_stds_, model.split_gaps_ = statistics.spreads(tree), statistics.gaps(tree)
+    model.split_stds_, model.split_gaps_ = statistics.stds(tree), statistics.gaps(tree)
     importances = feature_importances(tree, statistics.costs, model.split_stds_)
     model.feature_importances_ = importances
-    model.cluster_centers_ = _shown(space, state.centers)
-    model.free_centers_ = _shown(space, free_centers)
+    model.cluster_centers_ = _in_user_units(space, state.centers)
+    model.free_centers_ = _in_user_units(space, free_centers)
     model.inertia_, model.free_inertia_ = statistics.cost, free_cost
     model.cost_increase_ = cost_increase(statistics.cost, free_cost)
-    del model.labels_, model.free_labels_  # they have an entry for each row
+    del model.labels_, model.free_labels_  # they are labels of the sample
     if source.blocks.names is not None:
         model.feature_names_in_ = np.asarray(source.blocks.names, dtype=object)
 
 
 def _best(states):
-    """The last of better and better states, or the last before an interruption."""
+    """Return the last state; if an interruption ends the passes, warn and return the best one."""
     best = None
     try:
         for state in states:
@@ -242,25 +260,27 @@ def _best(states):
     except (KeyboardInterrupt, LostRowsError) as error:
         if best is None:
             raise
-        reason = str(error) if isinstance(error, LostRowsError) else "Interrupted."
+        reason = str(error) if isinstance(error, LostRowsError) else "The fit was interrupted."
         warn(f"{reason} The best tree so far is kept.", ConvergenceWarning)
     return best
 
 
 def _check_method(method):
-    """ValueError for a method whose fit is no sum over rows."""
+    """Raise a ValueError for a method whose centres are not sums over rows."""
     objective = method.objective
     if objective.explains_labels or objective.cluster_sums is None or not objective.is_sum:
         raise ValueError(
-            f"Rows in blocks need centres that are sums over rows, as k-means and spherical "
-            f"k-means have; {name_of(objective)} has none: fit a sample of the rows."
+            "An out-of-core fit needs an objective whose centres are sums over rows, such as "
+            f"'kmeans' or 'spherical'; {name_of(objective)} has none: fit the estimator itself to "
+            "a sample of the rows."
         )
     if np.ndim(method.validation):
         raise ValueError(
-            "validation by numbers of rows is for rows in memory; give a share of the sample."
+            "validation by positions or a mask of rows is not supported out of core: pass a share "
+            "of the sample, such as validation=0.2."
         )
 
 
-def _shown(space, centers):
-    """Centres in the user's units."""
+def _in_user_units(space, centers):
+    """Return centres in the units of the user."""
     return centers.copy() if space.scaling is None else space.scaling.undo(centers)

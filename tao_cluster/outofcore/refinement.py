@@ -1,4 +1,4 @@
-"""Passes over all rows: the free centres, and the weights, thresholds and labels of a tree."""
+"""Passes over all rows that improve the free centres, and the weights, thresholds and labels."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -17,30 +17,30 @@ from .coreset import uniforms
 from .statistics import Sums, table
 from .thresholds import Bracket, best_thresholds, node_gains
 
-NODE_ROWS = 8000  # rows of a node, expected, by which its weights are refitted
+NODE_ROWS = 8000  # expected number of rows to which the weights of a test are refitted
 
-# Other thresholds might cost less by so much of the cost, in all, when one is taken for the least.
+# The search for thresholds ends when others could lower the cost by at most this share, in total.
 RESOLUTION = 1e-5
 
-# Passes end when one lowers the cost by no more than this share.
+# Refinement ends when a pass lowers the cost by at most this share.
 _SMALL = 1e-4
 
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # relative difference of costs that are regarded as equal
 
 
 def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
-    """Alternate assignments and centres over all rows; a cluster without rows keeps its centre.
+    """Run Lloyd's algorithm over all rows. A cluster without rows keeps its centre.
 
     Parameters
     ----------
     source : AllRows
-    centers : float64 array of shape (k, m), the start
+    centers : float64 array of shape (k, m), initial centres
     tol : float
-        It ends when the summed squares of the shifts of the centres are no more than this.
+        Stop when the summed squared shifts of the centres are at most `tol`.
     least_gain : float
-        It ends, too, when these squares, times the weights of the clusters, are no more: by so much
-        the cost of k-means has fallen.
-    max_iter : int, passes over the rows at most
+        Stop when the summed squared shifts, weighted by the weights of the clusters, are at most
+        `least_gain`. For k-means, this sum is the decrease of the cost.
+    max_iter : int, largest number of passes
 
     Returns
     -------
@@ -59,7 +59,7 @@ def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
 
 @dataclass(frozen=True, eq=False)
 class _Assigned(Sums):
-    """Sums (k, m) of the rows nearest to each centre, and their weights (k,)."""
+    """Sums of shape (k, m) and weights of shape (k,) of the rows nearest to each centre."""
 
     sums: np.ndarray
     weight: np.ndarray
@@ -73,26 +73,26 @@ def _assign(rows, centers):
 
 
 def free_inertia(rows, centers):
-    """Return the cost of some rows at their nearest centres."""
+    """Return the cost of rows at their nearest centres."""
     labels = nearest_center(rows.objective, rows.data, centers)
     return rows.objective.value(rows.data, labels, rows.weight, centers)
 
 
 def refine(source, sample, state, evaluate, n_passes, rng, at_midpoints):
-    """Yield better and better states of a tree.
+    """Yield the states of a tree after each refinement pass that lowers its cost.
 
     Parameters
     ----------
     source : AllRows
-    sample : WeightedRows, which stand for all
+    sample : WeightedRows, a weighted sample of all rows
     state : object with a `tree`, its optimal `centers` and its `inertia` over all rows
-    evaluate : callable(Relabeled) -> such an object
-    n_passes : int, at most
+    evaluate : callable (Relabeled) that returns such a state
+    n_passes : int, largest number of passes
     rng : RandomState
-    at_midpoints : bool, whether thresholds lie halfway between rows
+    at_midpoints : bool, whether thresholds are put halfway between rows
     """
     for _ in range(n_passes):
-        found = improved(source, state, sample, rng, at_midpoints)
+        found = refinement_pass(source, state, sample, rng, at_midpoints)
         if found is None:
             return
         before, state = state, evaluate(found)
@@ -103,14 +103,14 @@ def refine(source, sample, state, evaluate, n_passes, rng, at_midpoints):
             return
 
 
-def improved(source, state, sample, rng, at_midpoints):
-    """Return the tree after one pass over all rows; its labels and centres follow.
+def refinement_pass(source, state, sample, rng, at_midpoints):
+    """Return the tree after one refinement pass over all rows.
 
-    Parameters as for :func:`refine`.
+    Parameters are those of :func:`refine`.
 
     Returns
     -------
-    Relabeled; None where no test changes
+    Relabeled, or None if no test changes
     """
     tree, centers = state.tree, state.centers
     sizes = np.zeros(tree.n_nodes)
@@ -128,44 +128,44 @@ def improved(source, state, sample, rng, at_midpoints):
     updates = _updates(best_thresholds(source, tree, centers, brackets, resolution, at_midpoints))
     if not updates:
         return None
-    trees = [tree.with_splits(some) for some in _together(tree, updates)]
+    trees = [tree.with_splits(some) for some in _update_sets(tree, updates)]
     return relabel_leaves(source, trees, centers)
 
 
 @dataclass(frozen=True, eq=False)
 class _Drawn(Sums):
-    """Values (m, features of the test) and steps (m,) of rows, in lists of parts."""
+    """Values of shape (m, n_terms) and cost differences of shape (m,): lists of one per block."""
 
     values: list
-    steps: list
+    differences: list
 
 
 def _draw(rows, tree, centers, threshold, seed):
-    """Draw rows of each node with probability min(1, |gain| / threshold)."""
+    """Draw rows of each node with probability min(1, |gain| / threshold of the node)."""
     drawn = [_Drawn([], []) for _ in range(tree.n_nodes)]
     for node, at, gain in node_gains(rows, tree, centers):
         size, t = np.abs(gain), threshold[node]
         kept = uniforms(rows.numbers[at], seed + node) * t < size
         values = as_array(rows.X[at[kept]][:, tree.split(node)[0]])
-        steps = np.copysign(np.maximum(size[kept], t), gain[kept])
-        drawn[node] = _Drawn([values.astype(np.float64)], [steps])
+        differences = np.copysign(np.maximum(size[kept], t), gain[kept])
+        drawn[node] = _Drawn([values.astype(np.float64)], [differences])
     return table(drawn)
 
 
 def _brackets(tree, node, drawn):
-    """The test of a node, and what its weights become by the rows that were drawn."""
+    """Return brackets for the test of a node as it is, and with weights refitted to drawn rows."""
     old = Split.from_tree(tree, node)
     if not len(old.indices) or not drawn.values:
         return []
-    values, steps = np.concatenate(drawn.values), np.concatenate(drawn.steps)
-    if not len(steps):
+    values, differences = np.concatenate(drawn.values), np.concatenate(drawn.differences)
+    if not len(differences):
         return []
-    numbers, view = np.arange(len(steps)), kernel_arrays(values)
+    numbers, view = np.arange(len(differences)), kernel_arrays(values)
     own = Split(np.arange(len(old.indices), dtype=np.int32), old.weights, old.threshold)
     splits = [own]
     if len(old.indices) > 1:
-        test = Candidate.of(NodeRows(values, numbers, steps), own).improved(price=0.0)
-        now = steps[project(view, numbers, own.indices, own.weights) <= own.threshold].sum()
+        test = Candidate.of(NodeRows(values, numbers, differences), own).improved(price=0.0)
+        now = differences[project(view, numbers, own.indices, own.weights) <= own.threshold].sum()
         if test.loss < now:
             splits.append(_of_unit_weight(test.split))
     brackets = []
@@ -173,12 +173,12 @@ def _brackets(tree, node, drawn):
         if len(split.indices):
             projected = project(view, numbers, split.indices, split.weights)
             named = Split(old.indices[split.indices], split.weights, split.threshold)
-            brackets.append(Bracket.of(node, named, projected))
+            brackets.append(Bracket.from_values(node, named, projected))
     return brackets
 
 
 def _of_unit_weight(split):
-    """The test, with weight 1 or -1 if it is of one feature."""
+    """Scale the test of one feature to weight 1 or -1; return other tests as they are."""
     if len(split.indices) != 1:
         return split
     size = abs(float(split.weights[0]))
@@ -186,9 +186,9 @@ def _of_unit_weight(split):
 
 
 def _updates(found):
-    """The best test of each node where it costs less than the one that is there."""
+    """Return the best test of each node, if it costs less than the current test."""
     now, best = {}, {}
-    for test in found:  # the one that is there comes first
+    for test in found:  # the first one of a node is its current test
         now.setdefault(test.node, test.cost_now)
         if test.node not in best or test.cost < best[test.node].cost:
             best[test.node] = test
@@ -199,11 +199,11 @@ def _updates(found):
     }
 
 
-def _together(tree, updates):
-    """Sets of updates that are tried: all, and those of every other depth.
+def _update_sets(tree, updates):
+    """Return the sets of updates to try: all of them, those of odd depths, those of even depths.
 
-    Each update is the best for the rest of the tree as it is; tests above and below each other may
-    get into each other's way, those of one depth share no rows.
+    Each update is optimal while the rest of the tree is fixed. Updates of nodes above and below
+    each other may conflict; those of nodes at the same depth concern disjoint rows.
     """
     odd = {node: update for node, update in updates.items() if tree.depth[node] % 2}
     even = {node: update for node, update in updates.items() if not tree.depth[node] % 2}
@@ -211,13 +211,13 @@ def _together(tree, updates):
 
 
 class Relabeled(NamedTuple):
-    """A tree with the cheapest labels of its leaves, and the centres that follow from them.
+    """A tree with leaf labels of least cost, and the centres of its clusters.
 
     Parameters
     ----------
     tree : Tree, without branches that no row reaches
-    centers : float64 array of shape (k, m), optimal for its labels if the objective has centres
-        that follow from sums, else those that were given
+    centers : float64 array of shape (k, m)
+        Optimal centres for the labels if they are computable from sums, else the given centres.
     """
 
     tree: Tree
@@ -225,18 +225,20 @@ class Relabeled(NamedTuple):
 
 
 def relabel_leaves(source, trees, centers, relabels=True):
-    """Return the cheapest of some trees, each with its leaves labelled by their summed cost.
+    """Label the leaves of several trees by least total cost, and return the best of the trees.
 
     Parameters
     ----------
     source : AllRows
-    trees : list of Tree, of one size
+    trees : list of Tree, with the same number of nodes
     centers : float64 array of shape (k, m)
-    relabels : bool, whether leaves get other labels
+    relabels : bool, default=True
+        Whether leaves may get other labels.
 
     Returns
     -------
-    Relabeled; ties to the first of the trees, and to the lowest label
+    Relabeled
+        Of trees, or labels, of equal cost the first is taken.
     """
     found = source.sum(_leaf_sums, trees, centers)
     results = []
@@ -258,7 +260,7 @@ def relabel_leaves(source, trees, centers, relabels=True):
 
 @dataclass(frozen=True, eq=False)
 class _LeafSums(Sums):
-    """Costs (n_nodes, k), weights (n_nodes,) and sums (n_nodes, m) or None of rows of leaves."""
+    """Sums over the rows of leaves: costs (n_nodes, k), weights (n_nodes,), rows (n_nodes, m)."""
 
     costs: np.ndarray
     mass: np.ndarray
@@ -280,18 +282,18 @@ def _leaf_sums(rows, trees, centers):
 
 @dataclass(frozen=True, eq=False)
 class TreeStatistics(Sums):
-    """What users are shown of a tree: exact sums over all rows.
+    """Statistics of a tree that users see, as exact sums over all rows.
 
     Parameters
     ----------
-    cost : float, of the rows at the centres of their leaves
-    mass : float64 array of shape (n_nodes,), weights of the rows of leaves
-    n_rows : float64 array of shape (n_nodes,), numbers of the rows of leaves
-    costs : float64 array of shape (n_nodes, k), summed costs of the rows of leaves in each cluster
+    cost : float, cost of the rows at the centres of their leaves
+    mass : float64 array of shape (n_nodes,), total weight of the rows of each leaf
+    n_rows : float64 array of shape (n_nodes,), number of rows of each leaf
+    costs : float64 array of shape (n_nodes, k), total cost of the rows of each leaf by cluster
     sums, squares, most, above
         See :func:`tao_cluster.tree.split_statistics.value_moments`.
-    agreement : float64 array of shape (n_nodes, k), weights by leaf and nearest free centre; None
-        for trees without histograms
+    agreement : float64 array of shape (n_nodes, k), or None for trees without histograms
+        Total weight by leaf and nearest free centre.
     """
 
     cost: float
@@ -306,37 +308,38 @@ class TreeStatistics(Sums):
     combine: ClassVar = {"most": np.maximum, "above": np.minimum}
 
     def counts(self, tree):
-        """Weight that reaches each node: float64 array of shape (n_nodes,)."""
+        """Return the total weight of the rows of each node: float64 array of shape (n_nodes,)."""
         return tree.subtree_sums(self.mass)
 
-    def spreads(self, tree):
-        """Spread of each feature of each test over the rows of its node."""
+    def stds(self, tree):
+        """Return the standard deviation of each feature of each test over the rows of its node."""
         counts = self.counts(tree)
         counts = counts / max(counts[0], np.finfo(float).tiny)
         moments = (self.sums, self.squares, self.most, self.above)
         return rounded(stds_of(tree, moments, counts, keeps_all=True))
 
     def gaps(self, tree):
-        """How far above the thresholds of tests of one feature the next row lies."""
+        """Return the gap between each threshold of a single feature and the next larger value."""
         return threshold_gaps(tree, self.above)
 
     def histograms(self):
-        """Shares of the free clusters in each leaf: float64 array of shape (n_nodes, k)."""
+        """Return the shares of the free clusters in each leaf: array of shape (n_nodes, k)."""
         total = self.agreement.sum(axis=1, keepdims=True)
         return self.agreement / np.where(total > 0, total, 1.0)
 
 
-def describe(rows, tree, centers, origin, free_centers, total):
-    """Return the statistics of a tree for some rows.
+def tree_statistics(rows, tree, centers, origin, free_centers, total):
+    """Return the statistics of a tree over the rows of a block.
 
     Parameters
     ----------
     rows : WeightedRows
     tree : Tree
     centers : float64 array of shape (k, m)
-    origin : float64 array of shape (n_nonzero,), a value of each feature of each test
+    origin : float64 array of shape (n_nonzero,)
+        A value of each feature of each test, which is subtracted for numerical accuracy.
     free_centers : float64 array of shape (k, m)
-    total : float, weight of all rows
+    total : float, total weight of all rows
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Sums over the rows of blocks: checked rows, what is added, and the statistics of columns."""
+"""Sums over the rows of blocks: checked rows, records that can be added, column statistics."""
 
 import operator
 from collections.abc import Callable
@@ -31,11 +31,12 @@ class WeightedRows:
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (m, d), what trees test
+    X : array or CSR matrix of shape (m, d), the features
     embedding : array or CSR matrix of shape (m, q), or None
-    space : array or CSR matrix, where the rows are clustered
+    space : array or CSR matrix of shape (m, q)
+        Coordinates in which the rows are clustered: the embedding, or X, maybe scaled.
     weight : float64 array of shape (m,), positive
-    numbers : int64 array of shape (m,), of the rows among all
+    numbers : int64 array of shape (m,), numbers of the rows among all rows
     objective : Objective
     """
 
@@ -56,16 +57,16 @@ class WeightedRows:
 
     @cached_property
     def data(self):
-        """What the objective has prepared."""
+        """The rows in the form that the methods of the objective take."""
         return self.objective.prepare(self.space)
 
     @cached_property
     def view(self):
-        """X as the kernels read it."""
+        """X in the form that the kernels take."""
         return kernel_arrays(self.X)
 
     def nearest(self, centers):
-        """Return the distance to the nearest centre and which it is, ties to the lowest."""
+        """Return the distance to the nearest centre and its number; of equal ones the lowest."""
         distances = self.objective.distances(self.data, centers)
         nearest = distances.argmin(axis=1)
         return distances[np.arange(len(nearest)), nearest], nearest
@@ -73,13 +74,14 @@ class WeightedRows:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Make rows of blocks whose values were checked before.
+    """Convert blocks, whose values are already checked, to WeightedRows.
 
     Parameters
     ----------
     space : ClusteringSpace, whose scaling, where there is one, is that of the rows
     n_features : int
-    first : int64 array, number of the first row of each block; one entry more, the number of rows
+    first : int64 array of shape (n_blocks + 1,)
+        Number of the first row of each block, and the number of all rows.
     """
 
     space: ClusteringSpace
@@ -87,8 +89,8 @@ class Reader:
     first: np.ndarray
 
     @classmethod
-    def of(cls, space, n_features, counts):
-        """Return that of blocks with so many rows each."""
+    def from_counts(cls, space, n_features, counts):
+        """Make the reader of blocks with these numbers of rows."""
         return cls(space, n_features, np.cumsum([0, *counts]))
 
     @property
@@ -97,20 +99,20 @@ class Reader:
         return self.space.objective
 
     def rows(self, block):
-        """Return the rows of positive weight of a block; None if there are none.
+        """Return the WeightedRows of a block; None if it has no rows of positive weight.
 
         Raises
         ------
         ValueError
-            If the block has other rows than it had.
+            If the block has another shape than in the first pass.
         """
         is_present, X, embedding, weight = _present_rows(block)
         start, stop = self.first[block.number : block.number + 2]
-        found, expected = (len(is_present), X.shape[1]), (stop - start, self.n_features)
+        found, expected = (len(is_present), X.shape[1]), (int(stop - start), self.n_features)
         if found != expected:
             raise ValueError(
-                f"it had {expected[0]} rows of {expected[1]} columns when it was first read, and "
-                f"has the shape {found} now; blocks must be the same every time."
+                f"its shape was {expected} in the first pass and is {found} now: the blocks must "
+                "be the same in every pass."
             )
         if not len(weight):
             return None
@@ -121,7 +123,7 @@ class Reader:
 
 @dataclass(frozen=True, eq=False)
 class AllRows:
-    """All rows of a fit, of which a block is in memory at a time.
+    """All rows of a fit, of which only some blocks are in memory at the same time.
 
     Parameters
     ----------
@@ -134,53 +136,57 @@ class AllRows:
 
     @classmethod
     def from_problem(cls, problem, n_jobs):
-        """Return the rows of a problem, in slices that `n_jobs` threads work on."""
+        """Split the rows of a problem into blocks, on which `n_jobs` threads work."""
         rows = WeightedRows.from_problem(problem)
         blocks = blocks_of(rows.X, rows.weight, rows.embedding, n_jobs)
-        space = ClusteringSpace(
-            rows.objective, blocks.has_embedding, None, None
-        )  # the rows are scaled
-        return cls(blocks, Reader.of(space, rows.X.shape[1], blocks.results(_n_rows, None)))
+        # The rows of a problem are already scaled, so that the space has no scaling.
+        space = ClusteringSpace(rows.objective, blocks.has_embedding, None, None)
+        return cls(
+            blocks, Reader.from_counts(space, rows.X.shape[1], blocks.results(_n_rows, None))
+        )
 
     def sum(self, function, *terms):
         """Return the sum over all blocks of function(rows, *terms).
 
         Parameters
         ----------
-        function : callable(WeightedRows, ...), of a module
-        *terms : what else it needs; small, as it is sent to whoever reads the rows
+        function : callable (WeightedRows, *terms), which can be pickled
+        *terms : further arguments; they should be small, since they are sent to all workers
         """
-        return sum_over_blocks(_OfRows(function, self.reader), self.blocks, terms)
+        return sum_over_blocks(_RowFunction(function, self.reader), self.blocks, terms)
 
 
 @dataclass(frozen=True, eq=False)
-class _OfRows:
-    """A function of a block: that of its rows."""
+class _RowFunction:
+    """Turn a function of WeightedRows into a function of a Block."""
 
     function: Callable
     reader: Any
 
     @property
     def __name__(self):
-        """Name of the function, for progress bars."""
+        """Name of the function, which progress bars show."""
         return self.function.__name__
 
     def __call__(self, block, terms):
-        """Return the result for the rows of the block; None if it has none."""
+        """Return the result for the rows of the block; None if it has no weighted rows."""
         rows = self.reader.rows(block)
         return None if rows is None else self.function(rows, *terms)
 
 
 class Sums:
-    """Base of records that are added field by field; None adds nothing.
+    """Base of dataclasses that can be added field by field; None is the neutral element.
 
-    `combine`: functions of two values, by the names of fields that are put together otherwise.
+    Parameters
+    ----------
+    combine : dict of str to callable (a, b)
+        Class attribute. Functions that replace the addition for some fields, such as np.maximum.
     """
 
     combine: ClassVar[dict[str, Callable]] = {}
 
     def __add__(self, other):
-        """Return the sum, field by field."""
+        """Add two records field by field."""
         values = []
         for part in fields(self):
             a, b = getattr(self, part.name), getattr(other, part.name)
@@ -190,7 +196,7 @@ class Sums:
 
 
 def table(records):
-    """Return records in an array of objects: two such arrays are added record by record."""
+    """Return records as an array of objects, which numpy adds element by element."""
     out = np.empty(len(records), dtype=object)
     out[:] = records
     return out
@@ -198,13 +204,14 @@ def table(records):
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of columns over some rows, which can be added (Chan, Golub & LeVeque 1983).
+    """Moments of columns over rows, which can be added (Chan, Golub & LeVeque 1983).
 
     Parameters
     ----------
-    weight : float, summed
-    mean, squares : float64 arrays of shape (d,), squares about the mean, summed
-    low, high : float64 arrays of shape (d,), least and largest values of each column
+    weight : float, total weight of the rows
+    mean : float64 array of shape (d,)
+    squares : float64 array of shape (d,), weighted sum of squared deviations from the mean
+    low, high : float64 arrays of shape (d,), smallest and largest value of each column
     """
 
     weight: float
@@ -214,8 +221,8 @@ class Moments:
     high: np.ndarray
 
     @classmethod
-    def of(cls, X, weight):
-        """Return those of weighted rows of an array or CSR matrix."""
+    def from_rows(cls, X, weight):
+        """Compute the moments of weighted rows of an array or CSR matrix."""
         total = weight.sum()
         if sp.issparse(X):
             mean, variance = mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))
@@ -229,10 +236,12 @@ class Moments:
         return cls(float(total), mean.astype(np.float64), squares, *ranges(X))
 
     def __add__(self, other):
-        """Return those of the rows of both; ValueError if they have other columns."""
+        """Combine the moments of two sets of rows with the same columns."""
         columns, others = len(self.mean), len(other.mean)
         if columns != others:
-            raise ValueError(f"its rows have {others} columns, those of the first {columns}.")
+            raise ValueError(
+                f"its rows have {others} columns, but those of the first block have {columns}."
+            )
         total = self.weight + other.weight
         apart, share = other.mean - self.mean, other.weight / total
         squares = self.squares + other.squares + apart**2 * (self.weight * share)
@@ -242,15 +251,15 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class ColumnStatistics(Sums):
-    """What the first pass over blocks finds.
+    """Result of the first pass over the blocks.
 
     Parameters
     ----------
-    counts : list of int, rows of each block
-    n_present : int, rows of positive weight
-    n_sparse : int, blocks that are sparse
+    counts : list of int, number of rows of each block
+    n_present : int, number of rows of positive weight
+    n_sparse : int, number of sparse blocks
     moments : Moments of X; None without rows
-    of_embedding : Moments of where rows are clustered: the embedding, else X
+    of_embedding : Moments of the embedding; of X if there is none
     """
 
     counts: list
@@ -260,63 +269,70 @@ class ColumnStatistics(Sums):
     of_embedding: Moments | None = None
 
     @classmethod
-    def of(cls, blocks, n_clusters):
-        """Return those of all blocks; every value is checked.
+    def from_blocks(cls, blocks, n_clusters):
+        """Read all blocks, check every value, and sum the statistics.
 
         Raises
         ------
         BlockError
-            If one has NaN or infinite values, or other columns than those before.
+            If a block has NaN or infinite values, or other columns than the first block.
         ValueError
             If there are fewer rows of positive weight than clusters, or weights are too large.
         """
-        total = sum_over_blocks(_look, blocks)
+        total = sum_over_blocks(_column_statistics, blocks)
         n_present = 0 if total is None else total.n_present
         if n_present < n_clusters:
-            raise ValueError(f"n_samples={n_present} should be >= n_clusters={n_clusters}.")
+            raise ValueError(
+                f"n_samples={n_present} should be >= n_clusters={n_clusters}: the blocks have "
+                f"{n_present} rows of positive weight."
+            )
         if not total.moments.weight < LARGEST_WEIGHT:
-            raise ValueError(f"sample_weight must sum to less than {LARGEST_WEIGHT:g}.")
+            raise ValueError(
+                f"sample_weight must sum to less than {LARGEST_WEIGHT:g}, but sums to "
+                f"{total.moments.weight:g}: divide the weights by a constant."
+            )
         return total
 
     def scaling(self):
-        """Return what brings columns of X to a common scale."""
+        """Return the scaling that standardises the columns of X."""
         found = self.moments
         variance = found.squares / found.weight
         if not np.isfinite(variance).all():
             column = np.flatnonzero(~np.isfinite(variance))[0]
             raise ValueError(
-                f"The spread of column {column} of X overflows, so that it cannot be "
-                "standardised; rescale it."
+                f"The variance of column {column} of X overflows, so that the column cannot be "
+                "standardised: divide it by a constant."
             )
         return Scaling.of_moments(found.mean, variance, found.low == found.high, self.n_sparse > 0)
 
     def reader(self, space):
-        """Return what makes rows of the blocks, which are clustered in a space."""
-        return Reader.of(space, len(self.moments.mean), self.counts)
+        """Return the reader of the blocks, whose rows are clustered in a space."""
+        return Reader.from_counts(space, len(self.moments.mean), self.counts)
 
 
 def _n_rows(block, _):
+    """Return the number of rows of a block."""
     return block.X.shape[0]
 
 
-def _look(block, _):
+def _column_statistics(block, _):
     """Check a block and return its statistics."""
     is_present, X, embedding, weight = _present_rows(block, is_finite=True)
     n_rows, n_sparse = len(is_present), int(sp.issparse(X))
     if not len(weight):
         return ColumnStatistics([n_rows], 0, n_sparse)
-    moments = Moments.of(X, weight)
-    other = moments if embedding is None else Moments.of(embedding, weight)
+    moments = Moments.from_rows(X, weight)
+    other = moments if embedding is None else Moments.from_rows(embedding, weight)
     return ColumnStatistics([n_rows], len(weight), n_sparse, moments, other)
 
 
 def _present_rows(block, is_finite=False):
-    """Return which rows of a block have a positive weight, and those of its parts.
+    """Check a block and select its rows of positive weight.
 
     Parameters
     ----------
     block : Block
-    is_finite : bool, whether values are checked to be finite
+    is_finite : bool, whether to raise a ValueError for NaN and infinite values
 
     Returns
     -------
@@ -327,7 +343,7 @@ def _present_rows(block, is_finite=False):
     if embedding is not None:
         embedding = _floats(embedding, "embedding", is_finite)
         if embedding.shape[0] != X.shape[0]:
-            raise ValueError(f"embedding has {embedding.shape[0]} rows, X has {X.shape[0]}.")
+            raise ValueError(f"embedding has {embedding.shape[0]} rows, but X has {X.shape[0]}.")
     weight = _weights(block.weight, X.shape[0])
     is_present, parts = weight > 0, (X, embedding, weight)
     if not is_present.all():
@@ -336,22 +352,22 @@ def _present_rows(block, is_finite=False):
 
 
 def _weights(weight, n_rows):
-    """Return weights of rows, at least 0; all of one block may be 0, or there may be none."""
+    """Check the weights of the rows of a block; a block may have no row of positive weight."""
     if weight is None:
         return np.ones(n_rows)
     check_kind(weight, "sample_weight")
     options = {"dtype": np.float64, "ensure_min_samples": 0, "input_name": "sample_weight"}
     weight = check_array(weight, ensure_2d=False, **options)
     if weight.shape != (n_rows,):
-        raise ValueError(f"sample_weight has the shape {weight.shape}, X has {n_rows} rows.")
+        raise ValueError(f"sample_weight has the shape {weight.shape}, but X has {n_rows} rows.")
     if weight.min(initial=0.0) < 0:
-        raise ValueError("sample_weight must be at least 0.")
+        raise ValueError(f"sample_weight must be at least 0, but contains {weight.min():g}.")
     check_least_weight(weight)
     return weight
 
 
 def _floats(X, name, is_finite):
-    """Return a block as an array or canonical CSR matrix of floats; check values if asked to."""
+    """Return X of a block as an array or canonical CSR matrix of floats."""
     check_kind(X, name)
     options = {"accept_sparse": "csr", "dtype": FLOATS, "input_name": name}
     X = check_array(X, ensure_all_finite=is_finite, ensure_min_samples=0, **options)

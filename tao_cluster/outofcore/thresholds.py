@@ -1,9 +1,10 @@
-"""The least-cost threshold of each test over all rows: histograms, zoomed where it may lie.
+"""The threshold of least cost for each test over all rows, by branch and bound on histograms.
 
-Along the values of a test the cost of its threshold is a sum of steps, one a row: up for rows that
-are better off on the right, down for the others. Of a bin only the sums of the two kinds are known;
-no threshold inside it costs less than the sum before the bin plus all steps down in it. Bins whose
-bound is below the least cost at an edge are cut, until none is left (branch and bound).
+The cost of a threshold is the sum of the cost differences of the rows at most at it. A difference
+is positive if the row costs less on the right, negative if it costs less on the left. Passes over
+the rows sum positive and negative differences separately in bins. A lower bound for thresholds
+inside a bin is the cost at its start plus its negative differences. Bins whose bound is below the
+least cost at an edge are subdivided in the next pass, until none are left.
 """
 
 from dataclasses import dataclass, replace
@@ -18,14 +19,15 @@ from ..tree.routing import ReducedSets, project
 from ..tree.tree import midpoint
 from .statistics import Sums, table
 
-MOST_EDGES = 512  # of a test at a time
+MOST_EDGES = 512  # largest number of new edges per test and pass
 _MOST_PASSES = 6
 
-_NOISE = 1e-12  # of the summed sizes of steps: what sums may differ by and be the same
+# Sums that differ by this share of the summed absolute differences are regarded as equal.
+_NOISE = 1e-12
 
 
 def best_thresholds(source, tree, centers, brackets, resolution, at_midpoints):
-    """Return the least-cost threshold of each test, the rest of the tree as it is.
+    """Find the threshold of least cost for each test, while the rest of the tree is fixed.
 
     Parameters
     ----------
@@ -34,8 +36,8 @@ def best_thresholds(source, tree, centers, brackets, resolution, at_midpoints):
     centers : float64 array of shape (k, m)
     brackets : list of Bracket
     resolution : float
-        It ends when other thresholds might cost less by no more than that, summed over the tests.
-    at_midpoints : bool
+        Stop when other thresholds can lower the cost by at most this, summed over the tests.
+    at_midpoints : bool, whether thresholds are put halfway between rows
 
     Returns
     -------
@@ -56,14 +58,14 @@ def best_thresholds(source, tree, centers, brackets, resolution, at_midpoints):
 
 
 def node_gains(rows, tree, centers, nodes=None):
-    """Yield (node, its rows, by how much more it costs each to go left), from the deepest up.
+    """Yield (node, numbers of its rows, their cost differences left minus right), deepest first.
 
     Parameters
     ----------
     rows : WeightedRows
     tree : Tree
     centers : float64 array of shape (k, m)
-    nodes : set of int, optional, those that are asked for
+    nodes : set of int, optional; default all decision nodes
     """
     distances = rows.objective.distances(rows.data, centers)
     loss = CostCriterion(distances, rows.weight).loss_at(tree)
@@ -75,27 +77,30 @@ def node_gains(rows, tree, centers, nodes=None):
 
 def _histograms(rows, tree, centers, brackets):
     nothing = np.empty(0)
-    found = [Histogram.of(nothing, nothing, test.edges) for test in brackets]
+    found = [Histogram.from_values(nothing, nothing, test.edges) for test in brackets]
     for node, at, gain in node_gains(rows, tree, centers, {test.node for test in brackets}):
         for i, test in enumerate(brackets):
             if test.node == node:
                 values = project(rows.view, at, test.split.indices, test.split.weights)
-                found[i] = Histogram.of(values, gain, test.edges)
+                found[i] = Histogram.from_values(values, gain, test.edges)
     return table(found)
 
 
 @dataclass(frozen=True, eq=False)
 class Bracket:
-    """A test, and where its least-cost threshold may lie.
+    """A test, and the edges between which its threshold of least cost is searched.
+
+    Costs are sums of the cost differences of the rows on the left.
 
     Parameters
     ----------
     node : int
-    split : Split, with the threshold that it has now
-    edges : float64 array, increasing; the threshold of the split is one of them
-    cost : float, of the best threshold found: summed steps of the rows on the left
-    cost_now : float, of the threshold that it has
-    gap : float, by how much less another threshold might cost
+    split : Split, the test with its current threshold
+    edges : increasing float64 array, which contains the current threshold
+    best : Split, the test with the best threshold found; None before the first pass
+    cost : float, cost of the best threshold
+    cost_now : float, cost of the current threshold
+    gap : float, largest amount by which another threshold could lower the cost
     """
 
     node: int
@@ -107,23 +112,23 @@ class Bracket:
     gap: float = np.inf
 
     @classmethod
-    def of(cls, node, split, values):
-        """A test with edges at quantiles of the values of some rows."""
+    def from_values(cls, node, split, values):
+        """Make the bracket of a test with edges at quantiles of the values of some rows."""
         quantiles = np.quantile(values, np.linspace(0, 1, MOST_EDGES)) if len(values) else values
         return cls(node, split, np.unique(np.append(quantiles, split.threshold)))
 
     @property
     def is_found(self):
-        """Whether no threshold can cost less, but for the rounding of sums."""
+        """Whether the best threshold is optimal, up to the rounding of sums."""
         return self.gap == 0
 
     def zoomed(self, found, at_midpoints):
-        """The bracket after a pass, with finer edges where the least cost may lie.
+        """Return the bracket after a pass, with finer edges where the least cost may be.
 
         Parameters
         ----------
         found : Histogram over `edges`
-        at_midpoints : bool, whether the threshold is put halfway between rows
+        at_midpoints : bool
         """
         least, most = found.least, found.most
         below = np.cumsum(found.down + found.up)
@@ -141,27 +146,29 @@ class Bracket:
             threshold = midpoint(last[at], following[at]) if at_midpoints else last[at]
             best = replace(self.split, threshold=float(threshold))
         bound = below - found.up
-        bound[~(least < most)] = np.inf  # nothing lies between its values
+        bound[~(least < most)] = np.inf  # all values of the bin are equal
         may_be_less = np.flatnonzero(bound < cost - noise)
         gap = cost - float(bound.min()) if len(may_be_less) else 0.0
-        told = replace(self, best=best, cost=cost, cost_now=cost_now, gap=gap)
-        if told.is_found:
-            return told
-        # Bins that may hold the lowest costs are cut into parts of equal width.
+        updated = replace(self, best=best, cost=cost, cost_now=cost_now, gap=gap)
+        if updated.is_found:
+            return updated
+        # Bins with the lowest bounds are subdivided into parts of equal width.
         lowest = may_be_less[np.argsort(bound[may_be_less], kind="stable")][: MOST_EDGES // 2]
         n_cuts = MOST_EDGES // len(lowest)
         cuts = np.linspace(least[lowest], most[lowest], n_cuts + 1)[:-1]
-        return replace(told, edges=np.unique(np.append(self.edges, cuts)))
+        return replace(updated, edges=np.unique(np.append(self.edges, cuts)))
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram(Sums):
-    """Steps of the cost in the bins between edges; bin b holds values in (edge b - 1, edge b].
+    """Sums of cost differences in bins; bin b contains the values in (edges[b - 1], edges[b]].
 
     Parameters
     ----------
-    down, up : float64 arrays of shape (n_edges + 1,), summed steps below 0 and above
-    least, most : float64 arrays of shape (n_edges + 1,), values in each bin; infinite in empty ones
+    down, up : float64 arrays of shape (n_edges + 1,)
+        Sums of the negative and of the positive differences.
+    least, most : float64 arrays of shape (n_edges + 1,)
+        Smallest and largest value in each bin; inf and -inf in empty bins.
     """
 
     down: np.ndarray
@@ -171,11 +178,13 @@ class Histogram(Sums):
     combine: ClassVar = {"least": np.minimum, "most": np.maximum}
 
     @classmethod
-    def of(cls, values, steps, edges):
-        """Return that of some rows."""
+    def from_values(cls, values, differences, edges):
+        """Sum the differences of rows with these values."""
         n_bins = len(edges) + 1
-        bins, is_down = np.searchsorted(edges, values), steps < 0
-        down, up = (np.bincount(bins[some], steps[some], n_bins) for some in (is_down, ~is_down))
+        bins, is_down = np.searchsorted(edges, values), differences < 0
+        down, up = (
+            np.bincount(bins[some], differences[some], n_bins) for some in (is_down, ~is_down)
+        )
         least, most = np.full(n_bins, np.inf), np.full(n_bins, -np.inf)
         np.minimum.at(least, bins, values)
         np.maximum.at(most, bins, values)

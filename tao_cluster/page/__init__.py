@@ -110,7 +110,7 @@ def to_html(
     reports = [report(model, X, **options) for model in models]
     trees = [tree_of(model) for model in models]
     weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    rows = [Rows.of(model, X, y, class_names, weight) for model in models]
+    rows = [Rows.from_data(model, X, y, class_names, weight) for model in models]
     data = packed(reports, trees, names, rows, image_shape=image_shape, scaled=scaled)
     page = Template(_part("page.html")).substitute(
         title=html.escape(page_title),
@@ -192,7 +192,7 @@ def _reading(reports, kind, has_rows, scaled):
         phrases.append(
             "A row goes left if the weighted sum is at most the threshold: red weights push it "
             "right, blue ones left. Features are sorted by effect, which is weight times standard "
-            f"deviation. The list of a node shows the effect as a bar, then the {weights}."
+            f"deviation. In the list of a node, bars show the effect and numbers the {weights}."
         )
     if has_rows:
         phrases.append(_MEANS[kind])

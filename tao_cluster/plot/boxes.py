@@ -110,10 +110,8 @@ def fit(text, size, room, may_cut=True):
         return text, size
     if _SMALLEST * natural <= room or not may_cut:
         return text, room / natural
-    fits, too_long = (
-        1,
-        len(text),
-    )  # numbers of characters; bisection, since long texts are slow to measure
+    # Numbers of characters, found by bisection since long texts are slow to measure.
+    fits, too_long = 1, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
         if _SMALLEST * _natural_width(text[:middle] + "…") <= room:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from ..columns.names import brief, printable
 from ..export.format import number_text
@@ -303,6 +303,8 @@ def _finish(ax, size_name, title):
     if high > _LOGARITHMIC * max(low, 0.0):  # logarithmic ticks overlap in a shorter range
         ax.set_xscale("log")
         _log_ticks(ax.xaxis)
+    elif size_name.startswith("number"):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     if ax.get_yscale() == "linear":  # given axes may have a logarithmic scale
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
     ax.set_xlabel(size_name)

@@ -3,11 +3,12 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ..columns.names import brief
 from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
-from .curves import COST, SIZE_NAMES, STYLE
+from .curves import COST, STYLE
 
 # Inches: width of a figure, height of a bar, height of the title and axis of one test.
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
@@ -167,7 +168,8 @@ def plot_stability(table, features, title=None):
         axes[0].set_xlim(-0.5, len(kinds) - 0.5)
         axes[0].set_ylim(min(0.0, table["ARI"].min()), 1.02)
         axes[0].set_ylabel("agreement with the model (ARI)")
-        axes[1].set_xlabel(SIZE_NAMES["parameters"])
+        axes[1].set_xlabel("number of parameters")
+        axes[1].xaxis.set_major_locator(MaxNLocator(integer=True))
         axes[1].set_ylabel(COST)
         axes[1].legend(frameon=False)
         _bars(axes[2], features.head(_N_FEATURES))

@@ -9,10 +9,10 @@ from matplotlib.patches import StepPatch
 
 from ..export.format import (
     bound_of,
+    comparable_texts,
     condition_text,
     fact_text,
     terms_text,
-    told_apart,
     typeset,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
@@ -423,7 +423,7 @@ def number(value, form=".3g"):
 
 def _distinct(value, limit, sign):
     """Format a value with enough digits to differ from its limit."""
-    return told_apart(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
+    return comparable_texts(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, eq=False)

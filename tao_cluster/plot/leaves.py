@@ -7,6 +7,7 @@ from typing import NamedTuple
 import matplotlib as mpl
 import numpy as np
 
+from ..export.format import count_text
 from ..inspection.palette import cluster_color, text_color
 from ..tree import labels_of
 from .boxes import Box, fit, text_width
@@ -107,9 +108,11 @@ def count_lines(rows, leaf):
     list of str
         The number of rows, and for weighted rows a second line with their weight.
     """
-    n_rows = np.count_nonzero(rows.leaf_of_row == leaf)
-    lines = [f"{n_rows} row{'s' if n_rows != 1 else ''}"]
-    return lines if rows.weight is None else [*lines, f"weight {rows.counts[leaf]:.5g}"]
+    is_here, weight = rows.leaf_of_row == leaf, None
+    if rows.weight is not None:
+        is_here, weight = is_here & (rows.weight > 0), float(rows.counts[leaf])
+    size = {"rows": np.count_nonzero(is_here), "weight": weight, "counted": "rows"}
+    return count_text(size).split(", ")
 
 
 class Subtree(NamedTuple):

@@ -142,7 +142,7 @@ def plot_tree(
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight needs X, the rows that it weights.")
     weight = None if sample_weight is None else check_weight(sample_weight, _num_samples(X))
-    rows = Rows.of(estimator, X, y, class_names, weight)
+    rows = Rows.from_data(estimator, X, y, class_names, weight)
     if orientation not in _ORIENTATIONS:
         raise ValueError(f"orientation must be one of {_ORIENTATIONS}; got {orientation!r}.")
     glyph = choose_glyph(nodes, tree, rows, image_shape, names)

@@ -1,14 +1,15 @@
-"""The facade: what people read of a tree, as methods of trees and of fitted estimators.
+"""Display and export methods that trees and fitted estimators share.
 
-The only file whose functions import modules of higher layers: its methods only call them.
+Each method calls a function of a higher layer. This is the only file that imports higher layers,
+inside its methods, so that the import graph has no cycles.
 """
 
 
 class Readable:
-    """Base of what has a tree to show: a Tree, or an estimator with `tree_`."""
+    """Base class of :class:`Tree` and of the estimators with a `tree_`."""
 
     def to_text(self, feature_names=None, precision=3, max_terms=None, *, scaled=False):
-        """The tree as indented text; see :func:`tao_cluster.export.to_text`."""
+        """Return the tree as indented text; see :func:`tao_cluster.export.to_text`."""
         from ..export import to_text
 
         return to_text(self, feature_names, precision, max_terms, scaled=scaled)
@@ -23,7 +24,7 @@ class Readable:
         sample_weight=None,
         scaled=False,
     ):
-        """One "if ... then cluster" sentence a leaf; see :func:`tao_cluster.export.to_rules`."""
+        """Return one rule per leaf; see :func:`tao_cluster.export.to_rules`."""
         from ..export import to_rules
 
         return to_rules(
@@ -88,7 +89,7 @@ class Readable:
         sample_weight=None,
         scaled=False,
     ):
-        """A page on which the tree can be explored; see :func:`tao_cluster.page.to_html`."""
+        """Return or write a page to explore the tree; see :func:`tao_cluster.page.to_html`."""
         from ..page import to_html
 
         return to_html(
@@ -105,13 +106,16 @@ class Readable:
         )
 
     def explain(self, x, feature_names=None, *, scaled=False):
-        """Why rows are in their clusters; see :func:`tao_cluster.explanations.explain`."""
+        """Explain the clusters of rows; see :func:`tao_cluster.explanations.explain`."""
         from ..explanations import explain
 
         return explain(self, x, feature_names, scaled=scaled)
 
     def nearest_change(self, x, k, *, feature_names=None, fixed=(), bounds=None, spreads=None):
-        """What sends a row to cluster k; see :func:`tao_cluster.explanations.nearest_change`."""
+        """Return a change of a row that moves it to cluster k.
+
+        See :func:`tao_cluster.explanations.nearest_change`.
+        """
         from ..explanations import nearest_change
 
         return nearest_change(
@@ -119,7 +123,7 @@ class Readable:
         )
 
     def cluster_profile(self, k, X=None, *, feature_names=None, sample_weight=None, max_terms=8):
-        """What defines a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""
+        """Describe a cluster; see :func:`tao_cluster.explanations.cluster_profile`."""
         from ..explanations import cluster_profile
 
         return cluster_profile(
@@ -132,7 +136,7 @@ class Readable:
         )
 
     def save(self, path):
-        """Write it to a file of JSON, which :func:`tao_cluster.load` reads."""
+        """Write to a JSON file, which :func:`tao_cluster.load` reads."""
         from ..saving import save
 
         save(self, path)

@@ -172,7 +172,8 @@ def feature_importances(tree, leaf_costs, stds):
     is_constant = np.bincount(node, effect, tree.n_nodes) == 0
     effect = np.where(is_constant[node], size, effect)
     share = effect / np.bincount(node, effect, tree.n_nodes)[node]
-    credit = np.bincount(tree.split_indices, share * saved[node], tree.n_features)
+    credit = np.zeros(tree.n_features)
+    np.add.at(credit, tree.split_indices, share * saved[node])
     total = credit.sum()
     return credit / total if total > 0 else credit
 

@@ -200,7 +200,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
     assert main(["demo"]) == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
-    assert lines[1].split()[0] == "cost_increase"
+    assert lines[1].lstrip().startswith("cost increase, %")
     assert lines[2].startswith("free clustering")
     assert any(line.startswith("CART, 10 leaves") for line in lines)
     costs = {

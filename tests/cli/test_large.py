@@ -133,7 +133,7 @@ def test_new_rows_of_another_kind(rows):
 def test_progress_is_printed_in_a_terminal(rows, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     run("fit", "birds.npy", *OPTIONS)
-    assert "pass: look" in capsys.readouterr().err
+    assert "pass: column_statistics" in capsys.readouterr().err
 
 
 BAD = {
@@ -148,14 +148,17 @@ BAD = {
     "no column": (["birds", "--drop", "tail"], "birds: no column 'tail'; the columns are 'number'"),
     "no column left": (["birds", "--columns", "tag", "--categories", "drop"], "no column is left"),
     "columns of an array": (["birds.npy", "--drop", "x0"], "apply to tables only"),
-    "medians": (["birds.npy", "--objective", "kmedians"], "need centres that are sums"),
+    "medians": (
+        ["birds.npy", "--objective", "kmedians"],
+        "needs an objective whose centres are sums over rows",
+    ),
     "no file": (["bees"], "bees: no such file or folder"),
     "another file": (["birds.csv"], "birds.csv: --out-of-core reads a .parquet file"),
     "no image": (["birds.npy", "--image-shape", "2x2"], "but the data have 2 features"),
     "too many clusters": (["birds.npy", "-k", "1000"], "should be >= n_clusters=1000"),
     "no array": (["damaged.npy"], "damaged.npy: cannot be read as .npy"),
     "no Parquet": (["damaged.parquet"], "damaged.parquet: "),
-    "gaps": (["gaps.parquet"], "Block 0: gaps.parquet: row 1 has no finite"),
+    "gaps": (["gaps.parquet"], "Block 0: gaps.parquet: row 1 has a missing or infinite value"),
 }
 
 

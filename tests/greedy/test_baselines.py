@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from greedy import CUBT, CLTree, KDTree
 from greedy.builder_input import BuilderInput
-from greedy.cltree import CutDensity, taken_back
+from greedy.cltree import CutDensity, prune_stepwise
 from greedy.cubt import CutDeviance, DevianceLeaf, dissimilarity
 from greedy.cuts.impurity import Region, density_cut
 from greedy.leaf_clusters import deviance, match_labels, merge_closest
@@ -280,7 +280,7 @@ def test_the_cheapest_pair_of_leaves_is_taken_back(table, seed):
         if left >= 0 and growth.left[left] < 0 and growth.left[right] < 0:
             before = sum(paid[leaf == c, known == label[c]].sum() for c in (left, right))
             losses[node] = paid[np.isin(leaf, (left, right))].sum(axis=0).min() - before
-    kept = taken_back(points, growth, growth.n_leaves - 1)
+    kept = prune_stepwise(points, growth, growth.n_leaves - 1)
     assert kept.n_leaves < growth.n_leaves
     found = kept.to_tree(X.shape[1])
     after = paid[np.arange(len(rows)), np.searchsorted(known, found.predict(X[rows]))].sum()

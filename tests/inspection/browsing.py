@@ -1,4 +1,4 @@
-"""A headless browser, and a page that is open in it."""
+"""A headless browser with an open page."""
 
 import shutil
 import tempfile
@@ -23,7 +23,7 @@ DESK, PHONE = (1400, 900), (420, 800)
 
 
 def started_browser():
-    """Generator behind a fixture: Chromium, which is closed at the end."""
+    """Fixture: Chromium, closed at the end."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     driver, binary = shutil.which("chromedriver"), shutil.which("chromium")
     if driver is None or binary is None:
@@ -41,7 +41,7 @@ def started_browser():
 
 
 def path_of_digits(digits, digits_reference):
-    """Two trees of digits, for a fixture of each file."""
+    """Fixture: two trees of digits."""
     return tao_path(
         digits,
         10,
@@ -53,14 +53,14 @@ def path_of_digits(digits, digits_reference):
 
 
 def file_of_digits(path, digits, tmp_path_factory):
-    """The page of these trees, in a file."""
+    """Fixture: a file with the page of these trees."""
     file = tmp_path_factory.mktemp("page") / "page.html"
     to_html(path, file, X=digits, y=load_digits().target, image_shape=(8, 8))
     return file
 
 
 class Page:
-    """A page that is open in a browser, on a desk or a phone."""
+    """A page that is open in a browser of the size of a desktop screen or a phone."""
 
     def __init__(self, browser, file, size=DESK, dark=False):
         self._browser = browser
@@ -87,31 +87,31 @@ class Page:
         return self._browser.find_element("css selector", selector)
 
     def nodes(self):
-        """Numbers of the nodes that are drawn."""
+        """Return the numbers of the nodes that are drawn."""
         return {int(group.get_attribute("data-node")) for group in self.all("g.node")}
 
     def node(self, number):
         return self.one(f'[data-node="{number}"]')
 
     def box(self, selector):
-        """Where an element is on the screen."""
+        """Return the position of an element on the screen."""
         script = "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
         return self.run(
             script + "return {x: b.x, y: b.y, width: b.width, height: b.height}", selector
         )
 
     def type(self, selector, text):
-        """Text in a field, typed from nothing."""
+        """Clear a field and type a text into it."""
         self.one(selector).clear()
         self.one(selector).send_keys(text)
 
     def press(self, *keys):
-        """Keys for what has the focus, one after the other."""
+        """Press keys one after the other, for the element with the focus."""
         for key in keys:
             self._browser.switch_to.active_element.send_keys(key)
 
     def focused(self):
-        """Number of the node that has the focus; None of others."""
+        """Return the number of the node with the focus; None if another element has it."""
         number = self._browser.switch_to.active_element.get_attribute("data-node")
         return None if number is None else int(number)
 
@@ -120,12 +120,12 @@ class Page:
         self.run(script + "s.dispatchEvent(new Event('input'))", value)
 
     def touch(self, kind, *points):
-        """One touch event with fingers at (x, y)."""
+        """Send one touch event with fingers at (x, y)."""
         fingers = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
         self.devtools("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
 
     def scale(self):
-        """How much the tree is enlarged."""
+        """Return the scale of the drawing."""
         return self.run("return document.getElementById('world').getCTM().a")
 
     def faults(self):
@@ -133,7 +133,7 @@ class Page:
 
 
 def open_page(browser, file, request):
-    """Generator behind a fixture of screens: the page of digits, which must not have complained."""
+    """Fixture per screen size: the page of digits. It must not log errors."""
     page = Page(browser, file, request.param)
     yield page
     assert page.faults() == []

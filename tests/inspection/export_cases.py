@@ -23,12 +23,12 @@ from greedy import ExKMC
 from tao_cluster import TAOClustering, Tree
 from tao_cluster.initial_trees.cart import cart_tree
 
-# Names that break what is not quoted, or quoted wrongly.
+# Names that break an export that does not quote them correctly.
 AWKWARD = ['pet"al', "le ng th", "größe μ", "a\\b", "it's", "line\nbreak", "<x>", "{y}"]
 
 
 def stump(threshold=0.5, weights=(1.0, -2.0), n_features=2):
-    """One test of the first features: cluster 0 at most at the threshold, else cluster 1."""
+    """Return a tree with one test of the first features: cluster 0 on the left, 1 on the right."""
     splits = [(range(len(weights)), weights), None, None]
     return Tree.from_splits(
         [1, -1, -1], [2, -1, -1], splits, [threshold, 0, 0], [-1, 0, 1], n_features
@@ -36,7 +36,7 @@ def stump(threshold=0.5, weights=(1.0, -2.0), n_features=2):
 
 
 def chain(*tests, n_features=2):
-    """A tree whose tests (feature, weight, threshold, whether the next one is to the left) follow.
+    """Return a chain of tests (feature, weight, threshold, whether the next test is on the left).
 
     The leaf of test i has label i, the last one's other leaf one more.
     """
@@ -59,12 +59,12 @@ def chain(*tests, n_features=2):
 
 
 def _with_rows(tree):
-    """Rows with small whole numbers: sums are exact in every order, and many meet a threshold."""
+    """Return rows of small integers: sums are exact in every order, and many lie on a threshold."""
     return tree, np.random.default_rng(1).integers(-3, 4, (60, tree.n_features)).astype(float)
 
 
 def oblique():
-    """Tests of several features, of one and of none."""
+    """Tests of several features, of one feature and of none."""
     return _with_rows(random_tree(np.random.default_rng(3), n_features=6, n_nodes=31))
 
 
@@ -81,7 +81,7 @@ def no_weights_at_all():
 
 
 def with_histograms():
-    """Leaves carry shares of the clusters."""
+    """Leaves have histograms over the clusters."""
     tree = random_tree(np.random.default_rng(6), n_nodes=21)
     value = np.zeros((tree.n_nodes, 4))
     value[tree.leaves] = np.random.default_rng(7).dirichlet(np.ones(4), tree.n_leaves)
@@ -91,12 +91,12 @@ def with_histograms():
 
 
 def single_leaf():
-    """No test at all, and a label that is not 0."""
+    """A single leaf whose label is not 0."""
     return _with_rows(Tree.single_leaf(3, n_features=2))
 
 
 def axis_aligned():
-    """Thresholds are values of rows with all their digits, so that many rows meet one."""
+    """Thresholds are values of rows with all digits, so that many rows lie on one."""
     X = np.random.default_rng(8).normal(size=(150, 4))
     model = ExKMC(6, max_leaves=30, midpoints=False, random_state=0).fit(X)
     assert np.isin(model.tree_.threshold[model.tree_.decision_nodes], X).all()
@@ -104,7 +104,7 @@ def axis_aligned():
 
 
 def deep():
-    """A staircase of more levels than parsers have room for nested expressions."""
+    """A chain with more levels than parsers allow for nested expressions."""
     X = np.arange(200.0)[:, None]
     return cart_tree(X, np.arange(200) % 3, 200), X
 
@@ -116,14 +116,14 @@ def iris():
 
 
 def scaled_axis_aligned():
-    """Thresholds between rows: in float32 the scalers round otherwise than in float64."""
+    """Thresholds between rows, since scalers round differently in float32 and float64."""
     X = np.random.default_rng(9).normal(1e3, 50, (150, 4))
     model = ExKMC(6, max_leaves=30, midpoints=True, random_state=0)
     return make_pipeline(MinMaxScaler(), StandardScaler(), model).fit(X), X
 
 
 def scaled_iris():
-    """Sums of scaled columns."""
+    """Weighted sums of scaled columns."""
     X = load_iris().data
     model = TAOClustering(3, lambda_=0.1, depth=3, random_state=0)
     return make_pipeline(MaxAbsScaler(), model).fit(X), X
@@ -149,8 +149,8 @@ def _made(make):
     return model, X, model.predict(X)
 
 
-# A test with this mark runs once a kind of tree: `case()` gives a Tree, estimator or pipeline, the
-# rows and their clusters.
+# A test with this mark runs once per kind of tree. `case()` returns a Tree, estimator or pipeline,
+# rows, and their clusters.
 every_case = pytest.mark.parametrize(
     "case", [functools.partial(_made, make) for make in MAKERS], ids=[m.__name__ for m in MAKERS]
 )

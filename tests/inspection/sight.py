@@ -1,4 +1,4 @@
-"""How far apart colours look, to readers with and without a colour deficiency."""
+"""Perceived distances between colours, with and without a colour deficiency."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from tao_cluster.inspection.palette import linear
 _LMS = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
 _LAB = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
 
-# What linear RGB looks like to readers who lack a kind of cone.
+# Maps from linear RGB to the colours that people without one kind of cone see.
 # Machado, Oliveira, Fernandes, A Physiologically-based Model for Simulation of Color Vision
 # Deficiency, 2009, severity 1.
 DEFICIENCIES = {
@@ -25,7 +25,7 @@ DEFICIENCIES = {
 
 
 def oklab(rgb, deficiency=None):
-    """Lightness and two opponent axes in which distances are about as they look (Ottosson).
+    """Return OKLab coordinates, whose distances approximate perceived ones (Ottosson 2020).
 
     Parameters
     ----------

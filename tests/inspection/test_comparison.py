@@ -93,7 +93,7 @@ def test_leaves_follow_from_parameters(wine):
     X, _ = wine
     found = compare(X, 3, ["exkmc"], budgets={"parameters": [10, 16]})
     assert found.table["parameters"].dropna().tolist() == [10, 16]
-    with pytest.warns(UserWarning, match="have 7 parameters; smaller budgets are for oblique"):
+    with pytest.warns(UserWarning, match="which are 7 parameters; smaller budgets"):
         found = compare(X, 3, ["exkmc"], budgets={"parameters": [5, 10]})
     assert len(found.models) == 1
     assert compare(X, 3, ["exkmc"], budgets=[4]).table["leaves"].dropna().tolist() == [4]
@@ -185,16 +185,34 @@ def test_sparse_embedding_objectives_and_units(wine):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"methods": ["kd-tree"]}, "Unknown method 'kd-tree'; there are tao, "),
-        ({"methods": ["imm"], "objective": "spherical"}, "IMM has no objective='spherical'"),
-        ({"methods": {"a": TAOClustering(4)}}, "a has another n_clusters than the comparison"),
-        ({"methods": {"a": TAOClustering(objective="kmedians")}}, "a has another objective"),
-        ({"methods": {"a": IMM(reference=np.zeros((3, 13)))}}, "a has another reference"),
+        ({"methods": ["kd-tree"]}, "Unknown method 'kd-tree'; the names are tao, "),
+        (
+            {"methods": ["imm"], "objective": "spherical"},
+            "Method 'imm' does not support objective='spherical', only kmeans and kmedians",
+        ),
+        (
+            {"methods": {"a": TAOClustering(4)}},
+            "Method 'a' has n_clusters=4, but .* n_clusters=3 for all",
+        ),
+        (
+            {"methods": {"a": TAOClustering(objective="kmedians")}},
+            "Method 'a' has objective='kmedians', but",
+        ),
+        (
+            {"methods": {"a": IMM(reference=np.zeros((3, 13)))}},
+            "Method 'a' has reference=<ndarray>, but",
+        ),
         ({"methods": {"a": KMeans(3)}}, "Method 'a' is a KMeans; compare takes names and est"),
         ({"methods": {"a": make_pipeline(IMM(3))}}, "Method 'a' is a Pipeline; compare takes"),
-        ({"objective": "labels"}, "explains labels: give them as y"),
+        ({"objective": "labels"}, "explains given labels: pass them as y"),
         ({"validation": [True, False]}, "a mask of 178 booleans"),
-        ({"budgets": {"nodes": [3]}}, "budgets are of leaves and parameters; got nodes"),
+        ({"validation": 1.5}, "a share between 0 and 1, positions of rows of X, or a mask of 178"),
+        (
+            {"validation": np.ones(178, bool)},
+            "holds out 178 of 178 rows; .* leave some for the fits",
+        ),
+        ({"budgets": {"nodes": [3]}}, "the keys 'leaves' and 'parameters'; got 'nodes'"),
+        ({"budgets": [2.5]}, r"budgets of leaves must be positive integers; got \[2\.5\]"),
         ({"methods": ["exkmc"], "budgets": [2]}, "max_leaves"),
         ({"y": [1, 2]}, "inconsistent numbers of samples"),
     ],
@@ -231,7 +249,7 @@ def test_picture_has_a_series_a_method_and_whole_curves(found):
     lines = [line for line in ax.lines if line.get_linestyle() != "None" and len(line.get_xdata())]
     assert len(lines) == len(names)  # the points of a curve are not joined once more
     new = found.plot(new=True)
-    assert "held-out rows" in new.get_ylabel()
+    assert new.get_ylabel() == "cost increase on held-out rows, %"
     drawn = np.concatenate([line.get_ydata() for line in new.lines])
     assert set(found.table["cost_increase_new"].dropna()) == set(drawn)
 
@@ -250,7 +268,7 @@ def test_a_trace_lies_on_the_parameters_of_its_trees(found):
 def test_costs_that_range_far_are_logarithmic(wine):
     X, _ = wine
     models = {f"m{i}": IMM(3, random_state=0).fit(X) for i in range(2)}
-    measured = Comparison.of(models, X)
+    measured = Comparison.from_models(models, X)
     assert measured.plot().get_yscale() == "linear"
     measured.table["cost_increase"] = [0.01, 10.0]
     assert measured.plot().get_yscale() == "log"
@@ -262,19 +280,25 @@ def test_picture_says_what_it_needs(wine, found):
     X, _ = wine
     with pytest.raises(ValueError, match="size must be one of parameters, leaves"):
         found.plot("nodes")
-    with pytest.raises(ValueError, match="No rows were held out"):
+    with pytest.raises(ValueError, match=r"compare\(\.\.\., validation=0\.2\)"):
         compare(X, 3, ["imm"]).plot(new=True)
 
 
 def test_it_shows_itself_as_a_table(wine):
     X, _ = wine
-    measured = Comparison.of({"IMM": IMM(3, random_state=0).fit(X)}, X, seconds={"IMM": 1.25})
+    measured = Comparison.from_models(
+        {"IMM": IMM(3, random_state=0).fit(X)}, X, seconds={"IMM": 1.25}
+    )
     head, row = repr(measured).splitlines()
-    shown = dict(zip(head.split(), row.split()[1:], strict=True))
+    headings = [
+        *("cost increase, %", "leaves", "depth", "parameters", "features per test"),
+        *("tests per row", "conditions per row", "NMI", "ARI", "fit time, s"),
+    ]
+    assert head.split() == " ".join(headings).split()  # no column for held-out rows
+    shown = dict(zip(headings, row.split()[1:], strict=True))
     assert shown["leaves"] == "3"
-    assert shown["seconds"] == "1.25"
-    assert shown["cost_increase"] == f"{measured.models['IMM'].cost_increase_:.2f}"
-    assert "cost_increase_new" not in shown  # nothing is known of it
+    assert shown["fit time, s"] == "1.25"
+    assert shown["cost increase, %"] == f"{measured.models['IMM'].cost_increase_:.2f}"
     assert "<table" in measured._repr_html_()
     assert "-" in repr(compare(X, 3, ["imm"])).splitlines()[1].split()  # the free clustering
 
@@ -322,13 +346,13 @@ def test_what_concerns_no_method_is_told(wine):
     assert {"tao-axis", "exkmc", "cart"} <= set(sized)
     found = compare(X, 3, ["imm"], budgets={"leaves": [4], "parameters": [9]}, depth=3)
     assert found.notes == (
-        f"Budgets of leaves are for {', '.join(sized)}; none of them is compared.",
-        "Budgets of parameters are for tao, which is not compared.",
-        "depth is of the path of tao, which is not compared.",
+        f"Budgets of leaves are not used: they are for {', '.join(sized)}.",
+        "Budgets of parameters are not used: they are for tao.",
+        "depth is not used: the setting is for tao.",
     )
     assert compare(X, 3, ["exkmc"], budgets={"parameters": [10]}).notes == ()
     found = compare(X, 5, ["cart"], objective="labels", y=y, budgets=[3])
-    assert found.notes == ("n_clusters=5 is not used: there are 3 labels.",)
+    assert found.notes == ("n_clusters=5 is not used: y has 3 labels.",)
 
 
 def test_equal_trees_of_a_path_are_shown_once(wine):

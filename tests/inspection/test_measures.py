@@ -93,7 +93,7 @@ def test_measures_refuse_weights_that_weigh_nothing(staircase):
 
 
 def importances_by_definition(model, X, costs):
-    """Shares of the saved cost, node by node, from the cost (n, k) of each row in each cluster."""
+    """Return the importances, node by node, from the cost (n, k) of each row in each cluster."""
     tree, reaches = model.tree_, model.decision_path(X).toarray().astype(bool)
 
     def least(node):
@@ -153,6 +153,7 @@ def test_importances_without_savings_and_without_a_sum():
     X = load_iris().data
     model = TAOClustering(1, random_state=0).fit(X)
     np.testing.assert_array_equal(model.feature_importances_, np.zeros(4))
+    assert model.feature_importances_.dtype == np.float64
     assert not hasattr(ExKCenter(3).fit(X), "feature_importances_")  # its cost is a maximum
 
 

@@ -30,7 +30,7 @@ def test_labels_are_those_of_predict(case):
 
 
 def test_iris_has_no_row_on_a_threshold():
-    """Where the test above compares oblique sums that are not exact."""
+    """The test above compares rounded sums: no row may be within rounding of a threshold."""
     model, X = iris()
     tree = model.tree_
     assert tree.n_nonzero > len(tree.decision_nodes)

@@ -1,4 +1,4 @@
-"""The interactive page: what is in it, packed exactly and small."""
+"""The interactive page: its data are exact and small, and names cannot break it."""
 
 import base64
 import html
@@ -28,7 +28,7 @@ from tao_cluster.page import to_frame, to_html
 
 
 def data_of(page):
-    """What the page's script reads."""
+    """Return the data that the script of a page reads."""
     return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
 
 
@@ -83,7 +83,7 @@ def test_tests_are_exact(path, digits):
 
 
 def rows_of(facts):
-    """The rows that a page carries, as its script unpacks them."""
+    """Return the rows of a page, unpacked as by its script."""
     rows, n = facts["rows"], len(facts["names"])
     if "codes" in rows:
         codes = np.frombuffer(base64.b64decode(rows["codes"]), np.uint8).reshape(-1, n)
@@ -116,7 +116,7 @@ def test_leaves_show_what_pictures_show(path, digits):
     digits_y = load_digits().target
     tree = path[0].tree_
     weight = np.arange(len(digits)) % 3.0
-    rows = Rows.of(tree, digits, digits_y, weight=weight)
+    rows = Rows.from_data(tree, digits, digits_y, weight=weight)
     options = {"X": digits, "y": digits_y, "sample_weight": weight}
     facts = data_of(to_html(path[0], image_shape=(8, 8), **options))
     bars = data_of(to_html(path[0], **options, feature_names=[f"p{j}" for j in range(64)]))
@@ -207,7 +207,7 @@ def test_page_of_a_wide_vocabulary_has_the_words_it_needs(rng):
         assert values == pytest.approx(np.sort(mean)[::-1][: len(values)].tolist())
 
 
-# ---------------------------------------------------------------- safety and house
+# ---------------------------------------------------------------- safety and style
 
 
 def test_names_cannot_break_out_of_the_page():
@@ -223,7 +223,7 @@ def test_names_cannot_break_out_of_the_page():
     assert "<script" not in to_frame(tree, feature_names=names)
 
 
-def test_edges_say_what_the_box_asks():
+def test_edges_are_labelled_with_the_condition_of_the_test():
     signs = {}
     for weight in (1.0, -1.0):
         tree = Tree.from_splits(
@@ -287,7 +287,7 @@ def test_the_script_is_plain_and_in_small_files():
 # ---------------------------------------------------------------- colours
 
 
-def test_ten_colours_are_told_apart_by_all_eyes():
+def test_ten_colours_are_distinct_with_every_kind_of_vision():
     colors = np.array([cluster_color(label) for label in range(10)])
     for sight, least in ((None, 0.19), *((name, 0.13) for name in DEFICIENCIES)):
         places = oklab(colors, sight)

@@ -1,4 +1,4 @@
-"""The page in a browser: touch, keys, what readers are told, dark and printed pages, frames."""
+"""The page in a browser: touch, keys, accessibility, dark and printed pages, frames."""
 
 import base64
 import os
@@ -157,7 +157,7 @@ def test_the_stage_moves_and_zooms_by_keys(desk):
     assert desk.one("#keys").is_displayed()
 
 
-# ---------------------------------------------------------------- what readers are told
+# ---------------------------------------------------------------- accessibility
 
 
 def test_roles_say_what_is_seen(desk, path):

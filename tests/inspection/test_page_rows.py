@@ -1,4 +1,4 @@
-"""The page in a browser: the way of a row, its sums, rows to choose, what would change its way."""
+"""The page in a browser: decision paths of rows, their sums, the table of rows, nearest changes."""
 
 import numpy as np
 import pandas as pd
@@ -22,19 +22,19 @@ page = pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])(open_page)
 
 
 def choose(page, row):
-    """The row, found by its number and clicked."""
+    """Find a row by its number and click on it."""
     page.one("#rowTab").click()
     page.type("#find", str(row))
     page.one(f'tr[data-row="{row}"] button').click()
 
 
 def carried(page):
-    """Rows that the page has."""
+    """Return the numbers of the rows of the page."""
     return page.run("return JSON.parse(document.getElementById('data').textContent).rows.ids")
 
 
 def sums_of(tree, x):
-    """Sums at the tests on a row's way, over features in increasing order: {node: sum}."""
+    """Return the sums of the tests on the path of a row, by node, and its leaf."""
     node, sums = 0, {}
     while tree.children_left[node] >= 0:
         total = 0.0
@@ -47,7 +47,7 @@ def sums_of(tree, x):
 
 
 def traced(page):
-    """Sums as the page has them."""
+    """Return the sums that the page shows, by node."""
     return {
         int(step.get_attribute("data-step")): float(step.get_attribute("data-sum"))
         for step in page.all("#trace [data-sum]")
@@ -83,7 +83,7 @@ def test_bars_add_up_to_the_sum(page, path, digits):
         red = "rgb(178, 34, 44)"
         moves = [bar["width"] * (1 if bar["fill"] == red else -1) for bar in bars]
         positive = float(step.get_attribute("data-sum")) > 0
-        # A bar has at least one pixel, that it is seen.
+        # A bar has at least one pixel, so that it is visible.
         expected = total["width"] * (1 if positive else -1)
         assert sum(moves) == pytest.approx(expected, abs=len(bars) + 0.5)
         assert len(bars) <= 9  # eight terms, and the others
@@ -109,7 +109,7 @@ def test_a_change_of_one_feature_crosses(page, path, digits):
 
 
 def test_the_change_is_the_least_one(browser, tmp_path):
-    """Of an axis-aligned tree: the threshold on the way that is nearest in spreads."""
+    """On an axis-aligned tree, it crosses the threshold that is nearest in standard deviations."""
     X = load_wine().data
     model = ExKMC(4, max_leaves=7, random_state=0).fit(X)
     file = tmp_path / "wine.html"

@@ -1,4 +1,4 @@
-"""The page in a browser: what is drawn, folding, moving, zooming, the map, the search."""
+"""The page in a browser: drawing, folding, moving, zooming, the map, the search."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ page = pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])(open_page)
 
 @pytest.fixture(scope="module")
 def wide(digits, tmp_path_factory):
-    """A tree of 84 leaves and its page."""
+    """Return a tree of 84 leaves and its page."""
     tree = ExKMC(30, max_leaves=84, random_state=0).fit(digits).tree_
     assert tree.n_leaves == 84
     file = tmp_path_factory.mktemp("wide") / "wide.html"
@@ -88,7 +88,7 @@ def test_a_choice_shows_all_weights(page, path):
         assert f"x{j}" in text
         if j == largest:
             assert f"{weight:.4g}".replace("-", "\N{MINUS SIGN}") in text
-    assert "Left where the sum is at most" in text
+    assert "Left if the sum is at most" in text
 
 
 def test_folding_opens_one_level_and_stays_in_place(page, path):
@@ -256,7 +256,7 @@ def test_a_page_opens_at_once(browser, wide):
 
 
 def test_the_first_view_follows_the_size_until_hands_are_there(browser, file):
-    """A frame in a notebook gets its size late; what somebody chose is not taken back."""
+    """A frame in a notebook gets its size late; this does not undo the choices of the reader."""
 
     def view(page):
         return page.run("return document.getElementById('world').getAttribute('transform')")

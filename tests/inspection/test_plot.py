@@ -181,7 +181,7 @@ def test_projections_count_all_rows_by_side(rows):
 
 def test_nodes_are_chosen_by_the_data(rng):
     def chosen(tree, X=None, image_shape=None):
-        rows = None if X is None else Rows.of(tree, X)
+        rows = None if X is None else Rows.from_data(tree, X)
         names = [f"x{j}" for j in range(tree.n_features)]
         return type(choose_glyph("auto", tree, rows, image_shape, names))
 

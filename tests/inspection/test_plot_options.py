@@ -236,7 +236,7 @@ def test_weighted_pictures_show_rows_and_weights(stairs, nodes, max_depth):
     X = np.array([[0.0, 0], [3.0, 0.5], [1.5, 0], [2.5, 0.0], [2.4, 0.0]])
     weight = np.array([1.5, 2, 0, 3, 100])
     shown = texts_of(plot_tree(stairs, X, sample_weight=weight, nodes=nodes, max_depth=max_depth))
-    below = ["4 rows", "weight 105"] if max_depth else ["3 rows", "weight 105", "0 rows"]
+    below = ["3 rows", "weight 105"] if max_depth else ["3 rows", "weight 105", "0 rows"]
     for text in ["1 row", "weight 1.5", *below]:
         assert any(text in label.split("\n") for label in shown), text
     if max_depth is None:

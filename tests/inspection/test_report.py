@@ -1,4 +1,4 @@
-"""The report: spreads, effects, and names of clusters; what all exports have in common."""
+"""The report behind all exports: standard deviations, effects, row counts, names of clusters."""
 
 import inspect
 import json
@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_tree
 from export_cases import AWKWARD, every_case, iris, oblique
+from matplotlib.text import Text
 from sklearn.datasets import load_iris
 
 from greedy import IMM
@@ -180,7 +181,7 @@ def test_spreads_do_not_depend_on_the_first_row(rng, first, scale):
     children = ([1, -1, -1], [2, -1, -1])
     tree = Tree.from_splits(*children, [([0], [-2.0]), None, None], [0, 0, 0], [-1, 0, 1], 2)
     weight = rng.integers(1, 4, 9000).astype(float)
-    weight[0] = 1e-30  # counts for nothing
+    weight[0] = 1e-30  # has no influence
     leaves, values = tree.apply(X), X[1:, 0] / scale
     spreads, gaps = stds_and_gaps(tree, X, leaves, weight)
     mean = np.average(values, weights=weight[1:])
@@ -278,6 +279,7 @@ def test_no_display_calls_a_weight_rows(weighted):
         "dot": model.to_dot(),
         "page": model.to_html(),
         "page of X": model.to_html(**options),
+        "picture": "\n".join(t.get_text() for t in model.plot(**options).findobj(Text)),
         "profile": "\n".join(str(model.cluster_profile(k)) for k in range(3)),
     }
     known = {*model.node_rows_.tolist(), *(model.node_rows_ // 2).tolist()}
@@ -296,7 +298,7 @@ def test_methods_are_the_functions(weighted):
         assert one.to_dot(max_terms=1) == to_dot(one, max_terms=1)
         assert one.to_onnx().SerializeToString() == to_onnx(one).SerializeToString()
         pd.testing.assert_frame_equal(one.to_dataframe(), to_dataframe(one))
-    for function in (to_sql, to_dot, to_onnx, to_dataframe):
+    for function in (to_text, to_rules, to_sql, to_dot, to_onnx, to_dataframe):
         method = inspect.signature(getattr(Tree, function.__name__)).parameters
         assert [*method][1:] == [*inspect.signature(function).parameters][1:]
 
@@ -322,7 +324,7 @@ def test_awkward_and_repeated_names_are_shown_as_they_are(export):
 
 
 @pytest.mark.parametrize("export", [to_text, to_rules, to_dataframe, to_dot, to_sql, report])
-def test_bad_input_gets_a_sentence(export):
+def test_bad_input_raises(export):
     tree, X = oblique()
     with pytest.raises(TypeError, match=r"Expected a Tree.*got list"):
         export([1, 2])

@@ -1,4 +1,4 @@
-"""Text and rules say what the tree does, and what a row's cluster is."""
+"""Text and rules lead every row to its cluster."""
 
 import copy
 import itertools
@@ -30,7 +30,7 @@ def run(code, row):
 
 @every_case
 def test_text_leads_to_the_cluster(case):
-    """Text with all digits is Python code but for its indentation."""
+    """The text with all digits is Python code, except for its indentation."""
     model, X, labels = case()
     if tree_of(model).max_depth > 90:
         pytest.skip("Python allows 100 levels of indentation.")
@@ -43,7 +43,7 @@ def test_text_leads_to_the_cluster(case):
 @every_case
 def test_every_row_meets_one_rule(case):
     model, X, labels = case()
-    model = tree_of(model).prune()  # a rule of a leaf that no row can reach may hold all the same
+    model = tree_of(model).prune()  # without leaves that no row can reach, whose rules may hold
     rules = [rule.removeprefix("if ").split(" then cluster ") for rule in to_rules(model, None, 17)]
     assert len(rules) == model.n_leaves
     rules = [
@@ -85,7 +85,7 @@ def test_what_no_option_is_gets_a_sentence(write):
 
 @pytest.mark.parametrize("write", [*EXPORTS, to_sql])
 def test_names_are_a_sequence(write):
-    """A generator may have no end."""
+    """Iterators are rejected, since they may be infinite."""
     for names in (0, "ab", itertools.count(), (name for name in "ab"), 1.5):
         with pytest.raises(ValueError, match="Feature names must be a sequence of 2 strings, got"):
             write(stump(), names)
@@ -98,7 +98,7 @@ def test_all_digits_that_a_float_has(write):
 
 @pytest.fixture
 def stairs():
-    """Two tests of the same feature on one path, then an oblique one."""
+    """Return a tree with two tests of one feature on a path, and then an oblique test."""
     return Tree.from_splits(
         [1, 3, -1, 5, -1, -1, -1],
         [2, 4, -1, 6, -1, -1, -1],
@@ -140,7 +140,7 @@ def test_conditions_hold_for_exactly_the_rows_of_their_leaf(seed):
     tree = random_tree(rng, n_features=2, n_nodes=21, density=0.4)  # few features: many merges
     X = rng.integers(-3, 4, (80, 2)).astype(float)
     leaves = tree.apply(X)
-    empty_tests_hold = tree.prune()  # rules leave tests without weights out: compare reachable
+    empty_tests_hold = tree.prune()  # rules omit tests without weights
     for leaf in np.unique(leaves):
         holds = np.ones(len(X), dtype=bool)
         for condition in path_conditions(tree, leaf):

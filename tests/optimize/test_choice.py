@@ -213,7 +213,7 @@ def test_goals_are_met_out_of_sample_and_sizes_of_all():
     assert strict.validation_cost_increase_ <= 8
     assert not hasattr(loose, "validation_cost_increase_")
     assert strict.tree_.n_parameters > loose.tree_.n_parameters
-    with pytest.warns(UserWarning, match="No tree costs at most 0 % .* on the rows held out"):
+    with pytest.warns(UserWarning, match=r"max_cost_increase=0 .* on the rows held out"):
         TAOClustering(10, validation=half, max_cost_increase=0, **options).fit(DIGITS)
 
 

@@ -15,9 +15,9 @@ from tao_cluster.initial_trees.builders import Bisecting, cart_builders, small_t
 from tao_cluster.optimize.oblique_search import (
     grown,
     improvements,
-    price_of_parameters,
-    taken_back,
-    tuned,
+    optimize_exact,
+    penalty_per_parameter,
+    prune_stepwise,
 )
 from tao_cluster.optimize.path import Criterion
 from tao_cluster.optimize.settings import EFFORTS, Effort
@@ -53,9 +53,9 @@ def test_subtree_parameters_are_what_pruning_frees():
 @pytest.mark.parametrize("share", [0.1, 1.0, 10.0])
 def test_passes_never_raise_the_score(share):
     search, state = start_of()
-    price = share * price_of_parameters(search.problem, state)
+    price = share * penalty_per_parameter(search.problem, state)
     for n_passes in (1, 2, 4):
-        found = tuned(search, state, price, n_passes)
+        found = optimize_exact(search, state, price, n_passes)
         assert found.score(price) <= state.score(price)
         assert found.score(price) == pytest.approx(
             found.inertia + price * found.pruned.n_parameters
@@ -68,7 +68,7 @@ def test_the_price_is_positive_also_where_a_tree_costs_nothing_more():
     search = make_search(X, 4)
     state = search.evaluate(small_trees(search.problem, cart_builders)[0])
     assert state.inertia == 0
-    assert price_of_parameters(search.problem, state) > 0
+    assert penalty_per_parameter(search.problem, state) > 0
 
 
 def test_builders_take_part_where_trees_of_one_feature_come_near():
@@ -83,7 +83,7 @@ def test_builders_take_part_where_trees_of_one_feature_come_near():
 
 def test_taking_back_goes_down_to_one_leaf():
     search, state = start_of()
-    states = list(taken_back(search, state, price_of_parameters(search.problem, state)))
+    states = list(prune_stepwise(search, state, penalty_per_parameter(search.problem, state)))
     sizes = [other.pruned.n_parameters for other in states]
     assert sizes[0] <= state.pruned.n_parameters
     assert sizes[-1] < 0.2 * sizes[0]
@@ -93,7 +93,7 @@ def test_taking_back_goes_down_to_one_leaf():
 
 def test_limits_are_reached_or_worth_nothing():
     search, state = start_of()
-    price = price_of_parameters(search.problem, state)
+    price = penalty_per_parameter(search.problem, state)
     size, cost = state.pruned.n_parameters, state.inertia
     found = Criterion(price, most_parameters=size // 2).reached(search, state)
     assert found.pruned.n_parameters <= size // 2
@@ -119,7 +119,7 @@ def test_criteria_over_a_sample():
 def test_each_state_of_the_search_is_better_than_the_one_before(pilot_rows, monkeypatch):
     monkeypatch.setattr("tao_cluster.optimize.oblique_search._PILOT_ROWS", pilot_rows)
     search, state = start_of()
-    criterion = Criterion(price_of_parameters(search.problem, state))
+    criterion = Criterion(penalty_per_parameter(search.problem, state))
     effort = Effort(8, 8, np.inf, 1, 0)
     found = list(improvements(search, state, 1.0, criterion, effort, (), 0))
     scores = [criterion.value(other) for other in (state, *found)]

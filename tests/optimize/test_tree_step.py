@@ -439,6 +439,6 @@ def test_one_warning_for_nodes_that_were_not_solved(rng):
     model = TAOClustering(
         3, lambda_=10, depth=2, algorithm=DirectForm(node_solver=Stuck()), random_state=0
     )
-    with pytest.warns(ConvergenceWarning, match=r"at \d+ node\(s\).* up to 0\.25 of") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"at \d+ node\(s\).* up to 0\.25\.") as caught:
         model.fit(X)
     assert len(caught) == 1

@@ -174,14 +174,14 @@ def test_an_iterator_of_xgboost(table, with_weight):
         assert np.array_equal(weight, table[1]) if with_weight else weight is None
         assert embedding is None
         assert len(sizes) == 8
-    with pytest.raises(ValueError, match="none can be given beside"):
+    with pytest.raises(ValueError, match="do not pass them"):
         blocks_of(DataIter([]), table[1])
 
 
 def test_blocks_are_blocks_already(table):
     blocks = blocks_of(table[0])
     assert blocks_of(blocks) is blocks
-    with pytest.raises(ValueError, match="none can be given beside"):
+    with pytest.raises(ValueError, match="do not pass them"):
         blocks_of(blocks, embedding=table[2])
 
 
@@ -192,11 +192,11 @@ def test_names_of_columns(table):
     assert blocks_of(pd.DataFrame(table[0])).names is None
     assert blocks_of(table[0]).names is None
     assert blocks_of([]).names is None
-    with pytest.raises(TypeError, match="all be strings, or none"):
+    with pytest.raises(TypeError, match="all names of columns must be strings, or none"):
         blocks_of(frame.rename(columns={"b": 1}))
     parts = cut(frame)
     parts[3] = parts[3][list("abced")]
-    with pytest.raises(BlockError, match="Block 3: its columns are a, b, c, e, d; those of the"):
+    with pytest.raises(BlockError, match="Block 3: its columns are a, b, c, e, d, but those of"):
         read(blocks_of(parts))
 
 
@@ -277,9 +277,9 @@ def test_a_memory_map_is_never_read_whole(tmp_path, monkeypatch):
 
 
 WRONG = {
-    "a generator": (iter([np.ones((2, 2))]), "can be read again"),
-    "a number": (3, "can be read again"),
-    "rows of numbers": ([[1.0, 2.0], [3.0, 4.0]], "rows of numbers are to be one array"),
+    "a generator": (iter([np.ones((2, 2))]), "can be read more than once"),
+    "a number": (3, "can be read more than once"),
+    "rows of numbers": ([[1.0, 2.0], [3.0, 4.0]], "if X is a list of rows, pass np.asarray"),
     "a vector": (np.ones(3), "must have rows and columns"),
     "no folder": ("/no/such/folder", "no such file or folder"),
 }

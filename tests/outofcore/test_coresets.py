@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from tao_cluster.objectives import KMeans as KMeansCost
 from tao_cluster.objectives import SphericalKMeans
 from tao_cluster.outofcore import blocks_of
-from tao_cluster.outofcore.coreset import all_rows, coreset, sensitive, uniforms
+from tao_cluster.outofcore.coreset import all_rows, coreset, sensitivity_sample, uniforms
 from tao_cluster.outofcore.refinement import free_inertia, lloyd
 from tao_cluster.outofcore.statistics import AllRows, ColumnStatistics
 from tao_cluster.problem.scaling import ClusteringSpace
@@ -26,7 +26,7 @@ def read(parts, objective=None, n_clusters=10, weight=None):
     """All rows of some parts."""
     blocks = blocks_of(parts, weight)
     space = ClusteringSpace(objective or KMeansCost(), False, None, None)
-    return AllRows(blocks, ColumnStatistics.of(blocks, n_clusters).reader(space))
+    return AllRows(blocks, ColumnStatistics.from_blocks(blocks, n_clusters).reader(space))
 
 
 def cost(X, weight, centers):
@@ -51,7 +51,7 @@ def test_a_sample_stands_for_all_rows():
     source = read(in_parts(X, 300))
     seen = []
     for seed in range(20):
-        rows, _, weight = sensitive(source, X[::90], 400, seed)
+        rows, _, weight = sensitivity_sample(source, X[::90], 400, seed)
         assert 300 < len(weight) < 500
         assert weight.sum() == pytest.approx(len(X))
         centers = X[rng.choice(len(X), 10)]
@@ -63,7 +63,7 @@ def test_a_sample_stands_for_all_rows():
 def test_clusters_of_a_sample_weigh_what_they_do():
     source = read(in_parts(X, 300))
     centers = X[::90]
-    rows, _, weight = sensitive(source, centers, 400, 0)
+    rows, _, weight = sensitivity_sample(source, centers, 400, 0)
     objective = KMeansCost()
     of_all = np.bincount(nearest_center(objective, objective.prepare(X), centers))
     of_some = nearest_center(objective, objective.prepare(rows), centers)
@@ -137,7 +137,9 @@ def test_moments_are_those_of_all_rows(kind):
     rng = np.random.default_rng(0)
     rows, weight = X * rng.uniform(1, 100, X.shape[1]), rng.uniform(0, 2, len(X))
     weight[::7] = 0
-    look = ColumnStatistics.of(blocks_of(in_parts(kind(rows), 77), in_parts(weight, 77)), 2)
+    look = ColumnStatistics.from_blocks(
+        blocks_of(in_parts(kind(rows), 77), in_parts(weight, 77)), 2
+    )
     mean = np.average(rows, axis=0, weights=weight)
     np.testing.assert_allclose(look.moments.mean, mean, rtol=1e-12)
     variance = np.average((rows - mean) ** 2, axis=0, weights=weight)

@@ -267,14 +267,26 @@ def test_bad_input_gets_a_sentence():
     X = array()
     for args, sentence in (
         ((ROWS,), "tao_cluster.outofcore.fit"),
-        ((X, WEIGHT), "from_array"),
-        ((X, array(WEIGHT)[1:]), "2999 rows, X has 3000"),
+        ((X, WEIGHT), r"dask\.array\.from_array\(sample_weight\)"),
+        ((pd.DataFrame(ROWS),), r"dask\.dataframe\.from_pandas\(X, npartitions=8\)"),
+        ((X, array(WEIGHT)[1:]), "2999 rows, but X has 3000"),
         ((X, X), "must have"),
         ((X[:, 0],), "must have rows and columns"),
-        ((X[X[:, 0] > 0], array(WEIGHT).rechunk(500)), "into 6 blocks of rows and X into 5"),
+        (
+            (X[X[:, 0] > 0], array(WEIGHT).rechunk(500)),
+            "sample_weight has 6 blocks of rows and X has 5",
+        ),
     ):
         with pytest.raises((TypeError, ValueError), match=sentence):
             dask_blocks(*args)
+    # The remedies that the messages name work.
+    dask_blocks(X, da.from_array(WEIGHT))
+    dask_blocks(dd.from_pandas(pd.DataFrame(ROWS), npartitions=8))
+    filtered = X[X[:, 0] > 0]
+    filtered.compute_chunk_sizes()
+    weights = array(WEIGHT)[X[:, 0] > 0].compute_chunk_sizes().rechunk(500)
+    blocks = dask_blocks(filtered, weights)
+    assert sum_over_blocks(lambda block, _: len(block.weight), blocks) == len(filtered)
     with pytest.raises(outofcore.BlockError, match=r"Block 2: .*NaN"):
         model().fit(da.where(da.arange(3000, chunks=CHUNKS)[:, None] == 1500, np.nan, X))
 

@@ -133,7 +133,7 @@ def test_deaths_without_nannies_change_nothing_and_then_nobody_is_left(processes
         found = sum_over_blocks(dying_once, blocks, (str(tmp_path), {3, 12}))
         np.testing.assert_array_equal(found, expected())
         assert len(client.nthreads()) == 1
-        with pytest.raises(LostRowsError, match=r"Block \d+ .*for 1 s no worker could take work"):
+        with pytest.raises(LostRowsError, match=r"Block \d+ .*for 1 s no worker accepted tasks"):
             sum_over_blocks(dying, blocks, 10)
 
 

@@ -18,12 +18,12 @@ def least(values, steps):
 
 def search(values, steps, split, some, n_blocks=3, at_midpoints=True, n_passes=50):
     """The bracket after passes until it is found, and their number."""
-    bracket = Bracket.of(0, split, some)
+    bracket = Bracket.from_values(0, split, some)
     for n in range(1, n_passes + 1):  # noqa: B007
         parts = zip(np.array_split(values, n_blocks), np.array_split(steps, n_blocks), strict=True)
-        histogram = Histogram.of(np.empty(0), np.empty(0), bracket.edges)
+        histogram = Histogram.from_values(np.empty(0), np.empty(0), bracket.edges)
         for part, own in parts:
-            histogram = histogram + Histogram.of(part, own, bracket.edges)
+            histogram = histogram + Histogram.from_values(part, own, bracket.edges)
         bracket = bracket.zoomed(histogram, at_midpoints)
         if bracket.is_found:
             break

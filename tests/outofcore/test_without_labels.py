@@ -48,7 +48,7 @@ def test_it_is_shown(model, tmp_path):
 
 
 def test_it_is_compared_without_rows(model):
-    table = Comparison.of({"a": model}).table
+    table = Comparison.from_models({"a": model}).table
     assert table.loc["a", "cost_increase"] == model.cost_increase_
     assert table.loc["a", "leaves"] == model.tree_.n_leaves
     assert table.loc["a", ["WAD", "WAES", "NMI", "ARI"]].isna().all()
@@ -57,7 +57,7 @@ def test_it_is_compared_without_rows(model):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda model: Comparison.of({"a": model}, rows_for(model)),
+        lambda model: Comparison.from_models({"a": model}, rows_for(model)),
         lambda model: explainability(model, X),
         lambda model: price_of_explainability(model, X),
         lambda model: model.plot(panels=["centers"], image_shape=(2, 2)),

@@ -49,8 +49,8 @@ CHANGES = {
     "12 rounds of search": [lambda: patch.dict(EFFORTS, auto=replace(AUTO, n_rounds=12))],
     "no noisy copies": [lambda: patch.dict(EFFORTS, auto=replace(AUTO, n_copies=0))],
     "no tuning to the true cost": [
-        lambda: patch.object(split_kinds, "tuned", untuned),
-        lambda: patch.object(oblique_search, "tuned", untuned),
+        lambda: patch.object(split_kinds, "optimize_exact", untuned),
+        lambda: patch.object(oblique_search, "optimize_exact", untuned),
     ],
     "at lambda at once": [lambda: patch.object(direct_form, "_APPROACH", (1.0,))],
     "1 pass for starts": [lambda: patch.object(direct_form, "_START_PASSES", 1)],

@@ -1,11 +1,11 @@
-// The arithmetic of `predict`: sums, the way of a row, and the nearest change that alters it.
+// The arithmetic of `predict`: sums, the decision path of a row, and the nearest change of a row.
 
-// The sum runs over features in increasing order, as the library adds it up.
+// Sums run over the features in increasing order, as in the library.
 function sumAt(node, row) {
   return node.order.reduce((total, i) => total + node.weights[i] * row[node.features[i]], 0);
 }
 
-// Steps {node, sum, terms below} from the root to a leaf; the leaf's has no sum.
+// Steps {node, sum, ...} from the root to a leaf; the step of the leaf has no sum.
 function route(nodes, row) {
   const steps = [];
   let node = nodes[0];
@@ -23,13 +23,13 @@ function leafOf(nodes, row) {
   return steps[steps.length - 1].node;
 }
 
-// Features are ranked by weight times spread, and shown with that only if asked for.
+// Features are ranked by weight times standard deviation, and shown so only if `scaled` is set.
 const spreadAt = (node, i) => (node.spreads ? node.spreads[i] : 1);
 const effect = (node, i) => node.weights[i] * spreadAt(node, i);
 const shown = (node, i) => (data.scaled ? effect(node, i) : node.weights[i]);
 
-// Weight times value of each feature that the row has, the largest first; those beyond `most` and
-// those of 0 are added up as others.
+// Weight times value of the features of a row, the largest first. Terms beyond `most` are added up
+// as others, with those that are 0.
 function termsOf(node, row, most) {
   const terms = node.features.map((feature, i) => ({
     feature, weight: node.weights[i], value: row[feature], term: node.weights[i] * row[feature],
@@ -40,14 +40,15 @@ function termsOf(node, row, most) {
   return { top: terms.slice(0, nTop), nRest: node.features.length - nTop, rest };
 }
 
-// The two nearest numbers of so many digits at x or beyond it in a direction.
+// The two nearest numbers with the given digits at x or beyond it in a direction.
 function roundedBeyond(x, digits, direction) {
   const unit = 10 ** (digits - 1 - Math.floor(Math.log10(Math.abs(x) || 1)));
   const whole = direction > 0 ? Math.ceil(x * unit) : Math.floor(x * unit);
   return [whole, whole + direction].map((some) => Number((some / unit).toPrecision(digits + 1)));
 }
 
-// The value of fewest digits for one feature with which the row takes the other side, if it occurs.
+// The value of one feature with the fewest digits that sends the row to the other side, if it lies
+// within the observed range.
 function crossingValue({ node, isLeft }, row, i, exact) {
   const j = node.features[i];
   const direction = (isLeft ? 1 : -1) * Math.sign(node.weights[i]);
@@ -70,8 +71,8 @@ function isInRange(j, value) {
   return value >= low[j] && value <= high[j];
 }
 
-// The least change of one feature, in its spreads at the test, that crosses a threshold on the
-// row's way and leads to a leaf that is wanted; within the values that occur. null without any.
+// The smallest change of one feature, in standard deviations at the test, that crosses a threshold
+// on the path of the row and leads to an accepted leaf, within the observed range; null without any.
 function nearestChange(nodes, row, isWanted = () => true) {
   const candidates = [];
   for (const step of route(nodes, row)) {

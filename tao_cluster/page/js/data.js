@@ -1,4 +1,4 @@
-// The data of the page, unpacked: exact numbers of tests and rows, and the shape of the trees.
+// The unpacked data of the page: exact numbers of tests and rows, and the shape of the trees.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -6,7 +6,7 @@ function bytesOf(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
-// Eight bytes a number, least significant first.
+// Numbers have eight bytes, the least significant first.
 function doublesOf(text) {
   const view = new DataView(bytesOf(text).buffer);
   return Float64Array.from({ length: view.byteLength / 8 }, (_, i) => view.getFloat64(8 * i, true));
@@ -22,7 +22,7 @@ function unpackTree(nodes) {
     });
     if (node.isLeaf) return;
     node.weights = doublesOf(node.weights);
-    // Terms come with the largest effects first; sums run over features in increasing order.
+    // Terms are sorted by decreasing effect, but sums run over the features in increasing order.
     node.order = node.features.map((_, i) => i)
       .sort((a, b) => node.features[a] - node.features[b]);
   });
@@ -52,7 +52,7 @@ const nRows = data.rows ? data.rows.ids.length : 0;
 const rowCodes = data.rows && data.rows.codes ? bytesOf(data.rows.codes) : null;
 const indicators = new Set(data.indicators);
 
-// Values of a carried row by the numbers that features have here.
+// Values of a row, in the numbering of the features of this page.
 function rowAt(i) {
   const row = new Float64Array(data.names.length);
   if (rowCodes) {

@@ -1,6 +1,6 @@
-// The panel of a node: all that it tests, or all that is known of the rows in a leaf.
+// The panel of a node: all weights of a test, or all statistics of the rows of a leaf.
 
-const IN_PANEL = 25; // terms of a test before the rest is only listed
+const IN_PANEL = 25; // terms with a bar; further terms are only listed
 
 function showTab(name) {
   for (const tab of ["node", "row"]) {
@@ -17,7 +17,7 @@ function select(id) {
   showTab("node");
 }
 
-// The one node that the tab key reaches, and the chosen one, without drawing anew.
+// Marks the node that the tab key reaches and the selected node, without redrawing.
 function moveTo(id) {
   state.at = id;
   for (const group of byId("world").querySelectorAll("[data-node]")) {
@@ -30,10 +30,10 @@ function moveTo(id) {
   reveal(id);
 }
 
-// Opens what hides a node, and shows it.
+// Opens the tests above a node, and shows it.
 function goTo(id) {
   if (![...nodesBelow(state.root)].some((node) => node.id === id)) state.root = 0;
-  openWay(id);
+  openPathTo(id);
   draw(state.root);
   select(id);
 }
@@ -66,7 +66,7 @@ function line(...cells) {
   return html("tr", {}, cells.map((cell) => (cell instanceof Node ? cell : html("td", {}, cell))));
 }
 
-// A name, a number and a bar as long as its share of the most; to the left where it is negative.
+// A name, a number and a bar in proportion to it; negative bars point left.
 function barLine(name, text, share, color) {
   const mark = html("span", { class: "mark" });
   mark.style.width = `${Math.max(1, 50 * Math.abs(share))}%`;
@@ -83,11 +83,11 @@ const table = (lines) => html("table", {}, html("tbody", {}, lines));
 // ---------------------------------------------------------------- tests
 
 function testDetails(node) {
-  const rule = node.test ? `Left where ${node.test.left}, right where ${node.test.right}.`
-    : `Left where the sum is at most ${number(node.threshold, 6)}, else right.`;
+  const rule = node.test ? `Left if ${node.test.left}, right if ${node.test.right}.`
+    : `Left if the sum is at most ${number(node.threshold, 6)}, otherwise right.`;
   const parts = [html("p", { class: "rule" }, rule)];
   if (data.kind === "image") parts.push(bigPicture(weightsUrl(node), "weights"), colorScale(node));
-  if (!node.test) parts.push(section(data.scaled ? "Weights times spread" : "Weights", weights(node)));
+  if (!node.test) parts.push(section(data.scaled ? "Weights times standard deviation" : "Weights", weights(node)));
   const shares = composition(node).map(([k, share]) => shareLine(k, share));
   parts.push(section(node.count === null ? "Leaves below" : "Clusters below", table(shares)));
   const act = isFolded(node) ? "open" : "fold";
@@ -168,7 +168,7 @@ function mean(node) {
     const text = isBars ? `${number(node.top.means[i])} (${signedNumber(value)} sd)` : number(value);
     return barLine(data.names[j], text, value / most, color);
   });
-  return section(isBars ? "Means, and how far from those of all rows" : "Words of largest mean", table(lines));
+  return section(isBars ? "Means, and their distance from the means of all rows" : "Words with the largest mean", table(lines));
 }
 
 // The tests that lead to a leaf.

@@ -1,4 +1,4 @@
-// The drawing of the open part of the tree: edges with their signs, nodes, and what they are called.
+// The drawing of the open part of the tree: edges with their signs, and nodes with their labels.
 
 let place = null; // the layout that is drawn
 
@@ -60,11 +60,11 @@ function nodeGroup(node, isOn) {
   (node.isLeaf ? drawLeaf : drawTest)(group, node);
   if (!node.isLeaf) group.append(foldButton(node));
   for (const part of group.children) part.setAttribute("aria-hidden", "true");
-  group.prepend(svg("title", {}, describe(node))); // what readers hear, and the pointer shows
+  group.prepend(svg("title", {}, describe(node))); // read by screen readers, and shown at the pointer
   return group;
 }
 
-// Draws what is open; the node `fixed` stays where it is on the screen.
+// Draws the open part; the node `fixed` keeps its place on the screen.
 function draw(fixed = null) {
   const before = place && place.boxes.has(fixed) ? screenOf(fixed) : null;
   const hadFocus = byId("world").contains(document.activeElement);
@@ -94,7 +94,7 @@ function draw(fixed = null) {
 
 const groupOf = (id) => byId("world").querySelector(`[data-node="${id}"]`);
 
-// The way from the root to the subtree that is shown.
+// The path from the root to the subtree that is shown.
 function drawCrumbs() {
   const way = [];
   for (let id = state.root; id !== null; id = nodeOf(id).parent) way.unshift(id);
@@ -109,7 +109,7 @@ function drawCrumbs() {
   }));
 }
 
-// Shows one subtree alone.
+// Shows only one subtree.
 function focusOn(id) {
   state.root = id;
   state.at = id;
@@ -122,12 +122,12 @@ function summarise() {
   const { summary } = model();
   const parts = [
     plural(summary.n_leaves, "leaves"), `depth ${summary.depth}`,
-    plural(summary.n_parameters, "parameters"), plural(summary.features_per_split, "features a test", 3),
+    plural(summary.n_parameters, "parameters"), plural(summary.features_per_split, "features per test", 3),
   ];
   if (summary.cost_increase !== null) {
     const share = `${summary.cost_increase.toFixed(2)} %`;
     parts.push(summary.explains_labels ? `${share} of the ${model().is_weighted ? "weight has" : "rows have"} another label`
-      : `cost ${share} over the free clustering`);
+      : `cost ${share} above the free clustering`);
   }
   byId("summary").textContent = parts.join(" · ");
   const { lambda } = summary;

@@ -1,4 +1,4 @@
-// Elements, numbers and texts that fit.
+// HTML and SVG elements, number formats, and texts that are cut to a width.
 
 const byId = (id) => document.getElementById(id);
 
@@ -28,7 +28,7 @@ function widthOf(text, size, weight = "") {
   return ruler.measureText(text).width;
 }
 
-// The text, without its end where it is longer than the room in pixels.
+// Cuts the end of a text that is wider than the room in pixels.
 function fitted(text, room, size, weight = "") {
   if (widthOf(text, size, weight) <= room) return text;
   let [fits, tooLong] = [0, text.length];

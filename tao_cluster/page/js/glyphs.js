@@ -1,18 +1,18 @@
-// What a node shows: pictures, words or bars; the clusters below a test, the classes in a leaf.
+// The content of nodes: images, words or bars, the clusters below a test, the classes in a leaf.
 
 const WIDTH = { image: 122, words: 164, bars: 194 }[data.kind];
-const SIDE = 92; // of pictures
+const SIDE = 92; // side of an image
 const LINE = 15;
 const MOST_LINES = { words: 5, bars: 5 }[data.kind];
 const MOST_CLASSES = 3;
-const CHIP = 20; // height of the name on its colour
+const CHIP = 20; // height of the coloured name of a leaf
 const STRIP = 7;
 
 // ---------------------------------------------------------------- pictures
 
 const urls = new Map();
 
-// Pixels as a picture to be stretched; the same one is made once.
+// Pixels as an image URL; equal images are made once.
 function imageUrl(key, colorOf) {
   if (!urls.has(key)) {
     const [height, width] = data.image_shape;
@@ -63,7 +63,7 @@ function drawPicture(group, url, y, color) {
 const textAt = (x, y, content, kind, anchor = "middle") =>
   svg("text", { x, y, class: kind, "text-anchor": anchor }, content);
 
-// Larger where the value is; the features stand as they come.
+// Words in sizes that follow their values, in the given order.
 function drawWords(group, y, features, values, kindOf) {
   const most = Math.max(...values.map(Math.abs), 1e-300);
   features.forEach((j, i) => {
@@ -75,7 +75,7 @@ function drawWords(group, y, features, values, kindOf) {
   });
 }
 
-// Names on the left, bars from a line of zero with their numbers on its empty side.
+// Names on the left, and bars from a zero line with their numbers on the other side of it.
 function drawBars(group, y, features, values, texts, colorOf) {
   const half = 38;
   const zero = WIDTH / 2 - half - 7;
@@ -140,7 +140,7 @@ function drawCondition(group, node, y) {
   });
 }
 
-// The last line of a test: the threshold of its sum, and how many features there are.
+// The last line of a test: the threshold of its sum, and the number of features.
 function limitText(node) {
   if (node.test) return data.kind === "image" ? node.test.left : "";
   const n = node.features.length;

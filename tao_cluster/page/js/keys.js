@@ -1,7 +1,7 @@
-// Hands: mouse and touch on the stage, keys on the tree.
+// Input: mouse and touch on the stage, keys on the tree.
 
 const STEP = 60; // pixels that an arrow moves the stage
-const STILL = 6; // pixels within which a finger rests
+const STILL = 6; // pixels that a resting finger may move
 const LONG = 500; // milliseconds until a press is long
 
 function fold(id) {
@@ -37,7 +37,7 @@ function pressDown(event) {
 
 function pressMove(event) {
   const before = fingers.get(event.pointerId);
-  if (!event.buttons) fingers.delete(event.pointerId); // let go outside of the stage
+  if (!event.buttons) fingers.delete(event.pointerId); // the button was released outside of the stage
   if (!before || !event.buttons) return;
   const now = offsetIn(event);
   if (fingers.size === 2) pinch(event.pointerId, before, now);
@@ -135,7 +135,7 @@ function stageKey(event) {
   if (isOurs) event.preventDefault();
 }
 
-// Arrows go between the two tabs, as everywhere.
+// Arrow keys switch between the two tabs.
 function tabKey(event) {
   if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
   const name = event.target.id === "nodeTab" ? "row" : "node";

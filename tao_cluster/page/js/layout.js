@@ -1,11 +1,11 @@
-// Where the open nodes go: levels below each other, subtrees as close as their outlines allow.
+// Positions of the open nodes: one line per level, with subtrees as close as their outlines allow.
 
 const GAP = 22; // between boxes beside each other
 const LEVEL_GAP = 54; // between levels, for edges and their signs
 const MARGIN = 14;
 
-// Parents over the middle of their children (Reingold & Tilford, Tidier Drawings of Trees, 1981):
-// an outline holds the leftmost and the rightmost middle of every level below a node.
+// Parents are centred over their children (Reingold & Tilford, Tidier Drawings of Trees, 1981). An
+// outline holds the leftmost and the rightmost centre of every level below a node.
 function tidy(order, slot) {
   const offset = new Map();
   const outlines = new Map();

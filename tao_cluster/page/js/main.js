@@ -1,4 +1,4 @@
-// The start: what the controls do, and the first view.
+// Start-up: the actions of the controls, and the first view.
 
 function search() {
   state.query = byId("search").value.trim();
@@ -8,7 +8,7 @@ function search() {
   else say(`${found.length} ${found.length === 1 ? "test uses" : "tests use"} “${state.query}”`);
 }
 
-// The next test that is found, opened and chosen.
+// Opens and selects the next test that the search finds.
 function nextFound() {
   const found = nodes().filter(matches);
   if (!found.length) return;
@@ -55,8 +55,8 @@ function start() {
   followSize();
 }
 
-// A frame in a notebook or on a page may get its size after the first view; once hands have been
-// on the page, what they chose stays.
+// An iframe may get its size after the first view. The view is then fitted again, unless the reader
+// has already used the page.
 function followSize() {
   let isTouched = false;
   let shown = stageSize();

@@ -1,4 +1,4 @@
-// What the reader has chosen: model, subtree, open tests, row, node, words looked for.
+// The choices of the reader: model, subtree, open tests, row, node and search text.
 
 const state = {
   model: 0, root: 0, open: new Set(), row: null, rowId: null, selected: null, at: 0, query: "",
@@ -20,7 +20,7 @@ function* nodesBelow(id, go = () => true) {
   }
 }
 
-// From left to right, parents first, as they are drawn.
+// Open nodes in the order of drawing: parents first, from left to right.
 const visibleNodes = () => [...nodesBelow(state.root, (node) => !isFolded(node))];
 
 // Closing a test closes what is below it, so that it opens by one level again.
@@ -29,13 +29,13 @@ function toggle(id) {
   else for (const node of nodesBelow(id)) state.open.delete(node.id);
 }
 
-function openWay(id) {
+function openPathTo(id) {
   for (let node = nodeOf(id); node.parent !== null; node = nodeOf(node.parent)) {
     state.open.add(node.parent);
   }
 }
 
-// Opens tests, those of most rows first, while at most so many nodes stand at the ends.
+// Opens tests, those with most rows first, up to a number of visible end nodes.
 function openSome(most) {
   state.open.clear();
   const size = (id) => nodeOf(id).count ?? nodeOf(id).nLeaves;
@@ -55,7 +55,7 @@ function openAll() {
   for (const node of nodesBelow(state.root)) if (!node.isLeaf) state.open.add(node.id);
 }
 
-// Tests that use a feature whose name contains the words looked for.
+// Tests that use a feature whose name contains the search text.
 function matches(node) {
   if (!state.query || node.isLeaf) return false;
   const found = matchingFeatures();

@@ -1,7 +1,7 @@
-// Rows to choose from: a table that can be searched, and a field for values.
+// The choice of a row: a table that can be searched, and a field for typed values.
 
 const MOST_LISTED = 100;
-const leaves = []; // of the carried rows, in the model that is shown
+const leaves = []; // leaf of each row of the page, in the model that is shown
 const thumbs = new Map();
 
 function sortRows() {
@@ -9,7 +9,7 @@ function sortRows() {
   for (let i = 0; i < nRows; i += 1) leaves.push(leafOf(nodes(), rowAt(i)));
 }
 
-// A number finds the row, "leaf 4" the rows of a leaf, anything else clusters and classes.
+// A number finds the row, "leaf 4" the rows of a leaf, and other text clusters and classes.
 function isFound(i, query) {
   const id = String(data.rows.ids[i]);
   if (/^\d+$/.test(query)) return id.startsWith(query);
@@ -26,7 +26,7 @@ function listRows() {
   const query = byId("find").value.trim().toLowerCase();
   const found = data.rows.ids.map((_, i) => i).filter((i) => !query || isFound(i, query));
   byId("rows").replaceChildren(...found.slice(0, MOST_LISTED).map(rowLine));
-  const of = nRows < data.rows.n_rows ? ` of the ${nRows} rows kept here, of ${data.rows.n_rows}` : ` of ${nRows} rows`;
+  const of = nRows < data.rows.n_rows ? ` of the ${nRows} rows on this page, out of ${data.rows.n_rows}` : ` of ${nRows} rows`;
   byId("found").textContent = `${found.length}${of}${found.length > MOST_LISTED ? `, ${MOST_LISTED} listed` : ""}`;
 }
 
@@ -45,7 +45,7 @@ function rowLine(i) {
 
 // ---------------------------------------------------------------- typed values
 
-// All values in order, or "name = value" for some, the others being 0.
+// All values in order, or "name = value" for some features; the others are then 0.
 function typedRow(text) {
   return /=/.test(text) ? namedRow(text) : plainRow(text);
 }

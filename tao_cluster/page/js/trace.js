@@ -1,4 +1,4 @@
-// The way of a row: at each test the terms that add up to the sum, against the threshold.
+// The decision path of a row: at each test, the terms of the sum and the threshold.
 
 const MOST_TERMS = 8;
 const TRACE = { width: 350, names: 178, line: 17 };
@@ -32,11 +32,11 @@ function rowHeading(who, leaf) {
   return html("div", { class: "pair" }, [heading, bigPicture(url, who)]);
 }
 
-// What would have to change, in one feature, for another way, and for another cluster.
+// The nearest changes of one feature that lead to another leaf, and to another cluster.
 function changes(leaf) {
   const nearest = nearestChange(nodes(), state.row);
   if (!nearest) {
-    const text = "No value of one feature that occurs changes its way.";
+    const text = "No change of a single feature within its observed range leads to another leaf.";
     return [html("p", { id: "change" }, text)];
   }
   const found = [changeText(nearest, "change", "Nearest change: ")];
@@ -46,7 +46,7 @@ function changes(leaf) {
 }
 
 function changeText({ node, feature, from, value, cost, leaf }, id, title) {
-  const spread = node.spreads ? ` (${number(cost, 2)} spreads)` : "";
+  const spread = node.spreads ? ` (${number(cost, 2)} sd)` : "";
   const name = data.names[feature];
   const end = `crosses the threshold of test ${node.id}, and the row ends in leaf ${leaf.id}: `;
   return html("p", {
@@ -77,7 +77,7 @@ function leafPart(leaf) {
   ]));
 }
 
-// Bars that start where the one before ended; the last is their sum, the line is the threshold.
+// Each bar starts where the previous one ends. The last bar is the sum, the line the threshold.
 function waterfall(node, sum) {
   const { top, nRest, rest } = termsOf(node, state.row, MOST_TERMS);
   const lines = top.map(({ feature, weight, value, term }) => ({

@@ -1,4 +1,4 @@
-// What part of the drawing is seen: moving, zooming, the small map, and the sheet for print.
+// The visible part of the drawing: moving, zooming, the small map, and printing.
 
 const view = { x: 0, y: 0, scale: 1 };
 const [LEAST, MOST] = [0.05, 4];
@@ -33,7 +33,7 @@ function pan(dx, dy) {
   showView();
 }
 
-// All of what is open, however small.
+// Fits all open nodes, however small they become.
 function fit() {
   const { width, height } = stageSize();
   view.scale = Math.min(1.2, width / place.width, height / place.height);
@@ -42,7 +42,7 @@ function fit() {
   showView();
 }
 
-// The root in the middle above, as large as fits but never too small to be read.
+// Puts the root at the top centre, as large as fits but never too small to be legible.
 function home() {
   const { width, height } = stageSize();
   view.scale = Math.max(READABLE, Math.min(1.1, width / place.width, height / place.height));
@@ -53,12 +53,12 @@ function home() {
   showView();
 }
 
-// As many tests are open as stand beside each other legibly.
+// Opens as many tests as fit beside each other legibly.
 function openLegibly() {
   openSome(Math.max(2, Math.floor(stageSize().width / ((WIDTH + GAP) * READABLE))));
 }
 
-// Moves the stage as little as shows the node.
+// Moves the stage by the least distance that shows the node.
 function reveal(id) {
   const { width, height } = stageSize();
   const box = place.boxes.get(id);
@@ -120,7 +120,7 @@ function listenToMap() {
 
 // ---------------------------------------------------------------- print
 
-// On paper the drawing is as large as the sheet, whatever part of it is seen on the screen.
+// On paper, the drawing fills the sheet, whatever part of it is visible on the screen.
 function toPaper() {
   canvas.setAttribute("viewBox", `0 0 ${place.width} ${place.height}`);
   byId("world").removeAttribute("transform");
