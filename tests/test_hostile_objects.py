@@ -270,12 +270,12 @@ def test_a_model_that_was_moved_finds_columns_by_name(fitted, capsys):
     assert straight.read_text() == turned.read_text()
     code, _ = labels("few.csv", "3.csv")
     assert code != 0
-    assert "has no column 'c', which the model has" in capsys.readouterr().err
+    assert "there is no column 'c', which the model uses" in capsys.readouterr().err
 
 
 def test_a_column_is_used_once(fitted, capsys):
     assert main(["fit", str(fitted / "rows.csv"), "-k", "3", "--columns", "a,b,a"]) != 0
-    assert "--columns has 'a' more than once" in capsys.readouterr().err
+    assert "--columns names 'a' more than once" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "nul\0"])

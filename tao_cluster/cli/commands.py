@@ -1,4 +1,4 @@
-"""The command line: its commands, and how faults are told: one sentence, and an exit code."""
+"""The command line: its parser, and one error message and an exit code for each failure."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ from .using import add_parsers as add_uses
 
 
 def main(argv=None):
-    """Run the command line; returns the exit code (2 for bad input, after one sentence)."""
+    """Run the command line and return the exit code: 2, after an error message, for bad input."""
     options = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
@@ -26,7 +26,7 @@ def main(argv=None):
     except KeyboardInterrupt:
         warn("interrupted.")
         return 130
-    except BrokenPipeError:  # the reader, head say, has seen enough
+    except BrokenPipeError:  # the reader of the output, for example `head`, has stopped
         sys.stderr.close()
         return 0
     except (ValueError, OSError, ImportError) as error:
@@ -45,9 +45,9 @@ def _parser():
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     demo = commands.add_parser(
-        "demo", help="compare methods on scikit-learn's digits and draw a tree"
+        "demo", help="compare methods on the digits of scikit-learn and draw a tree"
     )
-    picture = "picture (default %(default)s)"
+    picture = "file of the picture (default: %(default)s)"
     demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
     demo.set_defaults(run=_demo)
     add_fits(commands)

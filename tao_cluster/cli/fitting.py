@@ -1,4 +1,4 @@
-"""Fits of a file: one tree, a path of them, or a comparison of methods."""
+"""Commands that fit trees to a file: `fit`, `path` and `compare`."""
 
 import sys
 import time
@@ -35,140 +35,193 @@ _OF_PATH = ("path.csv", "path.png", PAGE)
 
 
 def add_parsers(commands):
-    """Add the commands that fit to the command line; see :func:`.using.add_parsers`."""
+    """Add `fit`, `path` and `compare` to the command line; see :func:`.using.add_parsers`."""
     data, tree = _data_options(), _tree_options()
 
-    fit = commands.add_parser("fit", help="cluster a file by a tree", parents=[data, tree])
+    fit = commands.add_parser(
+        "fit", help="cluster the rows of a file with a decision tree", parents=[data, tree]
+    )
     fit.set_defaults(run=_fit)
     fit.add_argument(
         "--lambda",
         dest="lambda_",
         type=_auto_or(float),
         default="auto",
-        help="larger: fewer features and leaves, higher cost (default %(default)s)",
+        help="penalty on the weights of the tree: a larger value gives fewer features and leaves, "
+        "at a higher cost; auto chooses it from the data (default: %(default)s)",
     )
     fit.add_argument(
-        "--max-parameters", type=int, help="instead of --lambda: least cost of so small a tree"
+        "--max-parameters",
+        type=int,
+        metavar="N",
+        help="instead of --lambda: find the tree of lowest cost with at most N parameters",
     )
     fit.add_argument(
         "--max-cost-increase",
         type=float,
         metavar="PERCENT",
-        help="instead of --lambda: smallest tree of so little cost",
+        help="instead of --lambda: find the smallest tree whose cost is at most PERCENT above that "
+        "of the clustering without a tree",
     )
-    fit.add_argument("--max-rows", type=int, help="a sample of so many rows finds the tree")
+    fit.add_argument(
+        "--max-rows",
+        type=int,
+        metavar="N",
+        help="search for the tree on a sample of N rows, if there are more",
+    )
     fit.add_argument(
         "--out-of-core",
         action="store_true",
-        help="DATA is larger than memory: .parquet, a folder of such, or .npy, read in passes",
+        help="read DATA in blocks, because it does not fit into memory; DATA is a .parquet file, a "
+        "folder of them, or an .npy file",
     )
-    text = "for {} (default: DATA's name with _tree)"
+    text = "folder to write {} to (default: the name of DATA with _tree)"
     add_out(fit, metavar="FOLDER", help=text.format(", ".join(OF_FIT)))
 
     path = commands.add_parser(
-        "path", help="trees from large to small, one after the other", parents=[data, tree]
+        "path", help="fit a series of trees, from large to small", parents=[data, tree]
     )
     path.set_defaults(run=_path)
     path.add_argument(
-        "--lambdas", type=_list_of(float), metavar="A,B", help="default: ten, by the data"
+        "--lambdas",
+        type=_list_of(float),
+        metavar="A,B",
+        help="values of lambda, one per oblique tree (default: ten values from the data)",
     )
-    files = f"{', '.join(_OF_PATH)} and a model a tree"
+    files = f"{', '.join(_OF_PATH)} and one model per tree"
     add_out(path, metavar="FOLDER", help=text.format(files))
 
     study = commands.add_parser(
-        "compare", help="fit methods to a file and compare their trees", parents=[data]
+        "compare", help="fit several methods to a file and compare their trees", parents=[data]
     )
     study.set_defaults(run=_compare)
     study.add_argument(
         "--methods",
         type=_list_of(str.strip),
         metavar="A,B",
-        help=f"of {', '.join(METHODS)} (default: all that know the objective)",
+        help=f"methods to compare, from {', '.join(METHODS)} (default: all that support the "
+        "objective)",
     )
     study.add_argument(
         "--leaves",
         type=_list_of(int),
         metavar="N,M",
-        help="of axis-aligned trees (default: 1, 2 and 4 times the number of clusters)",
+        help="numbers of leaves of axis-aligned trees (default: 1, 2 and 4 times the number of "
+        "clusters)",
     )
     study.add_argument(
-        "--parameters", type=_list_of(int), metavar="N,M", help="of oblique trees, at most"
+        "--parameters",
+        type=_list_of(int),
+        metavar="N,M",
+        help="maximum numbers of parameters of oblique trees",
     )
     study.add_argument(
-        "--validation", type=float, metavar="SHARE", help="of the rows, held out of the fits"
+        "--validation",
+        type=float,
+        metavar="SHARE",
+        help="share of the rows to hold out of the fits and to measure the cost on, such as 0.2",
     )
-    study.add_argument("--depth", type=int, help="of oblique trees")
-    add_out(study, help="prefix of OUT_compare.csv and OUT_compare.png (default: DATA's name)")
+    study.add_argument("--depth", type=int, help="maximum depth of oblique trees")
+    add_out(study, help="write OUT_compare.csv and OUT_compare.png (default: the name of DATA)")
 
 
 def _data_options():
-    """What fits and comparisons ask about the data and their clustering."""
+    """Return the options of all three commands: the data and their clustering."""
     parser = ArgumentParser(add_help=False)
     parser.add_argument(
-        "data", metavar="DATA", help=".csv, .tsv (.gz), .parquet, .feather, .npy or .npz"
+        "data",
+        metavar="DATA",
+        help="file to cluster: .csv or .tsv (also .gz), .parquet, .feather, .npy or .npz",
     )
-    parser.add_argument("--n-clusters", "-k", type=int, help="default 8; of labels their number")
+    parser.add_argument(
+        "--n-clusters",
+        "-k",
+        type=int,
+        help="number of clusters (default: 8; with --objective labels, the number of labels)",
+    )
     parser.add_argument(
         "--classes",
         "--label",
         metavar="COLUMN",
-        help="of a table: labels to explain by --objective labels; of compare else to compare with",
+        help="column of known classes, which is not used as a feature: the labels to explain with "
+        "--objective labels; otherwise compare measures how well clusters match them",
     )
     parser.add_argument(
-        "--objective", choices=OBJECTIVES, default="kmeans", help="default %(default)s"
+        "--objective",
+        choices=OBJECTIVES,
+        default="kmeans",
+        help="clustering cost to minimise; labels = explain the labels of --classes (default: "
+        "%(default)s)",
     )
     parser.add_argument(
-        "--standardize", action="store_true", help="columns to unit spread; best for tables"
+        "--standardize",
+        action="store_true",
+        help="scale all columns to unit variance; recommended if they have different units",
     )
     parser.add_argument(
-        "--reference-seed", "--seed", type=int, default=0, help="default %(default)s"
+        "--reference-seed",
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the random numbers (default: %(default)s)",
     )
-    table, names = parser.add_argument_group("of a table"), _list_of(str.strip)
-    table.add_argument("--columns", type=names, metavar="A,B", help="use only these")
-    table.add_argument("--drop", type=names, default=(), metavar="A,B", help="do not use these")
+    table, names = parser.add_argument_group("columns of a table"), _list_of(str.strip)
+    table.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
     table.add_argument(
-        "--id", dest="id_column", metavar="COLUMN", help="names the rows, and is no feature"
+        "--drop", type=names, default=(), metavar="A,B", help="do not use these columns"
+    )
+    table.add_argument(
+        "--id",
+        dest="id_column",
+        metavar="COLUMN",
+        help="column that names the rows, which is not used as a feature",
     )
     add_separator(table)
     table.add_argument(
         "--missing",
         choices=MISSING,
         default=MISSING[0],
-        help="drop the rows of missing values, put the median, or also say where they are by a "
-        "feature of its own (default %(default)s)",
+        help="what to do with missing values: refuse = stop with an error, drop = leave out their "
+        "rows, median = replace them by the median of the column, indicator = the same, and add a "
+        "feature that is 1 where a value was missing (default: %(default)s)",
     )
     table.add_argument(
         "--categories",
         choices=CATEGORIES,
         default=CATEGORIES[0],
-        help="what texts of few kinds become (default %(default)s)",
+        help="what to do with string columns: one-hot = one feature of 0 and 1 per category, "
+        "drop = leave them out (default: %(default)s)",
     )
     return parser
 
 
 def _tree_options():
-    """What fits and paths ask about the tree."""
+    """Return the options of `fit` and `path`: the tree."""
     parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "--split",
         choices=SPLIT_KINDS,
         default="oblique",
-        help="tests of weighted sums or of single features (default %(default)s)",
+        help="form of the tests: oblique = weighted sums of features, axis = single features "
+        "(default: %(default)s)",
     )
     parser.add_argument(
-        "--depth", type=_auto_or(int), default="auto", help="of the tree (default %(default)s)"
+        "--depth",
+        type=_auto_or(int),
+        default="auto",
+        help="maximum depth of the tree (default: %(default)s)",
     )
     add_shape(parser)
     return parser
 
 
 def _list_of(kind):
-    """Reader of values with commas between them."""
+    """Return a parser of values that are separated by commas."""
     return lambda text: tuple(kind(part) for part in text.split(","))
 
 
 def _auto_or(kind):
-    """Reader of a number, or of the word auto."""
+    """Return a parser of a number or of the word auto."""
     return lambda text: text if text == "auto" else kind(text)
 
 
@@ -188,7 +241,10 @@ def _estimator(options, **parameters):
 def _fit(options):
     folder = _folder(options)
     if options.classes and options.objective != "labels":
-        raise ValueError("--classes of fit are labels to explain: add --objective labels.")
+        raise ValueError(
+            "fit uses --classes as the labels to explain: add --objective labels, or use --drop to "
+            "leave the column out."
+        )
     check_folder(folder, OF_FIT, options.force)
     goals = ("lambda_", "max_parameters", "max_cost_increase")
     estimator = _estimator(options, **{goal: getattr(options, goal) for goal in goals})
@@ -205,7 +261,7 @@ def _fit(options):
     seconds = time.perf_counter() - start
     report_fit(model, seconds, rows, names=data.feature_names)
     write_fit(folder, model, data, options.image_shape)
-    print(f"\nLabels, model, text, picture and page in {folder}")
+    print(f"\nThe labels, model, text, picture and page are in {folder}")
 
 
 def _path(options):
@@ -232,7 +288,7 @@ def _path(options):
         model.save(folder / name)
     plot_tradeoff(models).figure.savefig(folder / "path.png")
     to_html(models, folder / PAGE, X=X, image_shape=options.image_shape)
-    print(f"\nTable, picture, page and models in {folder}")
+    print(f"\nThe table, picture, page and models are in {folder}")
 
 
 def _compare(options):
@@ -261,17 +317,17 @@ def _compare(options):
         clusters = f"labels {options.classes}"
     axes = found.plot(new=is_held, title=f"{Path(options.data).name}, {clusters}")
     axes.figure.savefig(picture_path)
-    print(f"\nTable in {table_path}, picture in {picture_path}")
+    print(f"\nThe table is in {table_path}, the picture in {picture_path}")
 
 
 def _load(options):
-    """The data of a file; what was done with its columns is said."""
+    """Load the data of a file, and print what was done with its columns."""
     if options.objective == "labels":
         if options.classes is None:
             raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
         if options.n_clusters is not None:
             raise ValueError(
-                "--n-clusters: --objective labels has a cluster a label; leave it out."
+                "--objective labels has one cluster per label; leave out --n-clusters."
             )
     data = load_data(options.data, _choices(options))
     n_rows, n_columns = data.X.shape

@@ -1,4 +1,4 @@
-"""The folder that a fit leaves: what is written there, and how other commands read it."""
+"""The folder of results of a fit: its files are written and read here."""
 
 import json
 from pathlib import Path
@@ -18,11 +18,11 @@ from .loading import read_file, warn
 MODEL, COLUMNS = "model.json", "columns.json"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
 OF_FIT = (MODEL, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
-_MOST_DRAWN = 64  # leaves of a picture that can be read
+_MOST_DRAWN = 64  # the most leaves for which a picture is readable
 
 
 def check_free(paths, force):
-    """Fail before the work, not after it: where there is no folder, or a file is in the way.
+    """Raise an error before the fit if files cannot be written: no folder, or a file exists.
 
     Parameters
     ----------
@@ -31,37 +31,40 @@ def check_free(paths, force):
     """
     for path in paths:
         if not path.parent.is_dir():
-            raise ValueError(f"{path.parent}: no such folder to write to.")
+            raise ValueError(f"{path.parent}: no such folder to write to; create it first.")
         if path.exists() and not force:
-            raise ValueError(f"{path}: is there already; --force overwrites it.")
+            raise ValueError(f"{path}: the file exists already; --force overwrites it.")
 
 
 def check_folder(folder, files, force):
-    """Fail before the work if some files cannot be put into a folder, which need not be there."""
+    """Raise an error before the fit if files cannot be written to a folder, which may be new."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder}: is a file, not a folder.")
+        raise ValueError(f"{folder}: is a file, not a folder; choose another --out.")
     if folder.is_dir():
         check_free([folder / name for name in files], force)
     elif not folder.parent.is_dir():
-        raise ValueError(f"{folder.parent}: no such folder to write to.")
+        raise ValueError(f"{folder.parent}: no such folder to write to; create it first.")
     else:
         try:
             folder.mkdir()
             folder.rmdir()
         except OSError as error:
-            raise ValueError(f"{folder}: no such folder can be made ({error.strerror}).") from error
+            raise ValueError(
+                f"{folder}: the folder cannot be created ({error.strerror})."
+            ) from error
 
 
 def check_shape(image_shape, n_features):
-    """ValueError if images of a shape do not have so many pixels."""
+    """Raise a ValueError if images of a shape do not have `n_features` pixels."""
     if image_shape is not None and image_shape[0] * image_shape[1] != n_features:
         raise ValueError(
-            f"--image-shape {image_shape[0]}x{image_shape[1]} does not hold {n_features} features."
+            f"--image-shape {image_shape[0]}x{image_shape[1]} has {np.prod(image_shape)} pixels, "
+            f"but the data have {n_features} features."
         )
 
 
 def named(X, names):
-    """Rows with the names of their features, as estimators take them."""
+    """Return the rows as a DataFrame with names of features, or unchanged if there are no names."""
     return X if names is None else pd.DataFrame(X, columns=[str(name) for name in names])
 
 
@@ -71,11 +74,12 @@ def report_fit(model, seconds, rows=None, names=None):
     Parameters
     ----------
     model : fitted estimator
-    seconds : float, of the fit
+    seconds : float
+        Time of the fit.
     rows : array, CSR matrix or DataFrame, optional
-        More is told with the rows than without.
+        Some measures need the rows; they are left out otherwise.
     names : list of str, optional
-        Names of the features; default those that the model has.
+        Names of the features; by default those of the model.
     """
     name = f"TAO {model.split}"
     print(Comparison.from_models({name: model}, rows, seconds={name: seconds}))
@@ -83,24 +87,25 @@ def report_fit(model, seconds, rows=None, names=None):
 
 
 def write_fit(folder, model, data, image_shape=None):
-    """Write everything of a fit.
+    """Write all results of a fit.
 
     Parameters
     ----------
     folder : Path
     model : fitted estimator
-    data : Loaded, that it was fitted to
+    data : Loaded
+        The data that the model was fitted to.
     image_shape : (height, width), optional
     """
     if data.feature_names is not None:
-        # Names that know the column and the text they stand for: rules are read by them.
+        # Indicators keep the column and the category, so that rules read `plan is gold`.
         model.feature_names_in_ = np.array([*data.feature_names, None], dtype=object)[:-1]
     write_tree(folder, model, data.recipe, named(data.X, data.feature_names), image_shape)
     write_labels(folder / LABELS, model.labels_, data.rows, data.ids, data.recipe)
 
 
 def write_tree(folder, model, recipe, rows=None, image_shape=None):
-    """Write everything of a fit but its labels.
+    """Write all results of a fit except the labels.
 
     Parameters
     ----------
@@ -108,7 +113,7 @@ def write_tree(folder, model, recipe, rows=None, image_shape=None):
     model : fitted estimator
     recipe : Recipe, or None
     rows : array, CSR matrix or DataFrame, optional
-        What picture and page tell about the nodes; without them what the model knows.
+        Picture and page show statistics of these rows; otherwise those stored in the model.
     image_shape : (height, width), optional
     """
     folder.mkdir(exist_ok=True)
@@ -123,7 +128,7 @@ def write_tree(folder, model, recipe, rows=None, image_shape=None):
 
 
 def write_labels(file, labels, rows=None, ids=None, recipe=None, *, header=True, **columns):
-    """A cluster a line, after the name of the row, or its number from 0 where some are left out."""
+    """Write one line per row: its name, or its number if rows were left out, and its cluster."""
     table = {} if rows is None else {"row": rows}
     if ids is not None:
         table[recipe.id_column] = ids
@@ -132,7 +137,7 @@ def write_labels(file, labels, rows=None, ids=None, recipe=None, *, header=True,
 
 
 def read_model(path):
-    """The model of a folder, or of a file, and the recipe of its columns.
+    """Read a model from a folder or a file, and the recipe of its columns.
 
     Parameters
     ----------
@@ -141,12 +146,14 @@ def read_model(path):
     Returns
     -------
     estimator or Tree
-    Recipe, or None if there are no columns
+    Recipe, or None if the folder has no recipe
     """
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
     if not file.is_file():
-        raise ValueError(f"{file}: no such file; expected the folder of a fit, or its {MODEL}.")
+        raise ValueError(
+            f"{file}: no such file; expected the folder that fit has written, or its {MODEL}."
+        )
     model, columns = load(file), file.with_name(COLUMNS)
     if not columns.is_file() or file.name != MODEL:
         return model, None
@@ -156,24 +163,29 @@ def read_model(path):
         raise ValueError(f"{columns}: {error}") from error
     n_names = len(recipe.feature_names)
     if n_names != n_features_of(model):
-        raise ValueError(f"{columns}: {n_names} features, the model has {n_features_of(model)}.")
+        raise ValueError(
+            f"{columns}: has {n_names} features, but the model has {n_features_of(model)}; both "
+            "files must come from the same fit."
+        )
     return model, recipe
 
 
 def n_features_of(model):
-    """Number of features of an estimator or a tree."""
+    """Return the number of features of an estimator or a tree."""
     return model.n_features if isinstance(model, Tree) else model.n_features_in_
 
 
 def check_width(path, n_columns, model):
-    """ValueError if a file has not as many columns as a model has features."""
+    """Raise a ValueError if a file has another number of columns than the model has features."""
     n_features = n_features_of(model)
     if n_columns != n_features:
-        raise ValueError(f"{path}: {n_columns} columns, but the model has {n_features} features.")
+        raise ValueError(
+            f"{path}: has {n_columns} columns, but the model has {n_features} features."
+        )
 
 
 def read_rows(path, model, recipe, separator):
-    """Rows of a file as a model takes them; what is odd about them is told.
+    """Read rows of a file for a model, and print notes about unusual values.
 
     Parameters
     ----------
@@ -184,7 +196,8 @@ def read_rows(path, model, recipe, separator):
 
     Returns
     -------
-    Loaded, X with names where the model has some
+    Loaded
+        X is a DataFrame if the model has names of features.
     """
     content = read_file(Path(path), separator)
     if not isinstance(content, pd.DataFrame):
@@ -203,20 +216,20 @@ def read_rows(path, model, recipe, separator):
 
 
 def _by_name(content, model):
-    """The columns that a model without its recipe names; all of them where it names none."""
+    """Select the columns that the model names; all columns if it has no names."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     missing = [name for name in names if name not in content]
     if missing:
         raise ValueError(
-            f"it has no column {listed(missing)}, which the model has; where a fit has made some "
-            f"of others, its {COLUMNS} must lie beside its {MODEL}."
+            f"there is no column {listed(missing)}, which the model uses. If the model comes from "
+            f"tao-cluster fit, put its {COLUMNS} next to its {MODEL}."
         )
     numbers = (content[names] if names else content).astype(np.float64)
     return Loaded(numbers if names else numbers.to_numpy())
 
 
 def _by_recipe(content, model, recipe):
-    """The features that a recipe makes of a table; new rows need not have names."""
+    """Compute the features of a table by a recipe; the column of row names may be missing."""
     notes = []
     X, rows = recipe.applied(content, notes)
     has_ids = recipe.id_column is not None and recipe.id_column in content

@@ -1,4 +1,4 @@
-"""Files that memory does not hold: how they are fitted, and the clusters of their rows."""
+"""Out-of-core `fit` and `predict`: files that do not fit into memory are read in blocks."""
 
 import sys
 import time
@@ -26,17 +26,17 @@ from .folder import (
 )
 from .loading import warn
 
-# Of a block; so many blocks as threads are in memory, which is why these are not more.
+# Limits of a block. Each thread holds one block in memory, so the threads are limited, too.
 _MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
 
 
 def fit_large(options, estimator, choices, folder):
-    """Fit an estimator to a file, and write everything into a folder.
+    """Fit an estimator to a file, and write the results into a folder.
 
     Parameters
     ----------
-    options : namespace of argparse
-    estimator : not fitted
+    options : argparse.Namespace
+    estimator : TAOClustering, not fitted
     choices : Choices
     folder : Path
     """
@@ -47,7 +47,9 @@ def fit_large(options, estimator, choices, folder):
     elif choices == Choices():
         large = LargeFile.of(path)
     else:
-        raise ValueError(f"{path}: columns can be chosen of a table only.")
+        raise ValueError(
+            f"{path}: options for columns apply to tables only; an array has no columns by name."
+        )
     start = time.perf_counter()
     check_shape(options.image_shape, large.n_features)
     model = fit(
@@ -63,7 +65,7 @@ def fit_large(options, estimator, choices, folder):
     write_tree(folder, model, large.recipe, image_shape=options.image_shape)
     with (folder / LABELS).open("w", encoding="utf-8", newline="") as file:
         large.write_labels(file, model, with_leaf=False)
-    print(f"\nLabels, model, text, picture and page in {folder}")
+    print(f"\nThe labels, model, text, picture and page are in {folder}")
 
 
 def predict_large(options):
@@ -81,13 +83,15 @@ def predict_large(options):
 
 @dataclass(frozen=True, eq=False)
 class LargeFile:
-    """A file or folder, of which some rows are read at a time.
+    """A file or folder that is read in blocks of rows.
 
     Parameters
     ----------
     path : str
-    recipe : Recipe of its columns; None of an array
-    table : ParquetTable, or None of an array
+    recipe : Recipe, or None
+        Columns that are features; None for an array.
+    table : ParquetTable, or None
+        None for an array.
     """
 
     path: str
@@ -96,12 +100,12 @@ class LargeFile:
 
     @classmethod
     def of(cls, path, recipe=None):
-        """What a path leads to, with the columns of a recipe.
+        """Open the file or folder of a path, with the columns of a recipe.
 
         Raises
         ------
         ValueError
-            If it is none of the files that can be read in parts, or lacks columns.
+            If the file cannot be read in blocks, or lacks columns.
         """
         if _is_array(path):
             return cls(path)
@@ -110,8 +114,8 @@ class LargeFile:
         for column in recipe.columns:
             if column.kinds is not None or column.fill is not None:
                 raise ValueError(
-                    f"--out-of-core: column {column.name!r} has categories or missing values, for "
-                    "which the fit had the table in memory; leave out --out-of-core."
+                    f"--out-of-core: column {column.name!r} had categories or missing values in "
+                    "the fit, which need the table in memory; leave out --out-of-core."
                 )
         if recipe.id_column not in numeric_columns(path):  # new rows need not have names
             recipe = replace(recipe, id_column=None)
@@ -119,7 +123,7 @@ class LargeFile:
 
     @property
     def blocks(self):
-        """The rows for a fit."""
+        """The rows of the file, as the fit takes them."""
         n_jobs = min(effective_n_jobs(-1), _MOST_THREADS)
         if self.table is None:
             return blocks_of(self.path, n_jobs=n_jobs)
@@ -136,7 +140,7 @@ class LargeFile:
         return self.table.read(_MOST_VALUES, _MOST_ROWS)
 
     def _rows_and_ids(self):
-        """Yield (rows, their names or None), some at a time."""
+        """Yield (rows, their names or None) of each block."""
         if self.table is None:
             yield from ((X, None) for X in self.blocks.results(lambda block, _: block.X, None))
         elif self.recipe is None or self.recipe.id_column is None:
@@ -146,7 +150,7 @@ class LargeFile:
             yield from ((X, part) for (X, *_), part in zip(self._read(), ids, strict=True))
 
     def write_labels(self, file, model, *, with_leaf):
-        """Write the cluster of each row, some rows at a time; see :func:`.folder.write_labels`."""
+        """Write the cluster of each row, block by block; see :func:`.folder.write_labels`."""
         names = getattr(model, "feature_names_in_", None)
         for part, (rows, ids) in enumerate(self._rows_and_ids()):
             X = named(rows, names)
@@ -160,23 +164,27 @@ def _is_array(path):
 
 
 def _check_options(options):
-    """ValueError for what only rows in memory allow, or a file that cannot be read in parts."""
+    """Raise a ValueError for options that need all rows in memory, and for other kinds of files."""
     for flag, value in (
         ("classes", getattr(options, "classes", None)),
         ("missing", getattr(options, "missing", MISSING[0]) != MISSING[0]),
         ("sep", options.separator),
     ):
         if value:
-            raise ValueError(f"--{flag} needs the rows in memory; leave it or --out-of-core out.")
+            raise ValueError(
+                f"--{flag} needs the rows in memory; leave out --{flag} or --out-of-core."
+            )
     path = Path(options.data)
     if not path.exists():
         raise ValueError(f"{path}: no such file or folder.")
     if not (path.is_dir() or path.suffix.lower() in {".parquet", ".npy"}):
-        raise ValueError(f"{path}: --out-of-core reads .parquet, a folder of such, or .npy.")
+        raise ValueError(
+            f"{path}: --out-of-core reads a .parquet file, a folder of them, or an .npy file."
+        )
 
 
 def _recipe(path, choices):
-    """The columns of numbers that are features; what is left out is told."""
+    """Return the numeric columns that become features, and print which ones are left out."""
     are_numbers, notes = numeric_columns(path), []
     features = are_numbers if choices.columns is None else choices.columns
     features = [name for name in features if name not in {*choices.drop, choices.id_column}]
@@ -187,14 +195,16 @@ def _recipe(path, choices):
         texts = [name for name in features if not are_numbers[name]]
         if texts and choices.categories == CATEGORIES[0]:
             raise ValueError(
-                f"column {texts[0]!r} holds no numbers; out of core only numbers can be used: "
-                "leave such columns out by --categories drop, --columns or --drop."
+                f"column {texts[0]!r} is not numeric, and --out-of-core needs numbers: leave out "
+                "such columns with --categories drop, --columns or --drop."
             )
         if texts:
-            notes.append(f"no numbers, left out: {listed(texts)}.")
+            notes.append(f"columns that are not numeric, left out: {listed(texts)}.")
         features = [name for name in features if are_numbers[name]]
         if not features:
-            raise ValueError("no column is left to cluster by.")
+            raise ValueError(
+                "no column is left to cluster by: use fewer --drop, or other --columns."
+            )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     for note in notes:

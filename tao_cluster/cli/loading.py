@@ -1,4 +1,4 @@
-"""Reading a user's data file, a table or an array, with one clear sentence where it fails."""
+"""Read data files, tables or arrays, with an error message that names the file and the line."""
 
 import csv
 import gzip
@@ -16,21 +16,24 @@ from .columns import Choices, Loaded, NotANumberError, features_of
 
 
 def warn(sentence):
-    """Print a line beside the output."""
+    """Print one line to the standard error stream."""
     print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
 
 
 def load_data(path, choices=None):
-    """Features of a file.
+    """Read the features of a file.
 
     Parameters
     ----------
     path : str or Path
-        .csv, .tsv: values with commas or tabs between them, perhaps compressed (.gz); the first
-        line may name the columns. .parquet, .feather: a table (needs pyarrow). For row numbers,
-        texts and missing values of tables see :func:`.columns.features_of`. .npy: a 2-D array of
-        numbers. .npz: a sparse matrix written by scipy.sparse.save_npz, or an archive with an
-        array `X` (or with a single array).
+        - .csv, .tsv: values separated by commas or tabs, optionally compressed (.gz). The first
+          line may name the columns.
+        - .parquet, .feather: a table (needs pyarrow).
+        - .npy: a 2-D array of numbers.
+        - .npz: a sparse matrix written by scipy.sparse.save_npz, or an archive with an array `X`
+          (or with a single array).
+
+        See :func:`.columns.features_of` for row numbers, strings and missing values of tables.
     choices : Choices, optional
         What to do with the columns of a table.
 
@@ -41,13 +44,15 @@ def load_data(path, choices=None):
     Raises
     ------
     ValueError
-        If the file is missing, is not of these kinds or holds what cannot be used.
+        If the file is missing, has another format, or has values that cannot be used.
     """
     path, choices = Path(path), Choices() if choices is None else choices
     content = read_file(path, choices.separator)
     if not isinstance(content, pd.DataFrame):
         if choices != Choices():
-            raise ValueError(f"{path}: columns and missing values can be chosen of a table only.")
+            raise ValueError(
+                f"{path}: options for columns and missing values apply to tables only."
+            )
         return Loaded(content)
     try:
         return features_of(content, choices)
@@ -59,12 +64,13 @@ def load_data(path, choices=None):
 
 
 def read_file(path, separator=None):
-    """The table of a file, or its array or CSR matrix; see :func:`load_data`.
+    """Read the table, array or CSR matrix of a file; see :func:`load_data`.
 
     Parameters
     ----------
     path : Path
-    separator : str, between the values of a line; default what the name says
+    separator : str, optional
+        Character between the values of a line; by default that of the file name.
     """
     kind = _kind(path)
     if kind not in {*_SEPARATORS, *_TABLES, *_ARRAYS}:
@@ -87,7 +93,7 @@ def read_file(path, separator=None):
 
 
 def _kind(path):
-    """Ending of a file's name, without that of its compression."""
+    """Return the ending of a file name, without the ending of the compression."""
     return Path(path.stem if _is_packed(path) else path.name).suffix.lower()
 
 
@@ -117,13 +123,13 @@ def _check_names(path, names):
         raise ValueError(f"{path}: several columns are named {min(names[names.duplicated()])!r}.")
 
 
-# How pandas reads numbers to the last bit; from 3.1 on it does so, and dislikes to be told.
+# pandas before 3.1 parses floats exactly only with this option, which later versions deprecate.
 _IS_EXACT = parse_version(pd.__version__) >= parse_version("3.1")
 _BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 
 def _read_csv(path, separator):
-    """The table of a text; its index counts the lines that are not empty."""
+    """Read a text file as a table, whose index counts the lines that are not empty."""
     with file_errors(path):
         begin = [line for _, line in itertools.islice(_lines(path, separator), 2)]
     if not begin:
@@ -137,8 +143,10 @@ def _read_csv(path, separator):
     _check_names(path, names)
     try:
         with file_errors(path), warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # a line is too long
-            # "?" and what pandas takes for it are missing values.
+            warnings.simplefilter(
+                "error", pd.errors.ParserWarning
+            )  # raised for lines with too many values
+            # "?" means missing, in addition to the strings that pandas knows.
             frame = pd.read_csv(
                 path,
                 sep=separator,
@@ -153,7 +161,7 @@ def _read_csv(path, separator):
     except ValueError:
         _check_lines(path, separator, len(names))
         raise
-    if frame.iloc[:, -1].isna().any():  # perhaps of lines that are too short
+    if frame.iloc[:, -1].isna().any():  # lines may have too few values
         _check_lines(path, separator, len(names))
     frame.columns = names
     frame.index += int(has_names)
@@ -161,9 +169,9 @@ def _read_csv(path, separator):
 
 
 def _lines(path, separator):
-    """Yield (where it ends, values) of the lines of a text that are not empty.
+    """Yield (number of its last line, values) of each record of a text file that is not empty.
 
-    A quoted value may have several lines of the file.
+    A record has several lines if a quoted value has line breaks.
     """
     open_text = gzip.open if _is_packed(path) else Path.open
     with open_text(path, "rt", newline="", encoding="utf-8-sig") as file:
@@ -172,7 +180,7 @@ def _lines(path, separator):
 
 
 def _check_lines(path, separator, width):
-    """ValueError at the first line that has another number of values."""
+    """Raise a ValueError at the first line that does not have `width` values."""
     with file_errors(path):
         for number, line in _lines(path, separator):
             if len(line) != width:
@@ -180,7 +188,7 @@ def _check_lines(path, separator, width):
 
 
 def _place(path, row, separator):
-    """Where a row of a table is: the line of a text, or the row."""
+    """Return the place of a row: the line of a text file, or the row number of another file."""
     if _kind(path) not in _SEPARATORS:
         return f"row {row}"
     with file_errors(path):
@@ -190,17 +198,17 @@ def _place(path, row, separator):
 
 
 def _check_separator(path, first):
-    """ValueError if the first line seems to be separated by something else."""
+    """Raise a ValueError if the first line seems to have another separator."""
     for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
         if len(first) == 1 and mark in first[0]:
             raise ValueError(
-                f"{path}: values seem to be separated by {name}; say so by --sep "
+                f"{path}: values seem to be separated by {name}; use --sep "
                 f"{'TAB' if mark == chr(9) else repr(mark)} (numbers need decimal points)."
             )
 
 
 def _are_names(first, second=()):
-    """Whether the first line names the columns: no numbers, or words above numbers."""
+    """Return whether the first line names columns: it has no numbers, or words above numbers."""
     is_number = [_is_number(cell) for cell in first]
     words = [j for j, cell in enumerate(first) if cell.strip() and not is_number[j]]
     if not any(is_number) or not words:
@@ -216,7 +224,7 @@ def _is_number(cell):
     return True
 
 
-# By the ending of a file's name.
+# Separators and readers by the ending of the file name.
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _TABLES = {".parquet": pd.read_parquet, ".feather": pd.read_feather}
 _ARRAYS = {".npy": read_npy, ".npz": read_npz}

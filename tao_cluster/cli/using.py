@@ -1,4 +1,4 @@
-"""What a fitted model is used for: predict, explain, plot, page, export."""
+"""Commands that use a fitted model: `predict`, `explain`, `plot`, `page` and `export`."""
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
@@ -22,7 +22,7 @@ def add_parsers(commands):
 
     Parameters
     ----------
-    commands : what argparse's `add_subparsers` returns
+    commands : result of `ArgumentParser.add_subparsers`
     """
 
     def add(name, text, run, *parents):
@@ -31,70 +31,72 @@ def add_parsers(commands):
         return parser
 
     model, rows, drawn = (ArgumentParser(add_help=False) for _ in range(3))
-    model.add_argument("model", metavar="MODEL", help="folder of a fit, or its model.json")
-    text = "rows as those of the fit"
+    model.add_argument(
+        "model", metavar="MODEL", help="folder that fit has written, or its model.json"
+    )
+    text = "file with the same columns as the one that was fitted"
     rows.add_argument("data", metavar="DATA", help=text)
     add_separator(rows)
     drawn.add_argument("data", metavar="DATA", nargs="?", help=text)
     add_separator(drawn)
     add_shape(drawn)
 
-    text = "the clusters of a file's rows, by a fitted tree"
+    text = "assign the rows of a file to the clusters of a fitted tree"
     predict = add("predict", text, _predict, model, rows)
-    text = "DATA is larger than memory: .parquet, a folder of such, or .npy"
+    text = "read DATA in blocks, because it does not fit into memory: .parquet, a folder, or .npy"
     predict.add_argument("--out-of-core", action="store_true", help=text)
-    add_out(predict, help="labels to write (default: to the screen)")
+    add_out(predict, help="file to write the clusters to (default: the screen)")
 
-    explain = add("explain", "why a row is in its cluster", _explain, model, rows)
+    explain = add("explain", "explain why a row is in its cluster", _explain, model, rows)
     which = explain.add_mutually_exclusive_group(required=True)
-    which.add_argument("--row", type=int, help="number of the row, from 0")
-    which.add_argument("--id", help="name of the row, in the column of names of the fit")
+    which.add_argument("--row", type=int, help="number of the row, counted from 0")
+    which.add_argument("--id", help="name of the row, in the column that fit --id has set")
 
     plot = add("plot", "draw the tree", _plot, model, drawn)
-    text = f"picture, .png, .pdf or .svg (default {PICTURE})"
+    text = f"file of the picture: .png, .pdf or .svg (default: {PICTURE})"
     add_out(plot, default=PICTURE, help=text)
 
-    page = add("page", "an interactive page of the tree", _page, model, drawn)
-    add_out(page, default=PAGE, help=f"page (default {PAGE})")
+    page = add("page", "write an interactive HTML page of the tree", _page, model, drawn)
+    add_out(page, default=PAGE, help=f"file of the page (default: {PAGE})")
 
-    export = add("export", "the tree in another language", _export, model)
-    export.add_argument("--format", choices=_WRITERS, default="rules", help="default %(default)s")
-    add_out(export, help="file (default: to the screen; needed by onnx)")
+    export = add("export", "write the tree as rules, SQL, DOT, JSON or ONNX", _export, model)
+    export.add_argument("--format", choices=_WRITERS, default="rules", help="default: %(default)s")
+    add_out(export, help="file to write (default: the screen; onnx needs a file)")
 
 
 def add_shape(parser):
     """Add --image-shape."""
-    text = "features are pixels, as in 28x28"
+    text = "height and width of images, if the features are their pixels; for example 28x28"
     parser.add_argument("--image-shape", type=_shape, metavar="HxW", help=text)
 
 
 def add_separator(parser):
     """Add --sep."""
-    text = "between the values of a line"
+    text = "character between the values of a line; TAB for a tab (default: by the file name)"
     parser.add_argument("--sep", dest="separator", metavar="SEP", type=_separator, help=text)
 
 
 def add_out(parser, **settings):
-    """Add --out, and --force to overwrite what is there."""
+    """Add --out, and --force to overwrite existing files."""
     parser.add_argument("--out", type=place, **settings)
-    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def place(text):
-    """Where something is to be written: a path; no name would be the folder that one is in."""
+    """Return an argument as a path; an empty one would mean the current folder."""
     if not text:
-        raise ArgumentTypeError("expected a name, got an empty text")
+        raise ArgumentTypeError("expected a name, got an empty string")
     return Path(text)
 
 
 def _shape(text):
-    """Height and width of images from a text like 28x28."""
+    """Return the height and width of images from a string such as 28x28."""
     height, width = text.lower().split("x")
     return int(height), int(width)
 
 
 def _separator(text):
-    """A separator as typed: TAB has a name."""
+    """Return the separator for an argument, in which TAB stands for a tab."""
     mark = {"TAB": "\t", "tab": "\t", r"\t": "\t"}.get(text, text)
     if len(mark) != 1 or mark in '"\r\n':
         raise ArgumentTypeError(f"expected one character, or TAB, between values; got {text!r}")
@@ -102,7 +104,7 @@ def _separator(text):
 
 
 def _model_and_rows(options):
-    """The model of the options, and the rows of their file; X is None without a file."""
+    """Return the model and the rows of the file; X is None if no file was given."""
     model, recipe = read_model(options.model)
     if options.data is None:
         return model, Loaded(None)
@@ -127,12 +129,17 @@ def _explain(options):
     numbers = np.arange(n_rows) if data.rows is None else data.rows
     if options.id is None:
         found = np.flatnonzero(numbers == options.row)
-        fault = f"--row: there is no usable row {options.row}; they end at {numbers[-1]}."
+        fault = (
+            f"--row: row {options.row} does not exist or has missing values; rows are numbered "
+            f"from 0 to {numbers[-1]}."
+        )
     elif data.ids is None:
-        raise ValueError("--id: the fit had no column of names; give --id COLUMN to fit.")
+        raise ValueError(
+            "--id: the model was fitted without a column of names; repeat the fit with --id COLUMN."
+        )
     else:
         found = np.flatnonzero(data.ids.astype(str) == options.id)
-        fault = f"--id: no row is named {options.id!r}."
+        fault = f"--id: no row is named {options.id!r} in the column that names the rows."
     if len(found) == 0:
         raise ValueError(fault)
     row = found[:1]
@@ -145,14 +152,14 @@ def _plot(options):
     check_free([options.out], options.force)
     model, data = _model_and_rows(options)
     save_tree(options.out, model, data.X, image_shape=options.image_shape)
-    print(f"Tree drawn in {options.out}")
+    print(f"The tree is drawn in {options.out}")
 
 
 def _page(options):
     check_free([options.out], options.force)
     model, data = _model_and_rows(options)
     model.to_html(options.out, X=data.X, image_shape=options.image_shape)
-    print(f"Page in {options.out}")
+    print(f"The page is in {options.out}")
 
 
 def _export(options):
@@ -166,10 +173,10 @@ def _export(options):
     check_free([options.out], options.force)
     data = content if isinstance(content, bytes) else f"{content}\n".encode()
     options.out.write_bytes(data)
-    print(f"Tree in {options.out}")
+    print(f"The tree is in {options.out}")
 
 
-# What each format writes: text, or bytes.
+# Functions that return the content of each format: str or bytes.
 _WRITERS = {
     "text": lambda model: model.to_text(),
     "rules": lambda model: "\n".join(model.to_rules()),

@@ -17,9 +17,9 @@ def warn_unsolved(search):
     if unsolved:
         gap = max(status.gap for status in unsolved.values())
         warn(
-            f"The node solver did not converge at {len(unsolved)} node(s): its objective may "
-            f"exceed the minimum by up to {gap:.2g} of its value. Columns on a common scale "
-            "(standardize=True), or without extreme values, help it to converge.",
+            f"The node solver did not reach its accuracy at {len(unsolved)} node(s): the relative "
+            f"error of its objective may be up to {gap:.2g}. Scale the columns (standardize=True) "
+            "or remove extreme values.",
             ConvergenceWarning,
         )
 

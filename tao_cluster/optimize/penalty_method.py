@@ -1,4 +1,4 @@
-"""The penalty method: clustering steps and tree steps in turn while mu grows (KDD'22, fig. 2)."""
+"""The penalty method: clustering and tree steps alternate while mu grows (KDD'22, figure 2)."""
 
 import itertools
 from dataclasses import dataclass
@@ -16,34 +16,35 @@ from .direct_form import DirectForm, descend, finish
 
 @dataclass(frozen=True, repr=False)
 class PenaltyMethod:
-    """The paper's algorithm: ``TAOClustering(algorithm=PenaltyMethod(...))``.
+    """The algorithm of the KDD'22 paper: ``TAOClustering(algorithm=PenaltyMethod(...))``.
 
     It minimises E(Z, psi) + lambda sum_i ||w_i||_1 + mu P(Z, T(X)) (eq. 6) for mu_t = mu_0 a^t,
-    where mu_0 is the smallest mu that changes an assignment.
+    where mu_0 is the smallest mu that changes an assignment (appendix A.2).
 
     Parameters
     ----------
     mu_factor : float > 1, default=1.1
-        The paper's a: mu grows by this factor a step.
+        Factor a by which mu grows per step.
     n_mu_steps : int >= 0, default=100
-        Most steps along mu.
+        Maximum number of steps along mu.
     tao_iter, init_tao_iter : int, default=5 and 20
-        Most passes over the tree at each mu, and in the direct fit that the path starts from.
+        Maximum number of passes over the tree at each mu, and in the direct fit that the path
+        starts from.
     max_iter : int, default=100
-        Most iterations of the clustering step at each mu.
+        Maximum number of iterations of the clustering step at each mu.
     tol : float >= 0, default=0
-        The clustering step ends when no assignment changes, or when its objective falls by no
-        more than this share.
+        The clustering step stops if no assignment changes, or if the relative decrease of its
+        objective is at most `tol`.
     n_init : int, default=4
-        Number of initial trees. The path starts from the one with the least objective (4) after a
-        short direct fit.
+        Number of initial trees. The path starts from the one with the lowest objective (eq. 4)
+        after a short direct fit.
     penalty : {"zero-one", "squared"} or Penalty, default="zero-one"
         Penalty P for the disagreement of an assignment with the tree. With "squared", each leaf
         has a histogram over the clusters, which `predict_proba` returns.
     node_solver : {"newton", "liblinear"} or NodeSolver, default="newton"
-        Solver of the logistic regression at an oblique node. "liblinear" is the paper's; it has no
-        instance weights, so it needs the zero-one penalty, and sample weights that are multiples
-        of one number. Axis-aligned nodes are always solved by exact enumeration.
+        Solver of the logistic regression at an oblique node. "liblinear" is that of the paper. It
+        has no instance weights, so it needs the zero-one penalty, and sample weights that are
+        integer multiples of one number. Axis-aligned nodes are always solved by exact enumeration.
     refine : bool or DirectForm, default=True
         Improve the result with passes of the direct form. True stands for ``DirectForm()``. With
         False the result is the tree of the path: no refits, no search, no trimming, and all rows
@@ -52,26 +53,27 @@ class PenaltyMethod:
     Raises
     ------
     ValueError
-        If a value is out of its range.
+        If a parameter is outside of its range.
 
     Notes
     -----
-    Where the paper leaves something open:
+    The paper leaves some choices open. They are made as follows:
 
-    - It defines the 0/1 penalty and the squared error with histogram leaves, and does not say
-      which its tables use. Here: 0/1. Its grid of lambda is {100, 10, 5, 1, 0.5, 0.1}.
-    - For lambda > 0 its figure 2 starts from a tree without weights, its section 9.1 from a
-      direct fit to the free assignment. Here: the direct fit, with strength lambda over the
-      mean price of a mismatch: by how much a row's second nearest free centre is farther away
-      than its nearest.
-    - An update of a node is kept only if 0/1 loss + strength ||w||_1 falls, so no tree step
-      raises eq. (8). The first `tao_iter` passes of the direct fit keep every update, since
-      the initial weights have a scale of their own, and the best of these trees goes on.
-    - With lambda > 0 the tree collapses while mu is small. Nodes that no row reaches, and those
+    - The paper defines the 0/1 penalty and the squared error with histogram leaves, and does not
+      say which one its tables use. The default here is 0/1. The paper's grid of lambda is
+      {100, 10, 5, 1, 0.5, 0.1}.
+    - For lambda > 0, figure 2 of the paper starts from a tree without weights, and section 9.1
+      from a direct fit to the free assignment. Here, the path starts from the direct fit. Its
+      regularization strength is lambda divided by the mean cost of a mismatch: the difference
+      between the dissimilarities of a row to its second nearest and its nearest free centre.
+    - An update of a node is accepted only if 0/1 loss + strength ||w||_1 decreases, so no tree
+      step raises eq. (8). The first `tao_iter` passes of the direct fit accept all updates,
+      because the scale of the initial weights is arbitrary; the best of these trees is kept.
+    - With lambda > 0, the tree collapses while mu is small. Nodes that no row reaches, and nodes
       with zero weights, keep their parameters until the end, so that they return as mu grows.
-    - The result is the tree with the least objective (4) on the path; the paper takes the last.
-      The two are mostly the same, but mu_0 is a least value over all rows: one row near the
-      border of two clusters makes it tiny, and the tree can collapse for good.
+    - The result is the tree with the lowest objective (eq. 4) on the path; the paper takes the
+      last one. The two are usually the same. But mu_0 is a minimum over all rows: one row near
+      the border of two clusters makes it tiny, and the tree can then collapse permanently.
 
     Examples
     --------
@@ -120,7 +122,7 @@ class PenaltyMethod:
 
     @property
     def direct_form(self):
-        """The settings of the direct passes at the end, or None if there are none."""
+        """Settings of the direct passes at the end, or None if there are no such passes."""
         return DirectForm() if self.refine is True else self.refine or None
 
     def mu_values(self, start):
@@ -129,11 +131,12 @@ class PenaltyMethod:
             yield start * self.mu_factor**t
 
     def run(self, search, trees, lambda_, random_state=None):
-        """Follow the path along mu; direct passes and refits end it if the settings say so.
+        """Follow the path along mu, then run the passes of the direct form if `refine` is set.
 
         Yields
         ------
-        State, the best so far
+        State
+            The best state so far.
         """
         first = next(trees)
         state = search.evaluate(first)
@@ -151,20 +154,22 @@ class PenaltyMethod:
             yield from finish(search, descend(search, state, lambda_), lambda_)
 
     def direct_fit(self, search, trees, lambda_):
-        """The tree that predicts the free assignment: the start of the path (section 9.1).
+        """Fit a tree that predicts the free assignment, where the path starts (section 9.1).
 
-        Every initial tree gets `tao_iter` passes that accept all updates; the one with the least
-        objective (4) gets the rest of the `init_tao_iter` passes. A short fit tells good initial
-        trees from bad ones about as well as a whole run does, at a small part of its price.
+        Every initial tree gets `tao_iter` passes that accept all updates. The tree with the lowest
+        objective (eq. 4) gets the rest of the `init_tao_iter` passes. A short fit ranks the initial
+        trees about as well as a complete run, at a fraction of its time.
 
-        The paper gives no strength for this fit. Here it is lambda over the mean price of a
-        mismatch, by how much the second nearest centre is farther away than the nearest; so the
-        fit neither collapses, as it would at lambda / mu_0, nor ignores lambda.
+        The paper gives no regularization strength for this fit. Here it is lambda divided by the
+        mean cost of a mismatch: the difference between the dissimilarities to the second nearest
+        and the nearest centre. So the fit neither collapses, as with lambda / mu_0, nor ignores
+        lambda.
 
         Parameters
         ----------
         search : Search
-        trees : iterable of Tree, initial trees
+        trees : iterable of Tree
+            Initial trees.
         lambda_ : float
 
         Returns
@@ -172,9 +177,9 @@ class PenaltyMethod:
         State
         """
         problem, step = search.problem, search.penalty_step
-        prices = mismatch_prices(search.distances(problem.free.centers))
-        price = problem.weight @ prices / problem.weight.sum()
-        strength = lambda_ / (price or np.inf)
+        costs = mismatch_prices(search.distances(problem.free.centers))
+        mean_cost = problem.weight @ costs / problem.weight.sum()
+        strength = lambda_ / (mean_cost or np.inf)
         criterion = search.agreement(problem.free.labels)
         n_free = min(self.tao_iter, self.init_tao_iter)
         starts = (
@@ -192,15 +197,15 @@ class PenaltyMethod:
         ----------
         search : Search
         state : State
-            Where the path starts; the structure of its tree stays.
+            Start of the path; the structure of its tree does not change.
         lambda_ : float
 
         Yields
         ------
         State
-            After each mu the tree with the least objective (4) so far, the start included. In the
-            end that is mostly the last one; where mu_0 is small against the prices of most rows,
-            the path can collapse the tree and lose clusters that do not come back.
+            After each mu, the state with the lowest objective (eq. 4) so far, including the start.
+            The best state is usually the last one. If mu_0 is much smaller than the mismatch costs
+            of most rows, the tree can collapse and lose clusters permanently.
         """
         problem, step, best = search.problem, search.penalty_step, state
         labels, centers = problem.free.labels, problem.free.centers
@@ -222,7 +227,7 @@ class PenaltyMethod:
             unchanged = found.tree is state.tree
             if not unchanged:
                 state = search.evaluate(*found)
-                best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the later one
+                best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the new state
             mismatch = float(problem.weight[labels != state.labels].sum())
             search.record("penalty", state, lambda_, mu, mismatch, kept=best is state)
             yield best
@@ -236,9 +241,12 @@ def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=10
     Parameters
     ----------
     search : Search
-    labels, centers : arrays of shape (n,) and (k, m), where to start
-    table : float array of shape (n_nodes, k), P(e_k, output of node i); see Penalty
-    leaf_of_row : int array of shape (n,), so that P(e_k, T(x_n)) is table[leaf_of_row[n], k]
+    labels, centers : arrays of shape (n,) and (k, m)
+        Initial values.
+    table : float array of shape (n_nodes, k)
+        P(e_k, output of node i); see Penalty.
+    leaf_of_row : int array of shape (n,)
+        Leaf of each row, so that P(e_k, T(x_n)) is table[leaf_of_row[n], k].
     mu : float
     max_iter : int
     tol : float
@@ -246,7 +254,8 @@ def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=10
     Returns
     -------
     labels, centers : arrays of shape (n,) and (k, m)
-    values : list of float, the objective after each assignment; it never rises
+    values : list of float
+        Objective after each assignment; it never increases.
     """
     problem, values, table = search.problem, [], mu * table
     objective, data, weight = problem.objective, problem.data, problem.weight
@@ -256,7 +265,7 @@ def clustering_step(search, labels, centers, table, leaf_of_row, mu, max_iter=10
             total[part] += table[leaf_of_row[part]]
         assigned = total.argmin(axis=1)
         values.append(float(weight @ total[np.arange(len(total)), assigned]))
-        del total  # there is room for one such array only
+        del total  # frees memory, so that only one array of this size exists
         unchanged = np.array_equal(assigned, labels)
         small = len(values) > 1 and values[-2] - values[-1] <= tol * abs(values[-2])
         labels = assigned
@@ -273,23 +282,26 @@ def _table(search, state):
 
 
 def smallest_effective_mu(distances, labels, table, leaf_of_row):
-    """The smallest mu that changes an assignment (mu_0; KDD'22 paper, appendix A.2).
+    """Return the smallest mu that changes an assignment (mu_0; KDD'22 paper, appendix A.2).
 
-    Row n leaves cluster z_n for cluster k once mu (p_zn - p_kn) > d_kn - d_zn, so mu_0 is the
-    least positive ratio of the two over all rows and clusters. Where the tree already
-    reproduces every assignment no mu changes one; then the least positive d_kn - d_zn takes its
-    place, the price of the cheapest mismatch, so that the tree can still become sparser.
+    Row n changes from cluster z_n to cluster k if mu (p_zn - p_kn) > d_kn - d_zn, so mu_0 is the
+    smallest positive ratio of the two sides over all rows and clusters. If the tree reproduces
+    every assignment, no mu changes one. The smallest positive d_kn - d_zn, the lowest cost of a
+    mismatch, is then returned, so that the tree can still become sparser.
 
     Parameters
     ----------
-    distances : float array of shape (n, k), d(x_n, psi_k)
-    labels : int array of shape (n,), the free assignment z
+    distances : float array of shape (n, k)
+        Dissimilarities d(x_n, psi_k).
+    labels : int array of shape (n,)
+        The free assignment z.
     table, leaf_of_row
         As for :func:`clustering_step`.
 
     Returns
     -------
-    float, or None if all dissimilarities of each row are equal (one cluster, say)
+    float
+        None if the dissimilarities of each row are all equal, for example with one cluster.
     """
     least, cheapest = np.inf, np.inf
     for part in row_blocks(distances):
@@ -304,13 +316,16 @@ def smallest_effective_mu(distances, labels, table, leaf_of_row):
 
 
 def with_histograms(search, tree, leaf_of_row):
-    """The tree with a histogram of the free clustering in every leaf; labels stay.
+    """Return the tree with a histogram over the free clusters in every leaf; labels do not change.
 
     Parameters
     ----------
-    search : Search, whose penalty has histograms
-    tree : Tree, each leaf with rows
-    leaf_of_row : int array of shape (n,), the leaf of each row
+    search : Search
+        Its penalty has histograms.
+    tree : Tree
+        Each leaf has rows.
+    leaf_of_row : int array of shape (n,)
+        Leaf of each row.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Trees with too many leaves: the tests that save least are removed."""
+"""Pruning: the splits that reduce the cost least are removed."""
 
 import itertools
 
@@ -7,12 +7,12 @@ import numpy as np
 from ..tree import Split
 from ..tree.routing import ReducedSets
 
-_REMOVED_SHARE = 0.25  # of the surplus of leaves, at a time
-_ROUNDING = 1e-12  # share of the cost that is the rounding of sums
+_REMOVED_SHARE = 0.25  # of the leaves that are too many, per round
+_ROUNDING = 1e-12  # relative rounding error of the cost
 
 
 def fitting(search, trees):
-    """Yield trees with as many leaves as the settings allow.
+    """Yield the trees, pruned to the maximum number of leaves of the settings.
 
     Parameters
     ----------
@@ -28,7 +28,9 @@ def fitting(search, trees):
 
 
 def without_surplus(search, state, most_leaves):
-    """Return the tree of a state without the tests that save least, with at most so many leaves.
+    """Return the tree of a state, pruned to at most `most_leaves` leaves.
+
+    The splits that reduce the cost least are removed first.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def without_surplus(search, state, most_leaves):
 def without_useless_splits(search, state):
     """Return the state without splits whose removal does not raise the cost.
 
-    Centres follow each removal. Costs that differ by the rounding of sums count as equal.
+    Centres are updated after each removal. Costs that differ by rounding errors count as equal.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def without_useless_splits(search, state):
 
 
 def _without(tree, nodes, goes_left):
-    """Return the tree without the splits of some nodes, whose rows all go to one child."""
+    """Return the tree without the splits of some nodes; all their rows go to one child."""
     constants = {}
     for node in nodes:
         constant = Split.constant(goes_left[node])
@@ -86,24 +88,26 @@ def _without(tree, nodes, goes_left):
 
 
 def removed_at_a_time(surplus):
-    """Return how many tests to remove before the savings of the others are worked out anew."""
+    """Return how many splits to remove before the savings of the others are computed again."""
     return max(1, int(_REMOVED_SHARE * surplus))
 
 
 def weakest_splits(saved, left, right, n_tests):
-    """Return the tests that save least, at most so many, the weakest first: list of int.
+    """Return at most `n_tests` nodes whose tests save least, the weakest first: list of int.
 
-    Of two tests on one path only the weaker one is named: removing one changes what the other
-    saves, while tests in different branches do not depend on each other.
+    If two of them are on the same path, only the weaker one is returned: removing it changes what
+    the other one saves, while tests in different branches do not depend on each other.
 
     Parameters
     ----------
     saved : float array of shape (n_nodes,)
-        What each test saves over sending all its rows one way; infinity at leaves.
-    left, right : int arrays of shape (n_nodes,), children, -1 at leaves
+        By how much the cost would rise if all rows of the node went to one child; infinity at
+        leaves.
+    left, right : int arrays of shape (n_nodes,)
+        Children; -1 at leaves.
     n_tests : int
     """
-    parent, chosen, above = [-1] * len(saved), [], set()  # above: with a chosen one below
+    parent, chosen, above = [-1] * len(saved), [], set()  # above: ancestors of chosen nodes
     for node, children in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         for child in children:
             if child >= 0:
@@ -122,31 +126,33 @@ def weakest_splits(saved, left, right, n_tests):
 
 
 def _savings(step, tree, criterion):
-    """What each test saves over sending all its rows one way, and whether that is the left one.
+    """Return by how much each test reduces the cost, against sending all its rows to one child.
 
     Parameters
     ----------
-    step : TreeStep, which routes
+    step : TreeStep
     tree : Tree
     criterion : Criterion of the tree step
 
     Returns
     -------
-    saved : float array of shape (n_nodes,); infinity where there is no test, or no row
+    saved : float array of shape (n_nodes,)
+        Infinity at leaves, and at nodes without rows.
     goes_left : bool array of shape (n_nodes,)
+        Whether the left child is the better one for all rows.
     """
     leaf_of_row, loss = step.leaves_of(tree), criterion.loss_at(tree)
     rows_of, own = ReducedSets(tree, leaf_of_row), loss(np.arange(len(leaf_of_row)), leaf_of_row)
     saved, goes_left = np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes, bool)
 
-    def paid(rows, child):
-        """By how much it costs rows more to go down from a node than to be where they are."""
+    def increase(rows, child):
+        """Return the increase in cost if rows are routed from `child`, not to their leaves."""
         return (loss(rows, step.leaves_of(tree, rows, child)) - own[rows]).sum()
 
     for node in itertools.chain.from_iterable(rows_of.levels()):
         rows = rows_of[node]
         is_left = rows_of.goes_left(node, leaf_of_row[rows])
-        at_left = paid(rows[~is_left], tree.children_left[node])
-        at_right = paid(rows[is_left], tree.children_right[node])
+        at_left = increase(rows[~is_left], tree.children_left[node])
+        at_right = increase(rows[is_left], tree.children_right[node])
         saved[node], goes_left[node] = min(at_left, at_right), at_left <= at_right
     return saved, goes_left

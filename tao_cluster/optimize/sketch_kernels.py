@@ -3,11 +3,11 @@
 A tree is an int64 array with a row per node, parents before children; its columns are LEFT, RIGHT
 (-1 for a leaf), FEATURE, BIN and LABEL. A row goes left iff its code of the feature is at most the
 bin. `codes` (n, d) are bytes, `first` (d + 1,) says where each feature's bins start, and
-`cost` (n, k) is what a row pays in each cluster, its weight included.
+`cost` (n, k) is the weighted cost of a row in each cluster.
 
 No kernel draws random numbers, and each runs in one thread over the rows in their order, so that
-its sums are always the same. Ties go to the lowest feature, then to the lowest bin. Arrays are
-filled by loops: numba compiles a second function for most of numpy's.
+its sums are reproducible. Ties go to the lowest feature, then to the lowest bin. Arrays are
+filled by loops: numba compiles another function for most NumPy calls.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def compact(nodes):
 
 @jit
 def _leaf_of(nodes, code, node):
-    """Leaf that a row of some codes reaches from a node."""
+    """Return the leaf that a row with some codes reaches from a node."""
     while nodes[node, LEFT] >= 0:
         goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
         node = nodes[node, LEFT] if goes_left else nodes[node, RIGHT]
@@ -41,7 +41,7 @@ def _leaf_of(nodes, code, node):
 
 @jit
 def spans(nodes, codes, n_nodes):
-    """Rows in the order of the leaves, and where those of each of `n_nodes` begin and stop."""
+    """Return the rows in the order of the leaves, and the range of each of `n_nodes` nodes."""
     n = codes.shape[0]
     order, spare, span = np.arange(n), np.empty(n, np.int64), np.zeros((n_nodes, 2), np.int64)
     span[0, 1] = n
@@ -53,7 +53,7 @@ def spans(nodes, codes, n_nodes):
 
 @jit
 def _divide(test, codes, order, here, span, spare):
-    """Sort the rows of a node by their side of its test, else in their order; fill the spans."""
+    """Partition the rows of a node by its test, in a stable order, and set the child ranges."""
     middle, n_right = here[0], 0
     for r in range(here[0], here[1]):
         row = order[r]
@@ -71,7 +71,7 @@ def _divide(test, codes, order, here, span, spare):
 
 @jit
 def _sum_costs(rows, cost, total):
-    """Fill what the rows pay in each cluster; returns the cluster where they pay least."""
+    """Fill `total` with the cost of the rows per cluster, and return the cheapest cluster."""
     total[:] = 0.0
     for r in range(rows.shape[0]):
         paid = cost[rows[r]]
@@ -82,7 +82,7 @@ def _sum_costs(rows, cost, total):
 
 @jit
 def _sum_gains(nodes, node, rows, codes, cost, first, sums):
-    """Fill what the rows in each bin of every feature pay on the left beyond the right.
+    """Fill `sums`, per bin of every feature, with the cost of its rows on the left minus the right.
 
     Returns the sum over all rows.
     """
@@ -102,9 +102,9 @@ def _sum_gains(nodes, node, rows, codes, cost, first, sums):
 
 @jit
 def _best_test(total, first, sums):
-    """Least sum over the rows that a test sends left: (sum, feature, bin, is_flipped).
+    """Return the test with the least sum over its left rows: (sum, feature, bin, is_flipped).
 
-    Feature -1 if no test does better than to send all rows one way.
+    The feature is -1 if no test is better than sending all rows to one side.
     """
     best = (min(0.0, total), np.int64(-1), np.int64(0), False)
     for f in range(first.shape[0] - 1):
@@ -122,10 +122,10 @@ def _best_test(total, first, sums):
 
 @jit
 def one_pass(nodes, codes, first, cost, price):
-    """One pass of Tree Alternating Optimization, from below: every test is the best for its rows.
+    """Run one pass of Tree Alternating Optimization, bottom-up, with the best test per node.
 
-    Leaves get the label of least cost. A test that saves no more than its price makes way for
-    one of its subtrees.
+    Leaves get the label of least cost. A test that saves no more than `price` is replaced by one
+    of its subtrees.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def one_pass(nodes, codes, first, cost, price):
 
 @jit
 def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
-    """Fill what the rows in each bin of a feature pay, where there are some: few bins."""
+    """Fill `sums` with the cost of the rows in each bin of a feature; empty bins are not filled."""
     has_rows[:] = False
     for r in range(rows.shape[0]):
         bin_, paid = codes[rows[r], feature], cost[rows[r]]
@@ -173,9 +173,9 @@ def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
 
 @jit
 def _best_cut(rows, codes, first, cost, sums):
-    """Cut of a leaf that saves most if each side has its best label.
+    """Return the cut of a leaf that saves most if each side has its best label.
 
-    Returns (gain, feature, bin, label to the left, label to the right).
+    The result is (gain, feature, bin, label to the left, label to the right).
     """
     n_clusters = cost.shape[1]
     total, below, has_rows = np.empty(n_clusters), np.empty(n_clusters), np.empty(256, np.bool_)
@@ -202,7 +202,7 @@ def _best_cut(rows, codes, first, cost, sums):
 
 @jit
 def expand(nodes, codes, first, cost, most_leaves, price):
-    """The tree with leaves cut where that saves most, while it saves more than its price."""
+    """Return the tree grown by the best cuts of leaves, while a cut saves more than `price`."""
     n, n_nodes = nodes.shape[0], max(2 * most_leaves - 1, nodes.shape[0])
     out, gain = np.empty((n_nodes, 5), np.int64), np.empty(n_nodes)
     for node in range(n_nodes):
@@ -234,7 +234,7 @@ def expand(nodes, codes, first, cost, most_leaves, price):
 
 @jit
 def savings(nodes, codes, cost):
-    """What each test saves over the better of its sides, and that side; leaves save infinity."""
+    """Return the saving of each test over its better side, and that side; infinity at leaves."""
     order, span = spans(nodes, codes, nodes.shape[0])
     saved, side = np.full(nodes.shape[0], np.inf), np.zeros(nodes.shape[0], np.int64)
     for node in range(nodes.shape[0]):

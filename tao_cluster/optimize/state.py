@@ -1,4 +1,4 @@
-"""The search over one set of rows: the trees it looks at, what follows from them, its record."""
+"""State of an optimisation: the rows, evaluated trees, and the optimisation history."""
 
 import time
 from collections.abc import Callable
@@ -16,22 +16,26 @@ from ..tree import Tree
 from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
 
-# Trees of one feature are far from the cost of a state where they cost so many times as much beyond
-# the free clustering, or, where that is next to nothing, beyond this share of it.
+# Axis-aligned trees are not promising if their excess cost over the free clustering is more than
+# _FAR times that of a state. The excess of the state counts as at least _SMALL_EXCESS of the cost.
 _FAR, _SMALL_EXCESS = 3.0, 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A tree and what follows from it.
+    """A tree with its decision paths, centres and cost.
 
     Parameters
     ----------
     tree : Tree
-    pruned : Tree, without dead nodes
-    leaf_of_row : int array of shape (n,), leaves of the full tree
-    centers : float64 array of shape (k, m), optimal for its labels
-    inertia : float, the cost of its labels
+    pruned : Tree
+        The tree without dead nodes.
+    leaf_of_row : int array of shape (n,)
+        Leaf of each row in `tree`.
+    centers : float64 array of shape (k, m)
+        Optimal centres for the labels of the tree.
+    inertia : float
+        Cost of the labels of the tree.
     """
 
     tree: Tree
@@ -42,30 +46,31 @@ class State:
 
     @property
     def routed(self):
-        """The tree and the leaf of each row."""
+        """The tree with the leaf of each row."""
         return Routed(self.tree, self.leaf_of_row)
 
     @property
     def labels(self):
-        """The tree's assignment: int array of shape (n,)."""
+        """Labels that the tree predicts: int array of shape (n,)."""
         return self.tree.leaf_label[self.leaf_of_row]
 
     def objective(self, lambda_):
-        """Cost plus lambda sum_i ||w_i||_1 over the pruned tree (eq. 4)."""
+        """Return the cost plus lambda sum_i ||w_i||_1 of the pruned tree (eq. 4)."""
         return self.inertia + lambda_ * np.abs(self.pruned.split_weights).sum()
 
     def score(self, price):
-        """Cost plus a price a parameter of the pruned tree."""
+        """Return the cost plus `price` per parameter of the pruned tree."""
         return self.inertia + price * self.pruned.n_parameters
 
 
 @dataclass
 class History:
-    """Records of a fit, one a tree that was looked at.
+    """Optimisation history of a fit: one record per evaluated tree.
 
     Parameters
     ----------
-    on_record : callable(record), told of each new one
+    on_record : callable(record)
+        It is called with each new record.
     """
 
     on_record: Callable = lambda record: None
@@ -73,25 +78,27 @@ class History:
     _start: float = field(default_factory=time.perf_counter)
 
     def add(self, **record):
-        """Record a tree."""
+        """Add the record of a tree."""
         self.records.append({**record, "seconds": time.perf_counter() - self._start})
         self.on_record(self.records[-1])
 
 
 @dataclass
 class Search:
-    """What the search for a tree works with.
+    """The data, settings and caches of an optimisation over one set of rows.
 
     Parameters
     ----------
     problem : Problem
     settings : Settings
-    step : TreeStep, over the rows of the problem
+    step : TreeStep
+        Tree step over the rows of the problem.
     history : History
     whole : Search, optional
-        Over the rows of which these are noisy copies, too; see :attr:`smoothed`.
-    regrowths_in_vain : tuple of a State and a set of (price, most leaves, further leaves)
-        Regrowths that are known not to help the state.
+        If this search uses noisy copies of rows, the search over the original rows; see
+        :attr:`smoothed`.
+    regrowths_in_vain : tuple of (State, set of (price, most leaves, further leaves))
+        Regrowths that did not improve the state.
     """
 
     problem: Problem
@@ -100,7 +107,7 @@ class Search:
     history: History = field(default_factory=History)
     whole: Any = None
     regrowths_in_vain: tuple = (None, frozenset())
-    # The (n, k) distances to the last centres, which the pass from there needs again.
+    # Distances (n, k) to the last centres; the next pass needs them again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
     _pilot: Any = field(default=None, init=False)
@@ -108,16 +115,16 @@ class Search:
 
     @classmethod
     def of(cls, problem, settings, history, whole=None):
-        """The search for a tree of a problem."""
+        """Return the search for a tree of a problem."""
         solver = settings.direct_solver.bind(problem.X)
         step = TreeStep(kernel_arrays(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history, whole)
 
     @cached_property
     def smoothed(self):
-        """The search over the rows and noisy copies of them where there are few; else this one.
+        """If there are few rows, the search over the rows and noisy copies; otherwise this search.
 
-        The true cost of few rows alone says little of what a weight is worth to others.
+        With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
         problem = smoothed(self.problem, self.settings.effort.n_copies)
         if problem is self.problem:
@@ -125,30 +132,30 @@ class Search:
         return Search.of(problem, self.settings, self.history, self)
 
     def take(self, state, source):
-        """The state here of the tree of another search's state; that one if the two are one."""
+        """Return the state of another search, evaluated on the rows of this search."""
         return state if source is self else self.evaluate(state.pruned)
 
     @cached_property
     def exact_step(self):
-        """The step that minimises the true cost and a price a parameter, over the same rows."""
+        """The step over the same rows that minimises the cost plus a penalty per parameter."""
         solver = self.settings.exact.bind(self.problem.X)
         return self.step.with_solver(solver, prices_parameters=True)
 
     @cached_property
     def penalty_step(self):
-        """The tree step of the penalty method, which may have a node solver of its own."""
+        """The tree step of the penalty method, with its node solver."""
         settings = self.settings
         if settings.solver is settings.direct_solver:
             return self.step
         return self.step.with_solver(settings.solver.bind(self.problem.X))
 
     def start_from(self, tree):
-        """The tree: an initial one, which limits others where the settings leave that open."""
+        """Return an initial tree, and note its size, which may limit later trees (see `limits`)."""
         self._starts.append((tree.n_leaves, tree.max_depth))
         return tree
 
     def limits(self):
-        """Most leaves and depth of a tree; infinite where nothing is known of initial trees."""
+        """Return the maximum leaves and depth: of the settings, or else of the initial trees."""
         if self.whole is not None:
             return self.whole.limits()
         leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
@@ -159,9 +166,9 @@ class Search:
         )
 
     def single_features(self, state):
-        """States of axis-aligned trees, which an oblique one is not to lose to.
+        """Return states of axis-aligned trees, which an oblique tree must at least match.
 
-        Where CART's are far from the cost of a state, so are others, and these are not built.
+        If the trees of CART cost much more than the state, other builders are not tried.
         """
         if self.whole is not None:
             found = self.whole.single_features(self.whole.take(state, self))
@@ -181,11 +188,12 @@ class Search:
         return [self.evaluate(tree) for tree in small_trees(self.problem, greedy_builders)]
 
     def pilot(self, n_rows, random_state):
-        """The search over a sample where there are many rows, made once.
+        """Return the search over a sample if there are many rows; it is created once.
 
         Parameters
         ----------
-        n_rows : int, of the sample; no sample is made of fewer than twice as many
+        n_rows : int
+            Size of the sample. With fewer than twice as many rows, there is no sample.
         random_state : int, RandomState instance or None
         """
         if self._pilot is None:
@@ -197,21 +205,22 @@ class Search:
 
     @classmethod
     def of_sample(cls, problem, settings, history, n_rows, random_state):
-        """The search over a sample whose weights stand for those of all rows.
+        """Return the search over a weighted sample of the rows.
 
-        For a solver without instance weights, rows without weights stay rows of equal weights.
+        If the solver does not support instance weights, the rows of the sample have equal weights.
         """
         is_uniform = not settings.solver.supports_weights
         sample = sample_of_problem(problem, n_rows, random_state, is_uniform=is_uniform)
         return cls.of(sample, settings, history)
 
     def evaluate(self, tree, leaf_of_row=None):
-        """State of a tree; clusters without rows keep their free centres.
+        """Return the state of a tree; clusters without rows keep their free centres.
 
         Parameters
         ----------
         tree : Tree
-        leaf_of_row : int32 array of shape (n,), the leaf of each row, if that is known
+        leaf_of_row : int32 array of shape (n,), optional
+            Leaf of each row, if it is known already.
         """
         problem = self.problem
         if leaf_of_row is None:
@@ -225,44 +234,47 @@ class Search:
         return State(tree, pruned, leaf_of_row, centers, float(problem.weight @ own))
 
     def distances(self, centers):
-        """d(x_n, psi_k): float64 array of shape (n, k), kept until others are asked for."""
+        """Return d(x_n, psi_k): float64 array of shape (n, k), cached until the centres change."""
         if centers is not self._centers:
-            self._distances = None  # before the new ones are made
+            self._distances = None  # frees the memory for the new distances
             self._distances = self.problem.objective.distances(self._data, centers)
             self._centers = centers
         return self._distances
 
     @cached_property
     def _data(self):
-        """What the objective has prepared, for our threads if it uses some."""
+        """Prepared data of the objective, for `n_jobs` threads if it supports threads."""
         data, in_threads = self.problem.data, self.problem.objective.in_threads
         return data if in_threads is None else in_threads(data, self.settings.n_jobs)
 
     def take_distances(self, centers):
-        """The same array for the caller to change: it is no longer kept."""
+        """Return the same array for the caller to modify; it leaves the cache."""
         distances, self._distances, self._centers = self.distances(centers), None, None
         return distances
 
     def criterion(self, state):
-        """What the tree step minimises in the direct form, at the centres of a state (eq. 4)."""
+        """Return the criterion of the direct tree step, at the centres of a state (eq. 4)."""
         return CostCriterion(self.distances(state.centers), self.problem.weight)
 
     def agreement(self, labels):
-        """What the tree step minimises for assignments `labels` (eq. 8)."""
+        """Return the criterion of the tree step for assignments `labels` (eq. 8)."""
         problem = self.problem
         penalty = self.settings.penalty
         return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)
 
     def record(self, stage, state, lambda_, mu=np.inf, mismatch=0.0, kept=True):
-        """Record a state.
+        """Add a state to the optimisation history.
 
         Parameters
         ----------
         stage : {"start", "search", "penalty", "direct", "relax", "regrow", "exact", "polish"}
         state : State
-        lambda_, mu : float, mu = inf in the direct form
-        mismatch : float, weight of the rows whose assignment is not the tree's
-        kept : bool, whether it is the best of its stage so far
+        lambda_, mu : float
+            In the direct form, mu is infinite.
+        mismatch : float
+            Weight of the rows whose assignment differs from the label of their leaf.
+        kept : bool
+            Whether the state is the best of its stage so far.
         """
         self.history.add(
             stage=stage,

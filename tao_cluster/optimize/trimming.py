@@ -1,4 +1,4 @@
-"""Trimming: removal of weights that move no fitted row, and the final form of tests."""
+"""Trimming of fitted trees: weights that decide no row are removed, and thresholds simplified."""
 
 import itertools
 
@@ -11,21 +11,21 @@ from ..tree.tree import midpoint
 
 
 def trim(tree, leaf_of_row, view, share, n_jobs=1):
-    """Return the tree without weights that are too small to move a row.
+    """Return the tree without weights that are too small to decide any row.
 
-    A weight is small if the standard deviation of its term w_j x_j over the rows of its node is
-    below `share` times the largest one there. The smallest weights of each node are removed. Their
-    number is found by bisection, such that every row stays on its side and the output of the tree
-    does not change. Solvers with a tolerance leave such weights behind.
+    A weight w_j is small if the standard deviation of w_j x_j over the rows of its node is below
+    `share` times the largest one at that node. The smallest weights of each node are removed.
+    Bisection finds how many can go while every row stays on its side, so the output of the tree
+    for these rows does not change. Such weights remain because solvers have a tolerance.
 
     Parameters
     ----------
     tree : Tree
     leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
-    share : float in [0, 1]; 0 removes nothing
-    n_jobs : int
-        Number of threads. It does not change the result.
+    share : float in [0, 1]
+        With 0, no weight is removed.
+    n_jobs : int, threads; the result is the same for any number
 
     Returns
     -------
@@ -33,8 +33,8 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     """
     if share == 0:
         return tree
-    spreads = split_stds(tree, view, leaf_of_row, n_jobs=n_jobs)
-    effects, rows_of = np.abs(tree.split_weights) * spreads, ReducedSets(tree, leaf_of_row)
+    stds = split_stds(tree, view, leaf_of_row, n_jobs=n_jobs)
+    effects, rows_of = np.abs(tree.split_weights) * stds, ReducedSets(tree, leaf_of_row)
     updates = {}
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split, threshold = tree.split(node), tree.threshold[node]
@@ -45,8 +45,8 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
     return tree.with_splits(updates)
 
 
-def _needed(view, rows, split, threshold, spread, share, n_jobs):
-    """Return a mask of the weights of a node to keep, given the deviations of their terms."""
+def _needed(view, rows, split, threshold, std, share, n_jobs):
+    """Return a mask of the weights of a node to keep; `std` is the std of each term w_j x_j."""
     indices, weights = split
     everything = np.ones(len(indices), dtype=bool)
     if len(indices) == 0:
@@ -56,8 +56,8 @@ def _needed(view, rows, split, threshold, spread, share, n_jobs):
         return project(view, rows, indices[kept], weights[kept], n_jobs) <= threshold
 
     sides = goes_left(everything)
-    ascending = np.argsort(spread, kind="stable")
-    least, most = 0, int(np.count_nonzero(spread < share * spread.max()))
+    ascending = np.argsort(std, kind="stable")
+    least, most = 0, int(np.count_nonzero(std < share * std.max()))
     kept = everything
     while least < most:  # bisection over the number of weights removed
         number = (least + most + 1) // 2
@@ -71,23 +71,22 @@ def _needed(view, rows, split, threshold, spread, share, n_jobs):
 
 
 def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
-    """Return the tree with weights of 1 or -1 and thresholds between rows in tests of one feature.
+    """Return the tree with weights of 1 or -1, and thresholds at midpoints, in univariate tests.
 
-    The threshold is halfway between the values on the two sides of the test. If all rows are on one
-    side, or there are none, only the scale of the weight changes.
+    The threshold becomes the midpoint between the closest values on the two sides of the test. If
+    no row is on one of the sides, only the weight and the threshold are rescaled.
 
     Parameters
     ----------
     tree : Tree
     leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
-    n_jobs : int
-        Number of threads. It does not change the result.
+    n_jobs : int, threads; the result is the same for any number
 
     Returns
     -------
     Tree
-        Rows have the same decision paths.
+        The decision paths of these rows do not change.
     """
     updates = {}
     for node in tree.decision_nodes:
@@ -95,7 +94,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
         if len(indices) == 1:
             value = Bound.from_test(indices[0], weights[0], tree.threshold[node]).value
             updates[node] = ((indices, np.sign(weights)), np.sign(weights[0]) * value + 0.0)
-    # The products with the new weights are exact, so that no row changes its side.
+    # Products with weights of 1 and -1 are exact, so every row stays on its side.
     tree = tree.with_splits(updates)
     for node, values, goes_left in _sides(tree, leaf_of_row, view, n_jobs):
         if goes_left.any() and not goes_left.all():
@@ -105,7 +104,7 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
 
 
 def _sides(tree, leaf_of_row, view, n_jobs):
-    """Yield, per test of one feature, the node, the products of its rows, and which go left."""
+    """Yield (node, values of w x of its rows, mask of rows that go left) of univariate tests."""
     rows_of = ReducedSets(tree, leaf_of_row)
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split = tree.split(node)
@@ -115,22 +114,21 @@ def _sides(tree, leaf_of_row, view, n_jobs):
 
 
 def at_values(tree, leaf_of_row, view, n_jobs=1):
-    """Return the axis-aligned tree with thresholds at values of rows: the largest that goes left.
+    """Return the axis-aligned tree whose thresholds are the largest values of rows that go left.
 
-    A builder can have put them between two values, or at the value of a centre.
+    Builders of initial trees may put thresholds between two values, or at the value of a centre.
 
     Parameters
     ----------
     tree : Tree, each test of weight 1
     leaf_of_row : int array of shape (n,), the leaf of each row
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`, the rows of the fit
-    n_jobs : int
-        Number of threads. It does not change the result.
+    n_jobs : int, threads; the result is the same for any number
 
     Returns
     -------
     Tree
-        Rows have the same decision paths.
+        The decision paths of these rows do not change.
     """
     updates = {
         node: (tree.split(node), values[goes_left].max())

@@ -129,9 +129,9 @@ def write_damaged_archives(X):
         (["missing.csv"], "missing.csv: no such file"),
         (["words.csv"], "line 4, column b: 'four' is not a number"),
         (["gaps.csv"], "missing values in x0 (1), x1 (1); choose --missing drop (leaves 2 of 4"),
-        (["gaps.csv", "--columns", "x1,b"], "gaps.csv: no column 'b'; there are 'x0', 'x1'"),
+        (["gaps.csv", "--columns", "x1,b"], "gaps.csv: no column 'b'; the columns are 'x0', 'x1'"),
         (["gaps.csv", "--missing", "drop", "--n-clusters", "3"], "n_samples=2 should be >="),
-        (["iris.npy", "--drop", "x1"], "can be chosen of a table only"),
+        (["iris.npy", "--drop", "x1"], "apply to tables only"),
         (["ragged.csv"], "line 2 has 1 values, expected 2"),
         (["long.csv"], "line 2 has 3 values, expected 2"),
         (["late.csv"], "line 4 has 3 values, expected 2"),
@@ -146,9 +146,9 @@ def write_damaged_archives(X):
         (["flat.npy"], "expected a table"),
         (["strings.npy"], "expected numbers"),
         (["objects.npy"], "objects.npy: cannot be read"),
-        (["many.npz"], "expected an array named X, found a, b"),
-        (["array.npz"], "an .npy array under the name of an .npz file"),
-        (["archive.npy"], "an .npz archive under the name of an .npy file"),
+        (["many.npz"], "several arrays must have one named X; it has a, b"),
+        (["array.npz"], "the content is an .npy array: rename the file to .npy"),
+        (["archive.npy"], "the content is an .npz archive: rename the file to .npz"),
         (["damaged.npz"], "damaged.npz: cannot be read"),
         (["no_data.npz"], "no_data.npz: cannot be read"),
         (["outside.npz"], "outside.npz: cannot be read"),
@@ -158,7 +158,7 @@ def write_damaged_archives(X):
         (["iris.npy", "--out", "nowhere/run"], "nowhere: no such folder"),
     ],
 )
-def test_bad_input_gets_one_sentence(iris, capsys, tmp_path, arguments, sentence):
+def test_bad_input_gets_one_error_message(iris, capsys, tmp_path, arguments, sentence):
     for name, text in BAD_FILES.items():
         Path(name).write_text(text)
     np.save("flat.npy", np.zeros(5))

@@ -90,7 +90,7 @@ def test_files_that_are_mapped(name, tmp_path):
     with pytest.raises(ValueError, match=r"rows\.npy: cannot be read as \.npy"):
         blocks_of(path)
     path.write_bytes(packed(X__npy=bytes_of(ROWS)))
-    with pytest.raises(ValueError, match=r"an \.npz archive under the name of an \.npy file"):
+    with pytest.raises(ValueError, match=r"the content is an \.npz archive: rename the file"):
         blocks_of(path)
 
 

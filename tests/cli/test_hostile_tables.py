@@ -1,6 +1,7 @@
-"""Texts and tables that are cut, or odd inside: one sentence each, no traceback."""
+"""Text files and tables that are cut off or unusual raise one error message, no traceback."""
 
 import gzip
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -20,7 +21,7 @@ NOISE = "a,b\n" + "".join(f"{i},{i * 7919 % 104729}\n" for i in range(20_000))
 
 
 def refuse(arguments, capsys, sentence):
-    """Run the command line, which is to fail with one line that has a sentence."""
+    """Run the command line, and check that it fails with one line that contains a sentence."""
     assert main([str(argument) for argument in arguments]) == 2
     told = capsys.readouterr().err.strip()
     assert sentence in told
@@ -69,8 +70,10 @@ def test_columns_of_values_with_parts(name, tmp_path, capsys):
     columns = {"a": np.arange(40.0) ** 2, "b": np.arange(40.0) % 7}
     pq.write_table(pa.table({**columns, "odd": PARTS[name]}), tmp_path / "x.parquet")
     command = ["fit", tmp_path / "x.parquet", "-k", 2]
-    refuse(command, capsys, "column 'odd' holds values with parts")
-    refuse([*command, "--id", "odd"], capsys, "column 'odd' holds values with parts")
+    kinds = "has values of type .*, which are neither numbers nor strings"
+    for more, remedy in (([], "leave it out with --drop"), (["--id", "odd"], "another column")):
+        assert main([str(part) for part in [*command, *more]]) == 2
+        assert re.search(f"column 'odd' {kinds}; .*{remedy}", capsys.readouterr().err)
     assert load_data(tmp_path / "x.parquet", cli.columns.Choices(drop=("odd",))).X.shape == (40, 2)
 
 
@@ -83,7 +86,7 @@ def test_new_rows_with_parts(tmp_path, capsys):
     assert main(command) == 0
     capsys.readouterr()
     pq.write_table(pa.table({"a": [[1.0]] * 4, "b": [1.0] * 4}), tmp_path / "new.parquet")
-    refuse(["predict", out, tmp_path / "new.parquet"], capsys, "column 'a' holds values with parts")
+    refuse(["predict", out, tmp_path / "new.parquet"], capsys, "neither numbers nor strings.")
 
 
 def test_decimals_are_numbers(tmp_path):

@@ -60,7 +60,7 @@ def test_a_table(rows, capsys, data):
     assert model.cost_increase_ == pytest.approx(expected.cost_increase_, abs=1e-9)
     assert "900 rows, 3 features" in shown.out
     assert f"{expected.cost_increase_:.2f}" in shown.out
-    assert "column 'number' numbers or names the rows: left out" in shown.err
+    assert "column 'number' numbers or names the rows, so it is left out" in shown.err
     labels = pd.read_csv("birds_tree/labels.csv")
     assert list(labels) == ["tag", "cluster"]
     assert labels["tag"].tolist() == rows["tag"].tolist()
@@ -92,7 +92,7 @@ def test_choices_of_columns_and_rows(rows, capsys):
     assert model.node_counts_[0] == len(rows)
     run("fit", "birds", *OPTIONS, "--drop", "ringed", "--categories", "drop", "--force")
     assert load("birds_tree/model.json").feature_names_in_.tolist() == ["bill", "mass"]
-    assert "no numbers, left out: 'tag'" in capsys.readouterr().err
+    assert "not numeric, left out: 'tag'" in capsys.readouterr().err
 
 
 def test_what_was_fitted_is_used_as_ever(rows, capsys):
@@ -130,7 +130,7 @@ def test_new_rows_of_another_kind(rows):
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
 
 
-def test_progress_is_told_where_someone_looks(rows, capsys, monkeypatch):
+def test_progress_is_printed_in_a_terminal(rows, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     run("fit", "birds.npy", *OPTIONS)
     assert "pass: column_statistics" in capsys.readouterr().err
@@ -143,18 +143,18 @@ BAD = {
         ["birds", "--objective", "labels", "--classes", "tag"],
         "--classes needs the rows in memory",
     ),
-    "texts": (["birds"], "column 'tag' holds no numbers"),
-    "chosen texts": (["birds", "--columns", "tag,mass"], "column 'tag' holds no numbers"),
-    "no column": (["birds", "--drop", "tail"], "birds: no column 'tail'; there are 'number'"),
+    "texts": (["birds"], "column 'tag' is not numeric"),
+    "chosen texts": (["birds", "--columns", "tag,mass"], "column 'tag' is not numeric"),
+    "no column": (["birds", "--drop", "tail"], "birds: no column 'tail'; the columns are 'number'"),
     "no column left": (["birds", "--columns", "tag", "--categories", "drop"], "no column is left"),
-    "columns of an array": (["birds.npy", "--drop", "x0"], "can be chosen of a table only"),
+    "columns of an array": (["birds.npy", "--drop", "x0"], "apply to tables only"),
     "medians": (
         ["birds.npy", "--objective", "kmedians"],
         "needs an objective whose centres are sums over rows",
     ),
     "no file": (["bees"], "bees: no such file or folder"),
-    "another file": (["birds.csv"], "birds.csv: --out-of-core reads .parquet"),
-    "no image": (["birds.npy", "--image-shape", "2x2"], "does not hold 2 features"),
+    "another file": (["birds.csv"], "birds.csv: --out-of-core reads a .parquet file"),
+    "no image": (["birds.npy", "--image-shape", "2x2"], "but the data have 2 features"),
     "too many clusters": (["birds.npy", "-k", "1000"], "should be >= n_clusters=1000"),
     "no array": (["damaged.npy"], "damaged.npy: cannot be read as .npy"),
     "no Parquet": (["damaged.parquet"], "damaged.parquet: "),
@@ -163,7 +163,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence(rows, capsys, name):
+def test_bad_input_gets_one_error_message(rows, capsys, name):
     for file in ("birds.csv", "damaged.npy", "damaged.parquet"):
         Path(file).write_text("1,2\n")
     pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": 2.0}).to_parquet("gaps.parquet")
@@ -187,4 +187,4 @@ def test_predict_needs_the_same_columns(rows, capsys):
     rows.to_csv("birds.csv", index=False)
     run("fit", "birds.csv", "-k", "3", "--force", "--columns", "mass,ringed")
     assert main(["predict", "birds_tree", "birds.parquet", "--out-of-core"]) == 2
-    assert "column 'ringed' has categories" in capsys.readouterr().err
+    assert "column 'ringed' had categories" in capsys.readouterr().err

@@ -51,11 +51,11 @@ def test_every_column_is_accounted_for(wine):
     np.testing.assert_array_equal(data.rows, complete.index)
     notes = "\n".join(data.notes)
     for sentence in (
-        "the column without a name numbers or names the rows: left out.",
-        "constant or empty, left out: 'year'.",
-        "column 'bottle' has 178 different texts, no categories: left out.",
+        "the column without a name numbers or names the rows, so it is left out.",
+        "constant or empty columns, left out: 'year'.",
+        "column 'bottle' has 178 different strings, too many for categories, so it is left out.",
         "3 of 178 rows have missing values, ash (2), colour (1): left out.",
-        "column 'kind' has 3 categories: a column of 0 and 1 each.",
+        "column 'kind' has 3 categories: one feature of 0 and 1 each.",
         "column 'colour' is 'white' (1) or 'red' (0).",
     ):
         assert sentence in notes
@@ -74,11 +74,11 @@ def test_medians_and_most_frequent_texts(wine):
     )
 
 
-def test_missing_values_are_refused_by_default(wine):
+def test_missing_values_raise_by_default(wine):
     with pytest.raises(
         ValueError,
         match=r"missing values in ash \(2\), colour \(1\); choose --missing drop "
-        r"\(leaves 175 of 178 rows\), --missing median, --missing indicator, or --drop",
+        r"\(leaves 175 of 178 rows\), --missing median, --missing indicator, or leave out",
     ):
         load_data("wine.csv")
 
@@ -91,7 +91,7 @@ def test_columns_are_chosen(wine):
     assert set(data.classes) == {1991}
     data = load_data("wine.csv", Choices(columns=("alcohol",), classes="kind"))
     np.testing.assert_array_equal(data.classes, wine["kind"])
-    with pytest.raises(ValueError, match="no column 'proline'; there are '', 'alcohol'"):
+    with pytest.raises(ValueError, match="no column 'proline'; the columns are '', 'alcohol'"):
         load_data("wine.csv", Choices(drop=("proline",)))
 
 
@@ -150,7 +150,7 @@ def test_fit_says_what_it_did_and_numbers_the_rows(wine, capsys):
     np.testing.assert_array_equal(written["cluster"], model.labels_)
 
 
-def test_warnings_are_one_sentence(wine, capsys):
+def test_warnings_are_one_line(wine, capsys):
     with pytest.warns(UserWarning, match="depth"):
         TAOClustering(5, depth=1, lambda_=0.1, random_state=0).fit(wine[["alcohol", "malic_acid"]])
     with warnings.catch_warnings():
@@ -200,7 +200,7 @@ def test_compare_writes_its_table_and_picture(wine, capsys):
         (["--leaves", "2"], "max_leaves"),
     ],
 )
-def test_compare_refuses_in_one_sentence(wine, capsys, arguments, sentence):
+def test_compare_has_one_error_message(wine, capsys, arguments, sentence):
     options = ["--n-clusters", "3", "--columns", "alcohol,malic_acid"]
     assert main(["compare", "wine.csv", *options, *arguments]) == 2
     error = capsys.readouterr().err
@@ -214,13 +214,13 @@ def test_compare_refuses_in_one_sentence(wine, capsys, arguments, sentence):
         ('a,pay\n1,"12,345"\n2,"900"\n5,"1,200"\n', r"line 2, column pay: '12,345' .* thousands"),
         ("a,share\n1,45%\n2,50 %\n5,3.5%\n", r"line 2, column share: '45%' .* and %"),
         ('a,pay\n1,"0,5"\n2,"1,5"\n5,"2,5"\n', r"line 2, column pay: '0,5' .* decimal commas"),
-        ("a;b\n1,5;2\n2,5;3\n", "separated by semicolons; say so by --sep"),
-        ("a\tb\n1\t2\n3\t4\n", "separated by tabs; say so by --sep TAB"),
+        ("a;b\n1,5;2\n2,5;3\n", "separated by semicolons; use --sep"),
+        ("a\tb\n1\t2\n3\t4\n", "separated by tabs; use --sep TAB"),
         ("a,b\n1,2\n3,inf\n2,5\n", "line 3, column b: inf is not a number"),
         ("plan,plan is gold\ngold,5\nfree,6\n", "'plan is gold', which is also a category"),
     ],
 )
-def test_other_ways_to_write_tables_are_named(tmp_path, text, sentence):
+def test_other_formats_of_tables_are_named(tmp_path, text, sentence):
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=rf"table\.csv: .*{sentence}"):
@@ -244,7 +244,10 @@ def test_fit_explains_labels_of_a_column(wine, capsys):
     assert (written["cluster"] == wine["kind"].to_numpy()[written["row"]]).mean() > 0.7
     for more, sentence in (
         ([], "--objective labels needs --classes COLUMN"),
-        (["--classes", "kind", "--n-clusters", "3"], "--n-clusters: --objective labels has"),
+        (
+            ["--classes", "kind", "--n-clusters", "3"],
+            "--objective labels has one cluster per label",
+        ),
         (["--classes", "kind", "--objective", "kmeans"], "add --objective labels"),
     ):
         assert main([*options, *more, "--force"]) == 2

@@ -74,8 +74,8 @@ def test_a_row_is_explained_by_its_name_or_number(birds, capsys):
     labels = pd.read_csv("birds_tree/labels.csv").set_index("tag")
     assert f"cluster {labels.loc['bird 010', 'cluster']} (leaf" in by_name
     for which, sentence in (
-        (["--row", "3"], "no usable row 3"),
-        (["--row", "240"], "they end at 239"),
+        (["--row", "3"], "row 3 does not exist or has missing values"),
+        (["--row", "240"], "numbered from 0 to 239"),
         (["--id", "bird 9"], "no row is named 'bird 9'"),
     ):
         assert main(["explain", "birds_tree", "birds.csv", *which]) == 2
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_unless_asked(birds, capsys):
     run(*FIT, "drop")
     before = Path("birds_tree/model.json").read_bytes()
     assert main([*FIT, "median"]) == 2
-    assert "is there already; --force" in capsys.readouterr().err
+    assert "exists already; --force" in capsys.readouterr().err
     assert Path("birds_tree/model.json").read_bytes() == before
     run(*FIT, "median", "--force")
     assert Path("birds_tree/model.json").read_bytes() != before
@@ -126,7 +126,7 @@ def test_new_tables_that_do_not_fit(birds, capsys):
         (["birds_tree", "less.csv"], "less.csv: no column 'mass_g'"),
         (["birds_tree", "words.csv"], "'heavy' is not a number"),
         (["birds_tree", "none.csv"], "every row has a missing value"),
-        (["birds_tree", "two.npy"], "two.npy: 2 columns, but the model has"),
+        (["birds_tree", "two.npy"], "two.npy: has 2 columns, but the model has"),
         (["nowhere", "birds.csv"], "nowhere: no such file"),
         (["text.json", "birds.csv"], "not a model"),
     ):
@@ -134,7 +134,7 @@ def test_new_tables_that_do_not_fit(birds, capsys):
         assert sentence in capsys.readouterr().err.splitlines()[-1]
     birds.head(20).assign(island="Anvers").to_csv("new.csv", index=False)
     run("predict", "birds_tree", "new.csv")
-    assert "what the fit did not see, 'Anvers'" in capsys.readouterr().err
+    assert "categories that the fit did not have, 'Anvers'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["table.tsv", "table.csv.gz", "table.tsv.gz", "table.csv"])
@@ -185,7 +185,7 @@ def test_images_and_words(tmp_path, monkeypatch, capsys):
     labels = pd.read_csv("digits_tree/labels.csv")["cluster"][:30]
     np.testing.assert_array_equal(pd.read_csv("new.csv")["cluster"], labels)
     assert main(["fit", "digits.npy", "--image-shape", "8x9", "--force"]) == 2
-    assert "does not hold 64 features" in capsys.readouterr().err
+    assert "but the data have 64 features" in capsys.readouterr().err
 
     words = sp.random(200, 300, 0.05, "csr", random_state=0)
     sp.save_npz("words.npz", words)
