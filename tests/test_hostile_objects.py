@@ -66,9 +66,9 @@ def test_indices_outside_a_sparse_matrix_are_refused_everywhere(X, number):
         lambda: outofcore.fit(TAOClustering(3, lambda_=1.0), [bad]),
     ]
     for use in uses:
-        with pytest.raises(ValueError, match="no sound sparse matrix"):
+        with pytest.raises(ValueError, match="not a valid sparse matrix"):
             use()
-    with pytest.raises(ValueError, match="embedding is no sound sparse matrix"):
+    with pytest.raises(ValueError, match="embedding is not a valid sparse matrix"):
         IMM(3).fit(X, embedding=bad)
 
 

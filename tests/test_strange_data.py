@@ -71,7 +71,7 @@ def test_embedding_is_clustered_and_X_explains(digits):
     assert model.inertia_ == pytest.approx(inertia)
     assert model.score(digits, embedding=E) == pytest.approx(-inertia)
     assert model.transform(E).shape == (len(E), 10)
-    with pytest.raises(ValueError, match="needs the embedding"):
+    with pytest.raises(ValueError, match="fit was given an embedding"):
         model.score(digits)
     with pytest.raises(ValueError, match="64 features, but TAOClustering is expecting 5"):
         model.transform(digits)

@@ -181,7 +181,7 @@ def test_an_embedding_is_clustered_and_X_is_cut(name, digits):
     assert model.tree_.n_features == 64
     assert model.score(X, embedding=low) == pytest.approx(-model.inertia_)
     assert np.isfinite(model.cost_increase(X[::3], embedding=low[::3]))
-    with pytest.raises(ValueError, match="needs the embedding"):
+    with pytest.raises(ValueError, match="fit was given an embedding"):
         model.score(X)
     if name in OF_KMEANS:
         assert model.surrogate_score(X, embedding=low) <= model.score(X, embedding=low)

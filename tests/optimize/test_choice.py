@@ -245,7 +245,7 @@ def test_cost_on_new_rows_is_that_of_the_definition(rng):
     assert model.cost_increase(test, sample_weight=weight) == pytest.approx(expected)
     embedded = TAOClustering(10, lambda_=3, random_state=0).fit(train, embedding=train[:, :20])
     assert embedded.cost_increase(test, embedding=test[:, :20]) > 0
-    with pytest.raises(ValueError, match="needs the embedding"):
+    with pytest.raises(ValueError, match="fit was given an embedding"):
         embedded.cost_increase(test)
 
 
