@@ -105,7 +105,7 @@ def _test(tree, node, path, terms):
     return PathTest(node, tuple(terms), path.totals[node], float(tree.threshold[node]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Contribution:
     """The term weight * value of a feature in a weighted sum.
 
@@ -137,8 +137,10 @@ class Contribution:
         factor = {1.0: "", -1.0: "-"}.get(self.shown, f"{number_text(self.shown, _PRECISION)}*")
         return f"{factor}{factor_of(self.name, self.shown, self.weight)}"
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class PathTest:
     """One test on the path of a row.
 
@@ -218,6 +220,8 @@ class PathTest:
         bars, compared = self._written
         terms = " + ".join(f"{name} ({number})" for name, number, *_ in bars)
         return f"{terms}{' = ' if terms else ''}{compared} -> {self.side}"
+
+    __repr__ = __str__
 
     def _of_one_feature(self):
         """Return the text of the value and of the bound that it satisfies."""

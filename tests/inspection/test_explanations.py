@@ -409,7 +409,8 @@ def test_printed_forms_are_the_repr():
     X = load_wine(as_frame=True).data
     model = IMM(3, random_state=0).fit(X)
     why, profile = model.explain(X.iloc[0]), model.cluster_profile(0)
-    for result in (why, profile, profile.features[0]):
+    test = why.tests[0]
+    for result in (why, test, test.contributions[0], profile, profile.features[0]):
         assert repr(result) == str(result)
 
 
