@@ -255,7 +255,8 @@ class SeparateCenters:
         best = self._search(node, depth)
         if best is not None and is_too_coarse(node):
             weight = self.points.weight[node.rows]
-            times = len(leaf.centers) // 2 if self.is_ratio else 1  # the best cut's cost at most
+            # With a ratio, the cost was divided by at most half of the number of centres.
+            times = len(leaf.centers) // 2 if self.is_ratio else 1
             most = refined_cap(best[0] / depth.unit * times, weight, node.scale)
             if most is not None:
                 best = self._search(*self._node(leaf, all_left, most))

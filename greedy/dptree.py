@@ -89,7 +89,7 @@ class SearchTree:
     edges : list of k - 1 floats
         Cuts between neighbouring centres.
     rank : int64 array of shape (k,)
-        Position of each centre in the sorted order; ties by number.
+        Position of each centre in the order of its coordinate; equal centres keep their order.
     root : int64 array of shape (k, k)
         ``root[a, b]`` is the number of the first cut of the centres at positions a..b, or -1 if
         they coincide.

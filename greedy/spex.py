@@ -324,7 +324,7 @@ class CutConductance:
     def _placed(self, leaf, test):
         """Return the cut of a hyperplane with the threshold of least conductance, or None."""
         if len(test.indices) < 2:
-            return None  # cannot be better than the best cut of a feature
+            return None  # the search over single features has found the best such cut
         values = project(self.view, leaf.rows, test.indices, test.weights)
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)

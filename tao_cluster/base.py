@@ -49,7 +49,7 @@ def on_snapshot(method):
 def _set(model, given, fitted):
     """Set all attributes of a fit at once, for other threads that use the estimator."""
     seen = copy.copy(model)
-    validate_data(seen, given, skip_check_array=True)  # names and number of features
+    validate_data(seen, given, skip_check_array=True)  # stores n_features_in_, feature_names_in_
     for name in ("classes_", "validation_cost_increase_", "_embedder", "_column_names"):
         vars(seen).pop(name, None)  # of an earlier fit
     names = display_names(given)
@@ -190,7 +190,7 @@ class _FittedClustering:
         return objective.value(objective.prepare(rows), labels, weight, centers)
 
     def _new_rows(self, X, y, sample_weight, embedding):
-        """Return new rows as tested and as clustered, their weights and their clusters."""
+        """Return the checked X, its rows in the clustering space, their weights and clusters."""
         embedding = self._embedded(X, embedding)
         X = self._check_new(X)
         rows = self._space.clustered_rows(X, y, embedding)
@@ -205,7 +205,7 @@ class _FittedClustering:
         check_names(X)
         rows = check_rows(X)
         check_fitted_names(self, X)
-        validate_data(self, X, reset=False, skip_check_array=True)  # names and number of features
+        validate_data(self, X, reset=False, skip_check_array=True)  # checks names and number
         return rows
 
 

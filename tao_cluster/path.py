@@ -17,10 +17,11 @@ def tao_path(
 ):
     """Fit trees of decreasing size along lambda, or of increasing size along the number of leaves.
 
-    Oblique trees follow growing lambda, each from the tree before. The initial trees, the
-    conversion of X and the free clustering are shared, so that ten trees take about as long as two
-    or three fits. Axis-aligned trees (``split="axis"``) follow the number of leaves. Each tree is
-    at least as good as a fit with that `max_leaves`, and no worse than the smaller ones.
+    Oblique trees are fitted in order of increasing lambda; each fit starts from the tree before.
+    The initial trees, the conversion of X and the free clustering are shared, so that ten trees
+    take about as long as two or three fits. Axis-aligned trees (``split="axis"``) follow the number
+    of leaves. Each tree is at least as good as a fit with that `max_leaves`, and no worse than the
+    smaller ones.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def tao_path(
     ValueError
         If `lambdas` are not positive and finite, or `leaves` not positive integers. If a parameter
         would not be used: `lambda_`, a goal (use :func:`knee`), `validation`, `lambdas` for
-        axis-aligned or `leaves` for oblique trees. For the reasons of `TAOClustering.fit`.
+        axis-aligned or `leaves` for oblique trees. If `TAOClustering.fit` would raise a ValueError.
 
     Examples
     --------

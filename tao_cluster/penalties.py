@@ -45,7 +45,7 @@ class ZeroOne:
     is_binary = True
 
     def leaf(self, labels, weight, n_clusters):
-        """Return the majority label; there is no histogram."""
+        """Return the majority label, and None in place of a histogram."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
         return int(votes.argmax()), None
 

@@ -90,7 +90,7 @@ def fitted_names(model):
 
 
 def set_fitted_names(model, names):
-    """Store names of columns, which are all strings or all not: see :func:`fitted_names`."""
+    """Store column names where :func:`fitted_names` finds them; all or none are strings."""
     if all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.asarray(names, dtype=object)
     else:

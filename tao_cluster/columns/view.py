@@ -94,7 +94,7 @@ class RawView(Readable):
 
     @property
     def split_stds_(self):
-        """Standard deviations of the features at the tests, in raw units."""
+        """Standard deviation of each tested feature over the rows of its node, in raw units."""
         stds, model = self.model.split_stds_, tree_of(self.model)
         return raw_stds(model, stds, self.tree_, self.columns, self._feature_of)
 
@@ -179,7 +179,7 @@ class RawView(Readable):
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
     def vectorized(self, X):
-        """Return the word columns of strings; rows that have these columns stay as they are."""
+        """Return X; if the pipeline begins with a vectorizer, convert strings to word columns."""
         if not self.text_steps or isinstance(X, dict):
             return X
         if not isinstance(X, str) and np.ndim(_shaped(X)) == 2:

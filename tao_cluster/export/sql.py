@@ -19,7 +19,7 @@ _DECIMALS = 4
 _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
 _NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")
-# Comparison by (whether the row goes left, whether both sides were multiplied by -1).
+# Comparison operator by (whether the row goes left, whether both sides were multiplied by -1).
 _COMPARE = {(True, False): "<=", (False, False): ">", (True, True): ">=", (False, True): "<"}
 
 

@@ -75,7 +75,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
 
 
 def _indent(depth):
-    """Return one bar per level above; below 30 levels, the number of the level replaces more bars.
+    """Return one bar per level, at most 30 bars; deeper levels are written as a number.
 
     This keeps the text of a chain of tests proportional to their number.
     """

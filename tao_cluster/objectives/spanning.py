@@ -102,7 +102,7 @@ class Edges:
         return cls(np.empty((0, 2), np.int64), np.empty(0))
 
     def some(self, mask):
-        """Return the edges of a mask or a slice."""
+        """Return the edges that a mask or a slice selects."""
         return Edges(self.ends[mask], self.squared[mask])
 
     def joined(self, others):

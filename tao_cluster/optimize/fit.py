@@ -55,7 +55,7 @@ class Method:
 
     @property
     def objective(self):
-        """Objective of the problems."""
+        """Clustering objective of the fit."""
         return self.settings.objective
 
     @property

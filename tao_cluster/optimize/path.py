@@ -408,7 +408,7 @@ class MaxParameters(_Goal):
         return tree.n_parameters <= self.limit
 
     def is_small(self, cost, tree):
-        """Return whether a tree is within the limit: smaller ones cost more."""
+        """Return whether a tree is within the limit; smaller trees then usually cost more."""
         return self.has_room_for(tree)
 
     def prefers(self, other, chosen):
@@ -441,7 +441,7 @@ class MaxCostIncrease(_Goal):
     is_of_cost: ClassVar[bool] = True
 
     def is_small(self, cost, tree):
-        """Return whether a tree costs too much: smaller ones cost even more."""
+        """Return whether a tree exceeds the cost limit; smaller trees then usually exceed it, too."""
         return cost > self.limit + _ROUNDING
 
     def prefers(self, other, chosen):

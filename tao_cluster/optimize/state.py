@@ -111,7 +111,9 @@ class Search:
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
     _pilot: Any = field(default=None, init=False)
-    _starts: list = field(default_factory=list, init=False)  # leaves and depth of initial trees
+    _starts: list = field(
+        default_factory=list, init=False
+    )  # (number of leaves, depth) of each initial tree
 
     @classmethod
     def of(cls, problem, settings, history, whole=None):

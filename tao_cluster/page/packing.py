@@ -98,7 +98,7 @@ def _carried(kind, trees, tops, n_features):
 
 
 def _model(facts, rows, tops, place):
-    """Return a tree: its nodes, its clusters with their colours, and its summary."""
+    """Return the nodes, the clusters with their colours, and the summary of a tree as a dict."""
     nodes = [_node(node, place, rows, tops) for node in facts["nodes"]]
     clusters = []
     for part in facts["clusters"]:

@@ -30,7 +30,7 @@ def tidy_positions(tree):
     left, right = tree.children_left, tree.children_right
     offset = np.zeros(tree.n_nodes)  # relative to the parent
     contour = [None] * tree.n_nodes  # leftmost and rightmost x at each depth below a node
-    for node in range(tree.n_nodes - 1, -1, -1):  # a parent comes before its children
+    for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:
             contour[node] = (np.zeros(1), np.zeros(1))
             continue

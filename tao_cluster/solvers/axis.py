@@ -21,7 +21,7 @@ _N_QUANTILES = _N_BINS - 2  # two bins are left, because 0 and the value after i
 _BLOCK_VALUES = 2**15  # values per block; sorting takes about 64 bytes per value
 
 _N_FIRST = 32  # features of sparse X that are cut first; their best cut bounds the others
-_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # maximum values and rows of a sample
+_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # limits of a sample: number of values, number of rows
 
 
 @dataclass(frozen=True)

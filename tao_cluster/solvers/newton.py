@@ -22,7 +22,7 @@ _FAR = 0.6  # relative gap of a start that is no better than a guess
 _MAX_FAILURES = 5  # failed steps that are repeated with more curvature
 _PATIENCE = 10  # steps without progress after which double precision is used
 _SHORT = 0.6  # after a shorter step, the next ones are careful
-_FORGET = 0.3  # factor per step by which the curvature of too long steps fades
+_FORGET = 0.3  # factor per step by which the curvature that `_learn` stored fades
 _BIG = 0.1  # steps that predict a larger decrease, as a share of the loss, are careful
 
 # With more features than this, and than this times the share of non-zeros, no Gram matrix is used.
@@ -233,7 +233,8 @@ class _Descent:
         unit, filled = self._storage.unit, size > 0
         if filled.any():
             size *= np.max(gradient[filled] / size[filled])
-            typical = np.median((size * unit)[filled]) / unit  # in units of the user
+            # The median is taken in the units of X.
+            typical = np.median((size * unit)[filled]) / unit
             lowest, highest = _OWN_SHARES
             least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
             price = np.maximum(price, least)

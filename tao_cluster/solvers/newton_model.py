@@ -662,7 +662,7 @@ def _sweep_columns(columns, scaled, moments, slope, weights, price, change, prod
 
 
 def minimise_columns(columns, slope, weights, price):
-    """Minimise as :func:`minimise` does, with residuals, for more features than suit a Gram matrix.
+    """Minimise as :func:`minimise` does, but without a Gram matrix, for many features.
 
     Parameters
     ----------
