@@ -35,11 +35,11 @@ class ExKMC(GreedyTree):
     lowers the surrogate cost most (Frost, Moshkovitz & Rashtchian 2020, algorithm 1). Leaves of
     IMM's tree keep their labels until they are cut.
 
-    The paper does not say how to continue when no single cut lowers the cost, although two cuts
-    together might; its program continues by rounding errors. Here, a leaf with rows of several
-    clusters is then cut where the Gini impurity of the nearest centres falls most. After the
-    expansion, such cuts are removed unless a cut below them lowers the cost. The tree therefore
-    has no leaf beyond the base that saves nothing, and may have fewer than `max_leaves` leaves.
+    Sometimes no single cut lowers the cost, although two cuts together might. The paper does not
+    say how to continue then. In the authors' program, rounding errors decide. Here, a leaf with
+    rows of several clusters is cut where the Gini impurity of the nearest centres falls most.
+    After the expansion, such cuts are removed unless a cut below them lowers the cost. Therefore
+    the tree may have fewer than `max_leaves` leaves.
 
     Parameters
     ----------

@@ -410,7 +410,7 @@ class CliqueGraph:
         return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
 
     def node(self, order, rows):
-        """Return the node of some rows in the form that kernels read."""
+        """Return a `GraphNode` with the given rows, the input of the compiled functions."""
         inside = np.bincount(self.labels[rows], self.weight[rows], len(self.scale))
         return GraphNode(
             order=order,
@@ -497,7 +497,7 @@ class NeighborGraph:
         return cls(rows, heft, adjacency, np.asarray(adjacency.sum(axis=1)).ravel())
 
     def node(self, order, rows):
-        """Return the node of some rows in the form that kernels read."""
+        """Return a `GraphNode` with the given rows, the input of the compiled functions."""
         inside = np.zeros(len(self.weight), np.int8)
         inside[rows] = 1
         A = self.adjacency

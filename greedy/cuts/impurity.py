@@ -151,8 +151,9 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
     while n_below < n and values[order[n_below]] < 0:
         n_below += 1
     has_zeros = n < node.rows.shape[0]
-    # The zeros are not stored. Negative values move to the left of the cut from the least one on,
-    # positive values to its right from the largest one on, so that the zeros never move.
+    # The zeros are not stored, so they must not change sides. One sweep moves the negative values
+    # to the left side in increasing order. The other moves the positive values to the right side
+    # in decreasing order.
     for step in (1, -1):
         square = product = inside = 0.0
         begin, end = (0, n_below) if step == 1 else (n - 1, n_below - 1)

@@ -38,7 +38,7 @@ class InvalidRowsError(ValueError):
 def check_container(X, name="X"):
     """Raise a ValueError with a remedy if X is not a table but something that leads to one."""
     kind, remedy = type(X).__name__, None
-    if sp.issparse(X):  # a DOK matrix is a mapping, too
+    if sp.issparse(X):  # checked first: a DOK matrix is a Mapping
         return
     if isinstance(X, str | bytes | os.PathLike):
         remedy = "read the file first, for example with pandas.read_csv"

@@ -184,7 +184,10 @@ class _Own(threading.local):
 
 
 class _Shared:
-    """The limits that belong to the process, and the number of threads inside a context."""
+    """Thread limits of the libraries that have one limit per process.
+
+    The object counts the threads inside :func:`one_thread`. The last one restores the limits.
+    """
 
     def __init__(self):
         self._lock = threading.Lock()

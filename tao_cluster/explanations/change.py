@@ -317,7 +317,8 @@ class Limits:
 
 def _integers(asked, values):
     """Return which features have only integers, in the fit and in the row: bool array."""
-    if isinstance(asked.model, RawView):  # scaled columns do not tell: the table's dtypes do
+    # A pipeline may scale integers. Then only the dtypes of the original table identify them.
+    if isinstance(asked.model, RawView):
         known = asked.model.integer_features(asked.table)
     else:
         known = getattr(asked.model, "_column_is_integer", None)

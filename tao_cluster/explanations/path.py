@@ -328,8 +328,8 @@ class Explanations(Sequence):
         """Return a pandas DataFrame with one line per test.
 
         Its columns are row (label of the row), step (0 at the root), node, test (a string), sum,
-        threshold and side. The last three columns have the leaf of the row, its cluster, and the name
-        of the cluster.
+        threshold and side. The last three columns have the leaf of the row, its cluster, and the
+        name of the cluster.
         """
         lines = [
             (name, step, t.node, str(t), t.total, t.threshold, t.side, e.leaf, e.cluster, e.name)

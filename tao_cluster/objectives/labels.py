@@ -28,7 +28,7 @@ class Labels(Objective):
         return np.arange(float(n_clusters))[:, None]
 
     def prepare(self, X) -> Any:
-        """Return the numbers of the labels, from a column of them; below 0 for rows without one."""
+        """Return the only column of X, the encoded labels, as integers; -1 marks no label."""
         return X[:, 0].astype(np.intp)
 
     def distances(self, data, centers):

@@ -92,7 +92,10 @@ class SphericalKMeans(ByDistances):
         return np.minimum(out, 2.0, out=out)
 
     def update_centers(self, data, labels, weight, centers):
-        """Return the directions of the weighted sums of directions: float64 array (k, d)."""
+        """Return the normalised weighted sum of the unit rows per cluster: float64 array (k, d).
+
+        A centre stays unchanged if the unit rows of its cluster cancel.
+        """
         sums = self.cluster_sums(data, labels, weight, len(centers))
         total = np.bincount(labels, weights=weight, minlength=len(centers))
         return self.centers_of(sums, total, centers)

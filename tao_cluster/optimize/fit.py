@@ -28,8 +28,8 @@ from .settings import Settings, check_path
 from .state import History, Search
 from .tree_step import Routed, TreeStep
 
-# After a choice on held-out rows the tree of all rows can exceed a limit of size. Lambda is then
-# raised by this factor, at most so often.
+# If held-out rows determine lambda, the tree fitted to all rows can exceed the size limit. Lambda
+# is then multiplied by `_MORE` until the tree is small enough, fewer than `_MOST_MORE` times.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
 # If a sample finds the tree: passes over all rows that improve the result, and passes that improve
@@ -179,13 +179,15 @@ def fit_path(problem, settings, lambdas, random_state, on_record=None):
 
 
 def fit_leaf_path(problem, settings, sizes, random_state, on_record=None):
-    """Fit axis-aligned trees of growing numbers of leaves.
+    """Fit axis-aligned trees with increasing numbers of leaves.
 
     Parameters
     ----------
     problem, settings, random_state, on_record
         As for :func:`fit_tree`.
-    sizes : list of int, increasing; None for ten from one leaf per cluster on
+    sizes : list of int, increasing, or None
+        Maximum numbers of leaves. None means up to ten numbers in geometric steps, which start
+        at one leaf per cluster.
 
     Yields
     ------

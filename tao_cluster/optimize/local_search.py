@@ -39,7 +39,7 @@ _APPROACH = (0.1, 1.0)  # shares of lambda
 # The search.
 _SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
 _WIDTH = 0.4  # share of the best tree's excess cost; see _LocalSearch.width
-_LEAST_PROGRESS = 1e-9  # relative
+_LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
 _MOST_REDRAWN = 3  # tests
 _PATIENCE = 30  # disturbances per test without a better tree
 _OVERTIME = (

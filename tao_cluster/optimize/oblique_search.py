@@ -41,7 +41,7 @@ _SHARES = (0.1, 0.3, 1.0)  # shares of lambda
 # A sample of this size finds trees if there are twice as many rows; all rows judge them.
 _PILOT_ROWS = 10_000
 _FEW_ROWS = 2000  # size of the sample if there are no rounds
-_LEAST_PROGRESS = 1e-9  # relative
+_LEAST_PROGRESS = 1e-9  # smaller relative decreases of the criterion do not count
 
 
 def refit(search, state, lambda_):

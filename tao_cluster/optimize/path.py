@@ -19,7 +19,8 @@ _GRID = (5e-5, 0.03)
 _TYPICAL = 1.7e-3
 # With more clusters a test sees a smaller share of the rows, so the grid starts lower.
 _FEW_CLUSTERS = 50
-# Rows whose cost of a mismatch exceeds this multiple of the median do not count for the unit.
+# The unit of lambda ignores rows far from all centres: those whose cost difference between the
+# two nearest centres exceeds this multiple of the median.
 _FAR_AWAY = 100.0
 _MANY_TIMES = 10.0
 # To meet a goal: factor and number of steps beyond the grid, and bisections between two values.
@@ -441,7 +442,7 @@ class MaxCostIncrease(_Goal):
     is_of_cost: ClassVar[bool] = True
 
     def is_small(self, cost, tree):
-        """Return whether a tree exceeds the cost limit; smaller trees then usually exceed it, too."""
+        """Return whether a tree exceeds the cost limit, as smaller trees then usually do."""
         return cost > self.limit + _ROUNDING
 
     def prefers(self, other, chosen):

@@ -146,7 +146,7 @@ def _savings(step, tree, criterion):
     saved, goes_left = np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes, bool)
 
     def increase(rows, child):
-        """Return the increase in cost if rows are routed from `child`, not to their leaves."""
+        """Return the increase in cost if rows descend from `child` and leave their leaves."""
         return (loss(rows, step.leaves_of(tree, rows, child)) - own[rows]).sum()
 
     for node in itertools.chain.from_iterable(rows_of.levels()):

@@ -85,7 +85,10 @@ class Oblique:
     depth_limits_leaves: ClassVar[bool] = True
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """Return trees from the centres and from the rows in turn, and CART for given labels."""
+        """Return a builder that alternates between trees of the centres and trees of the rows.
+
+        For given labels, it also alternates with CART.
+        """
         cart = (
             [Cart(max_leaves or max_leaves_at(depth), depth)] if objective.explains_labels else []
         )
@@ -122,7 +125,8 @@ class Oblique:
             if criterion.value(other) < np.inf:
                 state = other
                 yield state
-        # The result must also be as good as axis-aligned trees on the rows without copies.
+        # The search above may also use noisy copies of the rows. On the original rows, the result
+        # must be at least as good as axis-aligned trees.
         for other in [] if there is search else search.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]

@@ -198,9 +198,10 @@ class TreeStep:
         return new
 
     def _reduce(self, tree, node, below, loss, strength):
-        """Return the binary problem at a node, and a mask of the rows that it contains.
+        """Return the binary problem at a node, and a mask over `below.rows` of its rows.
 
-        The weight of a row is the loss in the worse child minus that in the better child.
+        Rows with the same loss in both children are left out. The weight of each other row is
+        its loss in the worse child minus its loss in the better child.
         """
         gain = loss(below.rows, below.left)
         gain -= loss(below.rows, below.right)

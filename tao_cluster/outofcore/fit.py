@@ -254,7 +254,10 @@ def _store(model, state, source, free_centers, free_cost):
 
 
 def _best(states):
-    """Return the last state; if an interruption ends the passes, warn and return the best one."""
+    """Return the last state, and warn if an interruption or lost rows ended the passes early.
+
+    If there is no state yet, the error is raised again.
+    """
     best = None
     try:
         for state in states:

@@ -96,7 +96,8 @@ def refine(source, sample, state, evaluate, n_passes, rng, at_midpoints):
         if found is None:
             return
         before, state = state, evaluate(found)
-        if state.inertia > before.inertia * (1 + _ROUNDING):  # equal: thresholds between rows
+        # An equal cost is accepted, because a pass can move thresholds halfway between rows.
+        if state.inertia > before.inertia * (1 + _ROUNDING):
             return
         yield state
         if before.inertia - state.inertia <= _SMALL * before.inertia:
@@ -186,7 +187,7 @@ def _of_unit_weight(split):
 
 
 def _updates(found):
-    """Return the best test of each node, if it costs less than the current test."""
+    """Return the best test of each node, if it differs from the current test."""
     now, best = {}, {}
     for test in found:  # the first one of a node is its current test
         now.setdefault(test.node, test.cost_now)

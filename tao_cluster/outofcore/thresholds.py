@@ -58,14 +58,23 @@ def best_thresholds(source, tree, centers, brackets, resolution, at_midpoints):
 
 
 def node_gains(rows, tree, centers, nodes=None):
-    """Yield (node, numbers of its rows, their cost differences left minus right), deepest first.
+    """Yield each decision node, deepest first, with its rows and their cost differences.
 
     Parameters
     ----------
     rows : WeightedRows
     tree : Tree
     centers : float64 array of shape (k, m)
-    nodes : set of int, optional; default all decision nodes
+    nodes : set of int, optional
+        The default is all decision nodes.
+
+    Yields
+    ------
+    node : int
+    at : int array of shape (m,)
+        Positions of the rows that reach the node.
+    gain : float64 array of shape (m,)
+        Cost of each row if it is routed to the left child, minus that for the right child.
     """
     distances = rows.objective.distances(rows.data, centers)
     loss = CostCriterion(distances, rows.weight).loss_at(tree)

@@ -34,9 +34,10 @@ class NodeProblem:
     factors : float64 array of shape (k,), positive; optional
         The strength for features[j] is strength * factors[j].
     freed : tuple of two int, optional
-        Numbers of parameters of the left and of the right subtree. If given, the strength is a
-        penalty per parameter: for the weights of a test, its threshold and its leaf. A test without
-        features saves the parameters of the subtree that no row reaches.
+        Numbers of parameters of the left and of the right subtree. If given, `strength` is the
+        penalty per parameter. A test has one parameter per weight, one for its threshold and one
+        for the leaf that it adds. A test without features removes the subtree that no row
+        reaches; its penalty is minus `strength` times the parameters of that subtree.
     """
 
     rows: np.ndarray

@@ -21,9 +21,9 @@ _MOST_SHARE = 1e8  # larger shares make the bound useless
 _FAR = 0.6  # relative gap of a start that is no better than a guess
 _MAX_FAILURES = 5  # failed steps that are repeated with more curvature
 _PATIENCE = 10  # steps without progress after which double precision is used
-_SHORT = 0.6  # after a shorter step, the next ones are careful
+_SHORT = 0.6  # after a shorter step, the next model has more curvature than the loss
 _FORGET = 0.3  # factor per step by which the curvature that `_learn` stored fades
-_BIG = 0.1  # steps that predict a larger decrease, as a share of the loss, are careful
+_BIG = 0.1  # the extra curvature stays while a step predicts a larger share of the loss
 
 # With more features than this, and than this times the share of non-zeros, no Gram matrix is used.
 _ALWAYS_GRAM = 200

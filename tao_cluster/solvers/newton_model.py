@@ -225,7 +225,7 @@ def centred(direction, curvature):
 
 
 def search(state, sign, weight, direction, predicted, weights, change, price):
-    """Search a step along a direction that decreases the objective about as predicted.
+    """Search for a step along a direction by backtracking (Armijo condition).
 
     Parameters
     ----------
@@ -291,10 +291,10 @@ def exact_gap(state, weight, penalty, scale):
 
 @jit(error_model="numpy")
 def _expansion(state):
-    """Return two numbers that bound the change of the entropy when the residuals are scaled.
+    """Return (product, first, second), which bound the entropy of scaled residuals.
 
-    Let a = |residual| / weight. The first number is the derivative at scale 1. The second
-    derivative at scale s is between -second / s, for s < 1, and -first / s.
+    Let E(s) be the weighted sum of the entropies of s * |residual| / weight. Then E'(1) is
+    -product, and E''(s) lies between -second / s and -first / s for 0 < s <= 1.
     """
     product, first, second = 0.0, 0.0, 0.0
     for r in range(state.shape[1]):
