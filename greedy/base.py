@@ -16,12 +16,12 @@ from tao_cluster.problem.problem import Result
 from .builder_input import BuilderInput
 from .growth import history, with_midpoints
 
-# Names match those of builder_input.DISTANCES.
+# Cost functions by name; builder_input.DISTANCES has the same keys.
 OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
 
 POSITIVE = Interval(Integral, 1, None, closed="left")
 
-# Constraints of the parameters that all estimators have, in the form that scikit-learn checks.
+# Constraints of the parameters that all estimators share, for scikit-learn's validation.
 CONSTRAINTS = {
     "n_clusters": [POSITIVE],
     "reference": [None, "array-like", HasMethods("fit")],
@@ -32,7 +32,9 @@ CONSTRAINTS = {
 
 @dataclass(frozen=True)
 class Method:
-    """How an estimator builds its tree; ``TreeClustering._method()`` returns such an object.
+    """The cost function of an estimator and the function that builds its tree.
+
+    `fit` gets this object from the method ``_method()`` of the estimator.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ class Method:
     objective: Objective
     fit_tree: Callable
     validation: ClassVar[None] = None
-    improves: ClassVar[bool] = False  # published methods keep their cuts as they are
+    improves: ClassVar[bool] = False  # out-of-core fits keep the labels and cuts of the method
 
     def check_data(self, X, weight):
         """Accept all data: no method has requirements beyond the general checks."""
@@ -54,10 +56,10 @@ class Method:
 # A dataclass stores each parameter under its own name, as scikit-learn requires.
 @dataclass(eq=False, repr=False)
 class GreedyTree(TreeClustering):
-    """Base class of the estimators that minimise the k-means cost.
+    """Base class of the greedy estimators, by default with the k-means cost.
 
-    A subclass implements ``_grow(points, random_state)``, which returns a Growth, and declares
-    its own parameters as dataclass fields. :class:`IMM` documents the shared parameters.
+    A subclass implements ``_grow(points, random_state)``, which returns the tree as a Growth, and
+    declares its own parameters as dataclass fields. :class:`IMM` documents the shared parameters.
     """
 
     n_clusters: int = 8
@@ -68,10 +70,11 @@ class GreedyTree(TreeClustering):
     n_jobs: int | None = None
     random_state: Any = None
 
-    objective = "kmeans"  # CostTree makes this a parameter
-    sees_centers = True  # whether cuts separate the reference centres, besides the rows
+    objective = "kmeans"  # the subclass CostTree makes this a parameter
+    sees_centers = True  # whether midpoints keep the reference centres on their sides, too
 
-    # Properties as an initial tree; see tao_cluster.initial_trees.InitialTree.
+    # TAOClustering reads these attributes if the estimator is its `init`. They are documented in
+    # tao_cluster.initial_trees.InitialTree.
     deterministic = True
     uses_distances = True
     n_distinct_trees = 1
@@ -137,7 +140,7 @@ class GreedyTree(TreeClustering):
         return self._result(growth, points)
 
     def _points(self, problem, labels=None):
-        """Return the rows and centres of a problem in the form that the kernels read."""
+        """Return the rows, weights and reference centres of a problem as a BuilderInput."""
         return BuilderInput.from_centers(
             problem.X,
             problem.free.centers,
@@ -149,15 +152,16 @@ class GreedyTree(TreeClustering):
         )
 
     def _result(self, growth, points):
-        """Return the tree of a growth with the attributes that describe its cuts."""
+        """Return the tree of a Growth with `history_`, `n_iter_` and the leaf of each row."""
         tree, leaves = self._finish(growth, points)
         cuts = history(growth)
         return Result(tree, {"history_": cuts, "n_iter_": len(cuts)}, leaves)
 
     def _finish(self, growth, points):
-        """Return the tree of a growth and the leaf of each row.
+        """Convert a Growth to a Tree; return the tree and the leaf of each row.
 
-        The leaves are None if `midpoints` is False.
+        If `midpoints` is True, thresholds move to midpoints; see :func:`with_midpoints`. If it is
+        False, None is returned in place of the leaves.
         """
         tree = growth.to_tree(points.n_features)
         if not self.midpoints:
@@ -168,7 +172,7 @@ class GreedyTree(TreeClustering):
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        # Cuts of standardised columns have thresholds in other units than the fitted tree.
+        # Cuts were made in standardised columns. `tree_` has the thresholds in the units of X.
         for record in fitted["history_"]:
             if "threshold" in record:
                 record["threshold"] = float(fitted["tree_"].threshold[record["node"]])
@@ -190,12 +194,12 @@ class CostTree(GreedyTree):
 def without_redundant_splits(growth):
     """Remove the splits below which all leaves have the same label.
 
-    Such splits save nothing: without them, every row keeps its cluster.
+    Without such a split, every row keeps its cluster.
 
     Parameters
     ----------
     growth : Growth
-        The labels of its decision nodes are overwritten.
+        A decision node gets the label of the leaves below it, if they have the same label.
 
     Returns
     -------

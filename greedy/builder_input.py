@@ -23,23 +23,23 @@ from tao_cluster.tree.routing import kernel_arrays
 # weights would multiply the rounding error.
 _SMALL_WEIGHT = 1024
 
-# Distances are rounded by this many of their 53 bits. The last bits depend on the order of the
-# features and on whether X is dense or sparse; without them equal distances compare equal.
+# This many of the 53 significant bits of a distance are rounded off. These bits depend on the order
+# of the features and on whether X is dense or sparse; without them, equal distances compare equal.
 _NOISE_BITS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class BuilderInput:
-    """Rows, weights and reference centres, validated, in the form that the cut kernels read.
+    """Validated input of a tree builder: rows, weights, reference centres and distances.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d), float32 or float64
-    columns : array X, or (data, indices, indptr) of the CSC form of a sparse X
+    columns : X itself if it is dense, else the arrays (data, indices, indptr) of its CSC form
     rows : int64 array
         Row numbers of the rows with a positive weight, increasing.
     weight : float64 array of shape (n,)
-        Rescaled by a power of two, unless the weights are small integers.
+        Weight of each row, rescaled by a power of two unless all weights are small integers.
     centers : float64 array of shape (k, d)
         Coordinates of the reference centres in the features of X. With an embedding these are the
         cluster means in X.
@@ -49,9 +49,9 @@ class BuilderInput:
     labels : int64 array of shape (n,)
         Cluster of each row in the free clustering (the clustering without a tree).
     nearest : float64 array of shape (n,)
-        Distance to the nearest centre.
+        Smallest entry of each row of `distances`.
     distance_range : float64 array of shape (n,)
-        Distance to the farthest centre minus that to the nearest one.
+        Largest minus smallest entry of each row of `distances`.
     n_jobs : int
         Number of threads. They share the features, and the result is the same for any number.
     space : array or CSR matrix of shape (n, m)
@@ -102,15 +102,18 @@ class BuilderInput:
         sample_weight : array-like of shape (n,), optional
             At least 0. A row of weight 0 is ignored.
         embedding : array-like or sparse matrix of shape (n, m), optional
-            The rows in the space of the centres. For cuts of X, the coordinates of a centre are
-            then the mean of the rows of its cluster in X.
+            The rows in the space of the centres. Cuts are made in X; for them, each centre is
+            then replaced by the mean, in X, of the rows of its cluster.
         labels : int array-like of shape (n,), optional
-            Cluster of each row; by default the nearest centre, the lowest one of ties.
+            Cluster of each row; by default the nearest centre (ties: the lowest number).
         n_jobs : int, optional
+            Number of threads, as in joblib.
         distances : float64 array of shape (n, k), optional
-            Cost of each row under each centre, at least 0; by default that of the objective.
+            Cost of assigning each row to each centre, at least 0. By default it is computed for
+            `objective`.
         objective : {"kmeans", "kmedians"}
-            Squared Euclidean distances, or L1 distances.
+            The cost: "kmeans" is the squared Euclidean distance, "kmedians" the L1 distance. It
+            has no effect if `distances` is given.
 
         Returns
         -------
@@ -161,7 +164,7 @@ class BuilderInput:
 
     @classmethod
     def from_labels(cls, X, labels, weight, n_jobs=None):
-        """Input of a method that uses labels but no centres; all weights are positive.
+        """Return the input of a method that uses labels of the rows, but no centres.
 
         Parameters
         ----------
@@ -186,7 +189,7 @@ class BuilderInput:
 
     @classmethod
     def from_distances(cls, X, distances, weight, n_jobs=1):
-        """Input of a method that uses the costs of labels, but no coordinates of centres.
+        """Return the input of a method that uses the cost of each label per row, but no centres.
 
         Parameters
         ----------
@@ -229,7 +232,7 @@ class BuilderInput:
         return inverse
 
     def column(self, rows, feature):
-        """Return the values of a feature for some rows: dense array of shape (m,)."""
+        """Return the values of a feature for m given rows: dense array of shape (m,)."""
         if sp.issparse(self.X):
             data, indices, indptr = self.columns
             stored = slice(indptr[feature], indptr[feature + 1])
@@ -239,22 +242,23 @@ class BuilderInput:
         return self.X[rows, feature]
 
     def goes_left(self, rows, feature, threshold):
-        """Return the mask of the rows whose value is at most `threshold`."""
-        # In float64, since the coordinate of a centre may lie between two float32 values.
+        """Return a mask of `rows`: True where the value of `feature` is at most `threshold`."""
+        # The comparison is in float64: a threshold may be the coordinate of a centre, which may lie
+        # between two float32 values.
         return self.column(rows, feature) <= np.float64(threshold)
 
     def distinct_values(self, some):
-        """Return the distinct values of some rows, feature by feature.
+        """Return the distinct values of each feature over the rows numbered `some`.
 
-        For a sparse X, zero is always one of them. :func:`greedy.cuts.surrogate_cut` uses the
-        values as candidate thresholds.
+        For a sparse X, each feature has the value zero, even if no row has it.
+        :func:`greedy.cuts.surrogate_cut` uses the values as candidate thresholds.
 
         Returns
         -------
         values : float64 array
             The values of all features one after the other, increasing within each feature.
         start : int64 array of shape (d + 1,)
-            Where the values of each feature begin.
+            Position in `values` where those of each feature begin; the last element is the end.
         """
         d = self.n_features
         if sp.issparse(self.X):
@@ -272,13 +276,16 @@ class BuilderInput:
         return values[is_new].astype(np.float64), np.concatenate([[0], np.cumsum(counts)])
 
     def sparse_bounds(self, kernel, node):
-        """Return ``kernel(CSR arrays of X, node, d)``, a bound per feature; empty for a dense X."""
+        """Return one bound per feature of a sparse X; an empty array for a dense X.
+
+        The bounds are the result of ``kernel(CSR arrays of X, node, d)``.
+        """
         if not sp.issparse(self.X):
             return np.empty(0)
         return kernel(kernel_arrays(self.X), node, self.n_features)
 
     def best_cut(self, search, *arguments):
-        """Return the best cut over all features, which the threads share.
+        """Return the best cut over all features; each thread searches a range of them.
 
         Parameters
         ----------
@@ -293,7 +300,7 @@ class BuilderInput:
         return min((cut for cut in cuts if cut[1] >= 0), default=None)
 
     def over_features(self, kernel):
-        """Run ``kernel(lo, hi)`` on one range of features per thread; return the results."""
+        """Run ``kernel(lo, hi)`` for a range of features per thread; return the list of results."""
         n_parts = max(1, min(self.n_jobs, self.n_features))
         bounds = np.linspace(0, self.n_features, n_parts + 1).astype(int).tolist()
         parts = list(itertools.pairwise(bounds))
@@ -310,17 +317,20 @@ def _check_labels(labels, n_rows, n_clusters):
 
 
 def _in_unit(weight):
-    """Return small integer weights as they are, others rescaled to a maximum between 0.5 and 1."""
+    """Return small integer weights as they are; rescale others by a power of two.
+
+    The maximum of rescaled weights is at least 0.5 and less than 1.
+    """
     if weight.max() <= _SMALL_WEIGHT and np.array_equal(weight, np.floor(weight)):
         return weight
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
 
 
 class _LastColumns:
-    """Cache of the last conversion of a sparse X to columns, by weak references.
+    """Cache of the CSC form of the sparse X that was converted last, by weak references.
 
-    A fit builds several initial trees of the same X, each of which needs its columns. As long as
-    one of them holds the columns, the others get the same arrays.
+    A fit may build several initial trees of the same X, and each needs the CSC form. As long as
+    one of them still refers to the arrays, the others get the same arrays.
     """
 
     def __init__(self):
@@ -341,9 +351,10 @@ _last_columns = _LastColumns()
 
 
 def column_arrays(X):
-    """Return X as the cut kernels read it: a dense X itself, of a sparse X the arrays in CSC form.
+    """Return the format of X that the cut kernels read: a dense X itself, or arrays in CSC form.
 
-    Repeated calls return the same arrays as long as something refers to them.
+    For a sparse X the result is (data, indices, indptr). Repeated calls return the same arrays as
+    long as something refers to them.
     """
     return _last_columns.convert(X) if sp.issparse(X) else X
 
@@ -361,10 +372,10 @@ def nearest_two(distances, rows, centers):
     Returns
     -------
     label, second : int64 arrays of shape (m,)
-        Nearest and second nearest, as positions in `centers`; the lowest one of ties.
+        Nearest and second nearest centre, as positions in `centers` (ties: the lowest).
     nearest, gap, distance_range : float64 arrays of shape (m,)
-        Distance to the nearest centre, and by how much the distances to the second nearest and to
-        the farthest one exceed it.
+        `nearest` is the distance to the nearest centre. `gap` and `distance_range` are the
+        distances to the second nearest and to the farthest centre, minus `nearest`.
     """
     n = rows.shape[0]
     label, second = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -385,19 +396,23 @@ def nearest_two(distances, rows, centers):
 
 
 def _drop_noise(bits):
-    """Round non-negative floats, given as integers of their bits, in place.
+    """Round non-negative float64 numbers, given as a view of their bits as int64, in place.
 
-    The bit patterns of non-negative floats are in the order of the floats, so that integer
-    arithmetic rounds them.
+    Bit patterns of non-negative floats, read as integers, have the order of the floats. Therefore
+    rounding the integers to a multiple of 2 ** _NOISE_BITS rounds the floats.
     """
     bits += 1 << (_NOISE_BITS - 1)
     bits &= -(1 << _NOISE_BITS)
 
 
 def squared_distances(X, centers):
-    """Squared Euclidean distances, exact for integers; see :func:`.objectives.base.euclidean`."""
+    """Return the squared Euclidean distance of each row to each centre: array of shape (n, k).
+
+    It is exact for integer coordinates; see :func:`tao_cluster.objectives.base.euclidean`.
+    """
     return euclidean(X, centers, squared=True)
 
 
-# Functions (X, centers) -> cost of each row under each centre, by objective.
+# For each objective, the function of (X, centers) that returns the cost of assigning each row to
+# each centre, an array of shape (n, k).
 DISTANCES = {"kmeans": squared_distances, "kmedians": KMedians().distances}

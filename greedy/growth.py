@@ -1,4 +1,4 @@
-"""Best-first growth of axis-aligned trees: one explicit queue for every method, no recursion."""
+"""Best-first growth of axis-aligned trees by a priority queue, which all greedy methods share."""
 
 import heapq
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ from tao_cluster.tree.tree import midpoint
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut of a leaf: rows with ``x[feature] <= threshold`` go left; `gain` ranks the cuts."""
+    """A cut of a leaf: rows with ``x[feature] <= threshold`` go left.
+
+    Of all possible cuts of a tree, the one with the largest `gain` is made first.
+    """
 
     feature: int
     threshold: float
@@ -23,18 +26,18 @@ class Cut:
 
     @property
     def split(self):
-        """The cut as the test of a tree node."""
+        """The test of a tree node (a Split) that makes this cut."""
         return Split.from_feature(self.feature, self.threshold)
 
 
 class Rule(Protocol):
-    """A greedy method: it bounds, finds and makes the cuts of leaves for :func:`grow`.
+    """Interface of a greedy method: :func:`grow` calls it to bound, find and make cuts of leaves.
 
-    A leaf is any object with a `label`, which the rule creates and reads.
+    A leaf may be any object with an attribute `label`. Only the rule reads its other attributes.
     """
 
     def upper_bound(self, leaf: Any) -> float:
-        """Return an upper bound of the gain of the leaf's best cut; 0 if it must stay a leaf."""
+        """Return an upper bound of the gain of the leaf's best cut; 0 forbids to cut it."""
 
     def search(self, leaf: Any) -> Cut | None:
         """Return the best cut of a leaf, or None if the leaf should not be cut."""
@@ -47,7 +50,7 @@ def history(growth):
     """Return one record per cut, in the order in which they were made.
 
     A record has the keys node, feature, threshold, and leaves (the number of leaves after the cut).
-    Tests of several features have a list `features` instead of `feature`.
+    The record of a test of several features has the key features (a list) instead of feature.
     """
     cut = [node for node, split in enumerate(growth.splits) if split is not None]
     return [
@@ -66,7 +69,7 @@ def _tested(features):
 
 
 def grow(growth, leaves, rule, max_leaves=None, gains=None):
-    """Split leaves best first: the cut with the largest gain, the lowest node number of ties.
+    """Split leaves best first: always make the cut of largest gain (ties: the lowest node number).
 
     The search of a leaf is expensive. A leaf is therefore searched only when its upper bound is
     the largest value in the queue.
@@ -79,8 +82,10 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
         The leaves that may be split. Modified in place.
     rule : Rule
     max_leaves : int, optional
+        Number of leaves at which the growth stops.
     gains : dict of node number to float, optional
-        Output: the gain of each cut, by the node that it split, in the order of the cuts.
+        Output: it receives the gain of each cut under the number of the node that is split, in
+        the order of the cuts.
     """
     queue, gains = [], {} if gains is None else gains
 
@@ -98,14 +103,14 @@ def grow(growth, leaves, rule, max_leaves=None, gains=None):
             if cut is not None:
                 heapq.heappush(queue, (-cut.gain, True, node, cut))
             continue
-        parts = rule.split(leaves[node], cut)  # before any change: Ctrl-C keeps the tree valid
+        parts = rule.split(leaves[node], cut)  # first, so that Ctrl-C here leaves the tree valid
         labels = [part.label for part in parts]
         for child in _replace(growth, leaves, gains, node, cut, parts, labels):
             enqueue(child)
 
 
 def _replace(growth, leaves, gains, node, cut, parts, labels):
-    """Replace a leaf by its two parts and return their node numbers."""
+    """Replace a leaf by the two parts of its cut and return their node numbers."""
     children = growth.split(node, cut.split, labels)
     gains[node] = cut.gain
     del leaves[node]
@@ -125,8 +130,8 @@ def warn_interrupted(growth, max_leaves):
 def with_midpoints(tree, points):
     """Move each threshold to the midpoint between the nearest values on its two sides.
 
-    The values are those of the rows and of the reference centres that reach the node. All of them
-    take the same path as before.
+    These are values of the tested feature, of the rows and the reference centres that reach the
+    node. All rows and centres take the same path as before.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Inputs of the cut kernels: a node of the growing tree with quantized costs and weights.
 
 Terms are those of :mod:`greedy.cuts`. Costs are quantized so that their sums are exact: each one is
-multiplied by `scale`, a power of two, and rounded to an integer. Costs above `cap` are cut off
-there; see :func:`refined_cap`.
+multiplied by `scale`, a power of two, and rounded to an integer. Costs above `cap` are replaced by
+`cap`; see :func:`refined_cap`.
 """
 
 from typing import NamedTuple
@@ -15,21 +15,21 @@ from .cuts.surrogate import label_terms
 # Sums of quantized numbers stay below 2 ** 53, so that float64 represents them exactly.
 _BITS = 52
 
-# Costs of fewer quantization units than this (per row) have too large a relative error.
+# A quantized cost below this many times its rounding error has too large a relative error.
 _COARSE = 2**10
 
 
 class SeparationNode(NamedTuple):
     """Input of :func:`greedy.cuts.separating_cut`: a node of m rows and c reference centres.
 
-    A row that a cut separates from its centre pays its excess cost. Without `distances` (n, 0) the
-    excess cost is `excess`. With `distances` (n, k) the row is assigned to the nearest centre on
-    its own side. Then `excess` is the excess cost of the second nearest centre, a lower bound.
+    A row costs its excess cost if a cut separates it from its centre. If `distances` is empty, the
+    excess cost is `excess`. Otherwise the row moves to the nearest centre on its own side of the
+    cut, and `excess`, the excess cost of its second nearest centre, is only a lower bound.
     """
 
     rows: np.ndarray  # (m,) int64
-    label: np.ndarray  # (m,) int64, the row's centre, as a position in `centers`
-    second: np.ndarray  # (m,) int64, its second nearest centre; empty without `distances`
+    label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
+    second: np.ndarray  # (m,) int64, second nearest centre of each row; or empty
     excess: np.ndarray  # (m,) int64, quantized excess costs
     mass: np.ndarray  # (m,) int64, quantized weights; empty without a depth term
     nearest: np.ndarray  # (m,) float64, distance to the nearest centre of the node
@@ -39,7 +39,7 @@ class SeparationNode(NamedTuple):
     weight: np.ndarray  # (n,) float64
     scale: float
     cap: float  # largest quantized cost of a row
-    all_left: bool  # a cut may leave no rows on its right, though some rows have a centre there
+    all_left: bool  # whether a cut may send all rows left although centres lie on its right
 
 
 class DepthTerm(NamedTuple):
@@ -52,7 +52,7 @@ class DepthTerm(NamedTuple):
     factor: float
     unit: float
     total_mass: int
-    used: np.ndarray  # (2, d) bool, features whose left (right) branch is taken above the node
+    used: np.ndarray  # (2, d) bool, [0, f] ([1, f]): the path takes a left (right) branch of f
     is_ratio: bool
 
 
@@ -60,14 +60,14 @@ class SurrogateNode(NamedTuple):
     """Input of :func:`greedy.cuts.surrogate_cut`: a leaf of m rows.
 
     All costs are quantized. A row saves a (possibly negative) amount if it gets another label than
-    `own`. `totals` sums these savings over all rows: element i for the label others[i], the last
-    element for the best of all k labels of each row.
+    `best_label`. `totals` sums these savings over all rows: element i is the sum if all rows get
+    the label others[i], the last element is the sum if each row gets its cheapest label.
     """
 
     rows: np.ndarray  # (m,) int64
-    nearest: np.ndarray  # (m,) float64, least distance over all centres
+    nearest: np.ndarray  # (m,) float64, least distance of each row over all centres
     best_label: int  # label with the least total cost
-    others: np.ndarray  # (q,) int64, labels that cost less than `own` for at least one row
+    others: np.ndarray  # (q,) int64, labels that cost less than `best_label` for some row
     totals: np.ndarray  # (q + 1,) float64
     most: float  # upper bound of the saving of any cut, with one label per side
     distances: np.ndarray  # (n, k) float64
@@ -86,7 +86,9 @@ class ImpurityNode(NamedTuple):
 
 
 def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.inf):
-    """Node whose rows keep their labels: a separated row pays its weight (IMM, EMN).
+    """Return a node whose rows keep their labels, as in IMM and EMN.
+
+    A row that a cut separates from its centre costs its weight.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.i
     rows : int64 array, rows whose label is among `centers`
     centers : int64 array, increasing
     all_left : bool
-        Whether a cut may leave no rows on its right, though some rows have a centre there.
+        Whether a cut may send all rows left although centres lie on its right.
     is_ratio : bool
         Whether the cost of a cut is divided by the number of centres on the smaller side (EMN).
     cost_bound : float, optional
@@ -127,7 +129,7 @@ def fixed_labels_node(points, rows, centers, all_left, is_ratio, cost_bound=np.i
 
 
 def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
-    """Node whose rows are assigned to the nearest centre of the node (ExGreedy, ExShallow).
+    """Return a node whose rows belong to its nearest centre, as in ExGreedy and ExShallow.
 
     Parameters
     ----------
@@ -169,13 +171,13 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     for feature, is_left in path:
         used[0 if is_left else 1, feature] = True
     unit = 1.0
-    if factor > 0:  # relative to the node's current cost; 1 unit if all rows equal their centres
+    if factor > 0:  # relative to the node's current cost, but to at least one quantization unit
         unit = 1.0 / max(scale * (weight @ nearest), 1.0)
     return node, DepthTerm(float(factor), unit, int(mass.sum()), used, False)
 
 
 def surrogate_node(points, rows):
-    """Leaf that assigns all its rows to the one label with the least total cost (ExKMC).
+    """Return a leaf that gives all its rows the label with the least total cost, as in ExKMC.
 
     Parameters
     ----------
@@ -211,7 +213,7 @@ def surrogate_node(points, rows):
 
 
 def impurity_node(points, rows):
-    """Node whose rows have the label of their nearest centre, the lowest one of ties.
+    """Return a node whose rows have the label of their nearest centre (ties: the lowest).
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ def impurity_node(points, rows):
     ImpurityNode
     """
     weight, label = points.weight[rows], points.distances[rows].argmin(axis=1)
-    # Half of the bits, so that squares of sums are exact, too.
+    # Masses use half of the bits, so that the squares of their sums are exact, too.
     mass = np.rint(weight * np.exp2(_BITS // 2 - np.frexp(weight.sum())[1]))
     return ImpurityNode(rows, label, mass, np.bincount(label, mass, len(points.centers)))
 
@@ -233,13 +235,13 @@ def refined_cap(cost, weight, scale):
 
     A few very distant rows can make the quantization unit so large that the costs of all other
     rows round to 0. The costs are then quantized again, with a finer unit, after costs above the
-    bound are cut off. Such costs cannot be part of the least cost.
+    bound are replaced by the bound. Such costs cannot be part of the least cost.
 
     Parameters
     ----------
     cost : float, least quantized cost
-    weight : float64 array of shape (m,), of the rows
-    scale : float
+    weight : float64 array of shape (m,), weights of the rows
+    scale : float, number of quantization units per unit of the distances
 
     Returns
     -------
@@ -250,23 +252,23 @@ def refined_cap(cost, weight, scale):
 
 
 def is_too_coarse(node):
-    """Return whether the excess cost of some row has too few quantization units."""
+    """Return whether the quantized excess cost of some row has too large a rounding error."""
     unit = np.maximum(node.weight[node.rows], 1.0)
     return bool((node.excess < _COARSE * unit).any())
 
 
 def quantized(excess, scale, weight, cap):
-    """Quantize excess costs: round to multiples of 1 / scale, times the weight, as integers.
+    """Quantize excess costs: express weighted costs as integers, in units of 1 / scale.
 
-    The cost of one row is rounded before it is multiplied by the weight, so that a row with an
-    integer weight costs exactly as much as equal rows of weight 1.
+    The cost of a row is rounded before it is multiplied by the weight, so that a row with an
+    integer weight costs exactly as much as that many rows of weight 1.
 
     Parameters
     ----------
     excess : float64 array of shape (m,), increase of the cost for weight 1
     scale : float, power of two
     weight : float64 array of shape (m,)
-    cap : float, largest quantized cost
+    cap : float, largest quantized cost; larger ones are replaced by it
 
     Returns
     -------
@@ -283,12 +285,13 @@ def quantization_scale(largest_sum, n_rows, cap):
     largest_sum : float, largest possible sum of costs
     n_rows : int
     cap : float
-        Upper bound of the costs of interest, in the unit of the distances. Larger ones are cut off.
+        Upper bound of the costs of interest, in the unit of the distances. Larger costs are
+        replaced by it.
 
     Returns
     -------
     scale : float, power of two
-    cap : float, quantized
+    cap : float, the given `cap` in units of 1 / scale, rounded up
     """
     if largest_sum == 0:
         return 1.0, np.inf
