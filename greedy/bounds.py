@@ -1,4 +1,4 @@
-"""Proven bounds: how much more a tree can cost than the clustering that it explains."""
+"""Proven upper bounds of the cost of a tree relative to the clustering that it explains."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Bound:
-    """A proven upper bound of the price of explainability, that is, of a ratio of costs.
+    """A proven upper bound of the price of explainability, a ratio of costs; see :func:`bound`.
 
     Parameters
     ----------
     value : float or None
-        The factor. None if only the order is proven, without a constant.
+        The bound as a number. None if only an order of growth such as O(k log k) is proven.
     formula : str
-        The factor as a formula, for k clusters, d features, n rows and H levels of tests.
+        The bound as a formula, for k clusters, d features, n rows and H levels of tests.
     source : str
         Paper and theorem.
     is_mean : bool
@@ -40,7 +40,7 @@ class Bound:
 
     @property
     def is_exact(self):
-        """Whether the bound is a number and not only an order."""
+        """Whether the bound is a number, not only an order of growth such as O(k log k)."""
         return self.value is not None
 
     def __str__(self):
@@ -166,7 +166,7 @@ def bound(method, k, d, n=None, *, objective="kmeans", depth=None):
     return Bound(known.value(size), known.formula, known.source, known.is_mean)
 
 
-# Objectives of the methods without a parameter `objective` that do not minimise k-means.
+# Objectives of the estimators that have no parameter `objective` and do not minimise k-means.
 _OWN = {"ExKCenter": "kcenter", "ExSingleLink": "spacing"}
 
 
@@ -189,8 +189,9 @@ def bound_of(model: Any, objective=None):
     Returns
     -------
     Bound or None
-        None if no bound is proven, or if the tree cuts another space than that of the costs: with
-        an embedding or with ``standardize=True``.
+        None if no bound is proven, if `objective` differs from the parameter of the model, or if
+        ``base="none"`` (of ExKMC). None also if the cuts and the costs are in different spaces:
+        with an embedding or with ``standardize=True``.
 
     Examples
     --------

@@ -21,7 +21,7 @@ class CART(TreeClustering):
     """CART: scikit-learn's decision tree, fitted to the labels of the free clustering.
 
     Use it as a baseline: this is what one gets by training a classifier on cluster labels. CART
-    minimises the Gini impurity of the labels and does not know the distances. It treats all wrong
+    minimises the Gini impurity of the labels and does not use distances. It treats all wrong
     labels alike, even those of far outliers, which are costly (Breiman, Friedman, Olshen & Stone
     1984; scikit-learn's ``DecisionTreeClassifier``).
 

@@ -121,7 +121,7 @@ class IMM(CostTree):
 
     =============================== ======================
     distances to the centres        8 n k bytes
-    labels, weights, prices of rows O(n)
+    labels, weights, costs of rows  O(n)
     a sparse X                      one copy by columns
     =============================== ======================
 
@@ -202,8 +202,8 @@ def separate_centers(points, keep_labels=False, depth_factor=0.0, is_ratio=False
 class CenterLeaf:
     """Rows and reference centres (increasing int64 arrays) in the cell of a leaf.
 
-    `path` has the edges (feature, is_left) from the root. `is_complete` says whether no row of
-    the cell has been dropped.
+    `path` lists the branches (feature, is_left) from the root. `is_complete` is False if a row of
+    the cell has been dropped, because a cut separated it from its centre.
     """
 
     rows: np.ndarray
@@ -219,7 +219,7 @@ class CenterLeaf:
 
 @dataclass(frozen=True, eq=False)
 class SeparateCenters:
-    """Split until every leaf has one reference centre (IMM, EMN, ExGreedy, ExShallow).
+    """Rule of growth: cut until every leaf has one centre (IMM, EMN, ExGreedy, ExShallow).
 
     Parameters
     ----------
@@ -240,11 +240,11 @@ class SeparateCenters:
     is_ratio: bool = False
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
+        """Return inf for a leaf with several centres, which must be split, else 0."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if the centres coincide."""
+        """Return the best cut between centres of the leaf, or None if they all coincide."""
         best = self._best(leaf, leaf.is_complete)
         if best is None and not leaf.is_complete:
             best = self._best(leaf, True)
@@ -274,7 +274,7 @@ class SeparateCenters:
         )
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides the rows and centres of a leaf."""
         rows_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         is_left = self.points.centers[:, cut.feature] <= cut.threshold
         parts = []

@@ -15,7 +15,8 @@ from .cuts import mistakes_at_edges, optimal_search_tree
 from .growth import Cut, grow
 from .nodes import fixed_labels_node
 
-# A separated row costs at most a diameter to this power: lemma 3 and inequality 15 of the paper.
+# The cost of a row that a cut separates from its centre is bounded by the diameter of the centres
+# of the node to this power (lemma 3 and inequality 15 of the paper).
 POWERS = {"kmeans": 2, "kmedians": 1}
 
 
@@ -30,7 +31,8 @@ class DPTree(CostTree):
     For a feature i, sort the centres by their coordinate. T_j is the weight of the rows that the
     cut halfway between neighbouring centres j and j + 1 separates from their centre. Dynamic
     programming finds the search tree D_i over the sorted centres that minimises
-    sum_j T_j diam(j), or sum_j T_j diam(j)^2 for k-means. A node of the decision tree is cut in
+    sum_j T_j diam(j), or sum_j T_j diam(j)^2 for k-means. Here diam(j) is the extent, in feature i,
+    of the centres that reach the node of D_i with cut j. A node of the decision tree is cut in
     the feature in which its centres lie farthest apart (ties: the lowest), by the first node of
     D_i that separates them (sections 3 and 4.1, algorithm 2). Each centre gets one leaf, as the
     algorithm prescribes.
@@ -82,17 +84,17 @@ class Centers:
 
 @dataclass(frozen=True, eq=False)
 class SearchTree:
-    """The optimal search tree of a feature.
+    """The optimal search tree over the centres, sorted by one feature.
 
     Parameters
     ----------
     edges : list of k - 1 floats
-        Cuts between neighbouring centres.
+        Thresholds between centres that are neighbours in the feature.
     rank : int64 array of shape (k,)
         Position of each centre in the order of its coordinate; equal centres keep their order.
     root : int64 array of shape (k, k)
-        ``root[a, b]`` is the number of the first cut of the centres at positions a..b, or -1 if
-        they coincide.
+        ``root[a, b]`` is the number, in `edges`, of the first cut of the centres at positions
+        a..b, or -1 if they coincide.
     """
 
     edges: list
@@ -100,7 +102,10 @@ class SearchTree:
     root: np.ndarray
 
     def cut_of(self, centers):
-        """Return the edge of the first node that separates centres that do not all coincide."""
+        """Return the threshold of the first node, from the root, that separates given centres.
+
+        The centres must not all coincide in the feature.
+        """
         rank = self.rank[centers]
         low, high, first, last = rank.min(), rank.max(), 0, len(self.rank) - 1
         while True:
@@ -115,7 +120,7 @@ class SearchTree:
 
 @dataclass(frozen=True, eq=False)
 class CutBySearchTrees:
-    """Rule of growth: cut by the search tree of the feature in which the centres spread most.
+    """Rule of growth: cut by the search tree of the feature with the largest extent of centres.
 
     Parameters
     ----------
@@ -129,11 +134,11 @@ class CutBySearchTrees:
     trees: dict = field(default_factory=dict)  # by feature, built at first use
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: every leaf with several centres must be split."""
+        """Return inf for a leaf with several centres, which must be split, else 0."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if the centres coincide."""
+        """Return the cut of the search tree, or None if the centres of the leaf coincide."""
         places = self.points.centers[leaf.centers]
         extent = places.max(axis=0) - places.min(axis=0)
         feature = int(extent.argmax())
@@ -144,19 +149,19 @@ class CutBySearchTrees:
         return Cut(feature, self.trees[feature].cut_of(leaf.centers), np.inf)
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides the centres of a leaf."""
         is_left = self.points.centers[leaf.centers, cut.feature] <= cut.threshold
         return Centers(leaf.centers[is_left]), Centers(leaf.centers[~is_left])
 
     @cached_property
     def _node(self):
-        """All rows in the form that the kernel reads."""
+        """SeparationNode of all rows and all centres, the input of the kernel."""
         every = np.arange(len(self.points.centers))
         terms = (self.points, self.points.rows, every)
         return fixed_labels_node(*terms, all_left=True, is_ratio=False)[0]
 
     def _tree(self, feature):
-        """Return the search tree of a feature."""
+        """Build the optimal search tree of a feature."""
         points, node = self.points, self._node
         order = np.argsort(points.centers[:, feature], kind="stable")
         places = points.centers[order, feature]
@@ -164,13 +169,13 @@ class CutBySearchTrees:
         edges = np.append(_between(places), places[-1])
         inverse = points.inverse_index(node.rows)
         parted = mistakes_at_edges(points.columns, inverse, node, edges, rank, feature)
-        # Prices are integers and the scale is a power of two, so that the division is exact.
+        # `parted` has integers and the scale is a power of two, so that the division is exact.
         _, root = optimal_search_tree(places, parted / node.scale, self.power)
         return SearchTree(edges[:-1].tolist(), rank, root)
 
 
 def _between(places):
-    """Return the midpoints of neighbouring places: a float64 array with one entry less."""
+    """Return the midpoint between each sorted coordinate and the next one: float64 array."""
     return np.array(
         [midpoint(low, high) if low < high else low for low, high in itertools.pairwise(places)]
     )

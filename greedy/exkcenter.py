@@ -97,7 +97,7 @@ class ExKCenter(GreedyTree):
 
 
 def split_cell(growth, node, cell, points, rest):
-    """Divide a cell of several centres without a clean cut into at most as many leaves.
+    """Divide a cell without a clean cut into at most as many leaves as it has centres.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def split_cell(growth, node, cell, points, rest):
     leaves = {node: rule.leaf(cell.rows)}
     grow(growth, leaves, rule, growth.n_leaves + len(cell.clusters) - 1)
     nodes = sorted(leaves)
-    # The farthest row is found by squared distances; the sum is one of plain distances.
+    # `points.distances` are squared; the labels minimise a sum of distances that are not squared.
     farthest = [points.distances[leaves[leaf].rows][:, cell.clusters].max(axis=0) for leaf in nodes]
     for leaf, cluster in zip(*linear_sum_assignment(np.sqrt(farthest)), strict=True):
         growth.label[nodes[leaf]] = int(cell.clusters[cluster])
@@ -152,7 +152,7 @@ class CleanCuts:
 
     @classmethod
     def from_input(cls, points):
-        """Return the rule for some rows and centres."""
+        """Compute the bounding boxes of the clusters of a BuilderInput and return the rule."""
         low, high = points.centers.copy(), points.centers.copy()
         labels = points.labels[points.rows]
         for k in np.unique(labels):
@@ -161,14 +161,15 @@ class CleanCuts:
         return cls(points, low, high)
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: every leaf with several centres should be split."""
+        """Return inf for a leaf with several centres, which should be split, else 0."""
         return np.inf if len(leaf.clusters) > 1 else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if there is no clean cut."""
+        """Return the clean cut that divides the centres most evenly; None if there is none."""
         low = np.sort(self.low[leaf.clusters], axis=0)
         high = np.sort(self.high[leaf.clusters], axis=0)
-        # If j boxes lie left of a cut, these end before any other begins.
+        # A cut with j boxes on its left is clean if the j smallest upper ends lie below the other
+        # lower ends.
         is_clean = (high[:-1] < low[1:]).T
         if not is_clean.any():
             return None
@@ -189,18 +190,18 @@ class CleanCuts:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Rows of a leaf. Cuts number lo..hi-1 of the grid in each feature are still possible."""
+    """Rows of a leaf, and the grid cuts that may still be made: lo..hi-1 in each feature."""
 
     rows: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
 
-    label = 0  # set when all boxes are known
+    label = 0  # unused; split_cell sets the labels of the tree
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Rule of growth: cut a box into m ** d boxes of equal size, with the middle cuts first.
+    """Rule of growth: cut a box into m parts of equal width per feature, middle cuts first.
 
     Parameters
     ----------
@@ -227,16 +228,16 @@ class Grid:
         return cls(points, low, extent / n_parts, n_parts)
 
     def leaf(self, rows):
-        """Return the leaf of the whole box."""
+        """Return the leaf of the whole box, in which all cuts of the grid may still be made."""
         lo = np.zeros(len(self.low), np.int64)
         return Box(rows, lo, np.where(self.width > 0, self.n_parts - 1, lo))
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`."""
+        """Return inf if some cut of the grid may still be made in the leaf, else 0."""
         return np.inf if (leaf.lo < leaf.hi).any() else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`: use the first feature with a cut between rows."""
+        """Return the middle one of the cuts between rows, in the first feature that has any."""
         for feature in np.flatnonzero(leaf.lo < leaf.hi):
             values = self.points.column(leaf.rows, feature)
             numbers = np.arange(leaf.lo[feature], leaf.hi[feature])
@@ -276,7 +277,7 @@ def integer_root(n, power):
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Rule of growth: cut the longest side among the bounding boxes in its middle.
+    """Rule of growth: cut the longest side of the bounding boxes of all leaves in its middle.
 
     Parameters
     ----------
@@ -286,16 +287,16 @@ class Halves:
     points: BuilderInput
 
     def leaf(self, rows):
-        """Return the leaf of some rows, with the bounding box of the rows alone."""
+        """Return the leaf of some rows, with their bounding box (without the centres)."""
         low, high = ranges(self.points.X[rows])
         return BoundedLeaf(rows, low, high)
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: the longest side, 0 if all rows are equal."""
+        """Return the longest side of the bounding box, 0 if all rows are equal."""
         return float((leaf.high - leaf.low).max())
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Ties go to the lowest feature."""
+        """Return the cut through the middle of the longest side (ties: the lowest feature)."""
         side = leaf.high - leaf.low
         feature = int(side.argmax())
         middle = midpoint(leaf.low[feature], leaf.high[feature])
@@ -315,4 +316,4 @@ class BoundedLeaf:
     low: np.ndarray
     high: np.ndarray
 
-    label = 0  # set when all leaves are known
+    label = 0  # unused; split_cell sets the labels of the tree

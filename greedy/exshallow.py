@@ -29,8 +29,9 @@ class ExShallow(CostTree):
 
     The cut of a node minimises ExGreedy's cost divided by the cost of the node, plus
     `depth_factor` times the expected depth (Laber, Murtinho & Oliveira 2023, algorithms 1 to 3).
-    When the paper's EvalWAD divides the K centres of a node, the left side gets ceil(K r_c) of
-    them, at least 1 and at most K - 1. Rows may be divided into fractions and count by weight.
+    The paper's EvalWAD estimates this depth as if all further cuts divided rows and centres in the
+    proportions of this cut. If the share r of the centres is on its left, a node of K centres
+    passes ceil(K r) of them to the left, at least 1 and at most K - 1. Rows count by weight.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class ExShallowSearch(GreedyTree):
     max_explanation_size: float | None = None
     max_iter: int = 12
 
-    uses_distances = False  # the goals are costs computed from the rows of X
+    uses_distances = False  # `build` computes the costs from the rows of X
 
     _parameter_constraints: ClassVar[dict] = {
         **GreedyTree._parameter_constraints,
@@ -164,7 +165,7 @@ class ExShallowSearch(GreedyTree):
         return Result(tree, {"depth_factor_": factor, "history_": tried, "n_iter_": len(tried)})
 
     def _limits(self):
-        """Return the goals for cost and size; infinite values replace None."""
+        """Return the goals for cost and size; inf is no limit, -inf asks for the smallest size."""
         cost, size = self.max_cost_increase, self.max_explanation_size
         if size is None:
             size = np.inf if cost is None else -np.inf
@@ -199,7 +200,7 @@ def search_depth_factor(attempt, max_cost_increase, max_explanation_size, max_it
     try:
         for i in range(max_iter):
             if low == 0.0 and i > 0 and i == max_iter - 1:
-                factor = 0.0  # no tree met the goal for the cost, and 0 has the smallest
+                factor = 0.0  # no tree met the goal for the cost; 0 costs least
             cost, size, result = attempt(factor)
             record = {"depth_factor": factor, "cost_increase": cost, "explanation_size": size}
             tried.append((record, result))

@@ -85,7 +85,7 @@ class ExSingleLink(GreedyTree):
         return separate_spanned(points, SpannedRows(points.X))
 
     def _fit_tree(self, problem):
-        """Return the tree and the spacings."""
+        """Return the tree, with `spacing_` and `free_spacing_` among its attributes."""
         labels, weight = problem.free.labels, problem.weight
         points = BuilderInput.from_labels(problem.X, labels, weight, self.n_jobs)
         found = self._result(separate_spanned(points, problem.data), points)
@@ -127,20 +127,20 @@ def separate_spanned(points, data):
 
 @dataclass(frozen=True, eq=False)
 class SpannedLeaf:
-    """Rows of a leaf (increasing int64 array), which compute their minimum spanning tree.
+    """Rows of a leaf (increasing int64 array) and their minimum spanning tree.
 
-    `forest` has the edges of the parent's spanning tree between these rows.
+    `forest` holds the edges of the parent leaf's spanning tree that join two of these rows.
     """
 
     rows: np.ndarray
     data: SpannedRows
     forest: Edges
 
-    label = 0  # set when all leaves are known
+    label = 0  # unused; separate_spanned sets the labels of the tree
 
     @cached_property
     def edges(self):
-        """Edges of the minimum spanning tree of the rows."""
+        """Edges of the minimum spanning tree of the rows, computed at first use."""
         if len(self.forest.squared) == len(self.rows) - 1:
             return self.forest
         return self.data.join(self.rows, self.forest)
@@ -160,12 +160,12 @@ class WidestCuts:
     data: SpannedRows
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: no bound is known before the search."""
+        """Return inf for a leaf with rows of several clusters, else 0."""
         labels = self.points.labels[leaf.rows]
         return np.inf if (labels != labels[0]).any() else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if the rows are equal in X."""
+        """Return the cut with the largest spacing, or None if all rows are equal in X."""
         place = np.empty(self.points.X.shape[0], np.int64)
         place[leaf.rows] = np.arange(len(leaf.rows))
         terms = (leaf.rows, place[leaf.edges.ends], leaf.edges.squared)
@@ -173,7 +173,7 @@ class WidestCuts:
         return best and Cut(best[1], best[2], -best[0])
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides the rows of a leaf."""
         is_left = np.zeros(self.points.X.shape[0], bool)
         is_left[leaf.rows] = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         sides = is_left[leaf.edges.ends]

@@ -15,7 +15,7 @@ from .exkmc import SurrogateLeaf
 from .growth import Cut, grow
 from .nodes import surrogate_node
 
-_DIGITS = 9  # variances that agree in so many digits count as equal
+_DIGITS = 9  # variances that agree in this many significant digits count as equal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -81,14 +81,14 @@ class CutMedian:
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: the weight of the rows."""
+        """Return the weight of the rows, so that the leaf with most rows is cut first."""
         return self.points.weight[leaf.node.rows].sum()
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if all rows are equal."""
+        """Return the cut at the median of the most variable feature; None if all rows are equal."""
         rows = leaf.node.rows
         part, power = np.frexp(self._variance(rows))
-        # Without this, the rounding of sums would decide ties.
+        # Rounded, since otherwise the rounding errors of sums would decide ties.
         rounded = np.ldexp(np.round(part, _DIGITS), power)
         for feature in np.argsort(-rounded, kind="stable"):
             threshold = self._median(rows, int(feature))
@@ -97,7 +97,7 @@ class CutMedian:
         return None
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides the rows of a leaf."""
         rows = leaf.node.rows
         goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
         return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
@@ -110,7 +110,10 @@ class CutMedian:
         return np.average((X - mean) ** 2, axis=0, weights=weight)
 
     def _median(self, rows, feature):
-        """Return the value at which the weights of both sides differ least; ties: the lowest."""
+        """Return the value at which the weights of both sides differ least (ties: the lowest).
+
+        Return None if all rows have the same value.
+        """
         values, place = np.unique(self.points.column(rows, feature), return_inverse=True)
         if len(values) < 2:
             return None

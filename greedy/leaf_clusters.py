@@ -1,4 +1,4 @@
-"""Leaves of trees that were grown without a reference: merged to clusters, pruned, relabeled."""
+"""Merge, prune and relabel the leaves of trees that were grown without a reference."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -87,7 +87,7 @@ def matched_leaf_labels(points, rows_of, group):
 def pruned_growth(growth, ends, label, n_features, idle=()):
     """Prune a growth: some nodes become leaves, and cuts without effect are removed.
 
-    A cut has no effect if both children are leaves of the same cluster, or if one child is idle.
+    A cut has no effect if both children are leaves of the same cluster, or if a child is in `idle`.
 
     Parameters
     ----------
@@ -117,7 +117,9 @@ def pruned_growth(growth, ends, label, n_features, idle=()):
 
 
 def deviance(points, rows):
-    """Compute weight, mean and deviance (weighted squared distances to the mean) of some rows.
+    """Compute the weight, mean and deviance of some rows.
+
+    The deviance is the weighted sum of squared distances to the mean.
 
     Returns
     -------
@@ -133,8 +135,8 @@ def deviance(points, rows):
 def merge_closest(statistics, n_clusters):
     """Merge groups of rows until `n_clusters` are left: agglomerative clustering, Ward's criterion.
 
-    Each step merges the pair a, b with the least loss R(a and b) - R(a) - R(b), where R is the
-    deviance. It takes O(g ** 2) memory for g groups.
+    Each step merges the pair a, b with the least loss R(a + b) - R(a) - R(b). R is the deviance,
+    and a + b is the union. It takes O(g ** 2) memory for g groups.
 
     Parameters
     ----------
@@ -168,5 +170,5 @@ def merge_closest(statistics, n_clusters):
 
 
 def _losses(weight, mean, a):
-    """Return the increase in deviance if group a is merged with each group."""
+    """Return, for each group, the increase in deviance if group `a` is merged with it."""
     return weight * weight[a] / (weight + weight[a]) * ((mean - mean[a]) ** 2).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Column-wise access to the rows of a node: values as stored, and sorted once for many cuts.
+"""Column-wise access to the rows of a node: unsorted values, or columns sorted once for all cuts.
 
 The kernels in `cuts` read values through :func:`entries` and :func:`gather`, which support both
 layouts of X: an array, or the arrays (data, indices, indptr) of a sparse X in CSC form. `inverse`
@@ -16,11 +16,11 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-# Gains that differ by less than this, relative to the scale of all gains, are ties: sums of the
-# same rows in another order differ in their last bits.
+# Gains that differ by less than this, relative to the scale of all gains, count as equal, since
+# sums of the same rows in another order differ in their last bits.
 ROUNDING = 1e-12
 
-_CHUNK = 256  # rows of a dense X per block; all features of a block are read while it is in cache
+_CHUNK = 256  # rows of a dense X per block, few enough to stay in the processor's cache
 
 
 class SortedColumns(NamedTuple):
@@ -33,8 +33,8 @@ class SortedColumns(NamedTuple):
     value never move, and the work is proportional to the number of the other rows.
     """
 
-    rows: np.ndarray  # (s,) int32, row numbers in X, of s entries in all
-    values: np.ndarray  # (s,) of the data type of X
+    rows: np.ndarray  # (s,) int32, row number in X of each of the s entries
+    values: np.ndarray  # (s,) of the data type of X, value of each entry
     start: np.ndarray  # (d + 1,) int64, where the entries of each feature begin
     middle: np.ndarray  # (d,) int64, where the upper part of each feature begins
     rest: np.ndarray  # (d,) float64, most frequent value of each feature
@@ -108,10 +108,11 @@ def _sorted(rows, values, rest):
 
 @jit
 def threshold_at(order, feature, is_above, entry):
-    """Return the threshold of the cut that moves an entry and those before it in its part.
+    """Return the threshold of the cut that separates an entry from the next one in its part.
 
-    The result is NaN if there is no such cut: the next entry has the same value, or no rows would
-    remain on the other side.
+    The cut moves the entry and all entries before it in its part, the lower or the upper one; see
+    :class:`SortedColumns`. The result is NaN if there is no such cut: the next entry has the same
+    value, or no rows would remain on the other side.
 
     Parameters
     ----------
@@ -138,12 +139,12 @@ def first_best(gain, tolerance):
 
     Parameters
     ----------
-    gain : float array, -inf for no gain
+    gain : float array, -inf where there is no candidate
     tolerance : float
 
     Returns
     -------
-    int, or None if there is no gain
+    int, or None if there is no candidate
     """
     most = gain.max(initial=-np.inf)
     return None if most == -np.inf else int(np.argmax(gain >= most - tolerance))
@@ -166,8 +167,8 @@ def _entries_csc(X, inverse, rows, feature, first, last, values, places):
     return n
 
 
-# Write the values of rows[first:last] to `values` and their positions in that slice to `places`;
-# return their number. For a sparse X the slice must be all rows, and zeros are left out.
+# Write the values of a feature for rows[first:last] to `values`, and their positions in that slice
+# to `places`. Return their number. For a sparse X, the slice must be all rows; zeros are left out.
 entries = by_layout(_entries_array, _entries_csc)
 
 
@@ -184,12 +185,12 @@ def _gather_csc(X, inverse, rows, feature, values):
             values[inverse[indices[s]]] = data[s]
 
 
-# Write the values of all rows of a node to `values`.
+# Write the values of a feature for all rows of a node to `values`.
 gather = by_layout(_gather_array, _gather_csc)
 
 
 def rows_at_a_time(inverse, rows):
-    """Return the number of rows that :func:`entries` should read per call, at least 1."""
+    """Return the number of rows that :func:`entries` reads per call: all of them if X is sparse."""
     return max(1, len(rows)) if len(inverse) else _CHUNK
 
 
@@ -197,7 +198,7 @@ def rows_at_a_time(inverse, rows):
 def stable_order(values):
     """Return the stable argsort of some values, by merge sort.
 
-    Numba's own argsort takes 2 s to compile.
+    Kernels use it in place of ``np.argsort``, which takes numba 2 s to compile.
     """
     n, width, last = values.shape[0], 1, 1
     while last < n and values[last - 1] <= values[last]:
@@ -245,5 +246,5 @@ def is_better(value, feature, threshold, best):
 
 @jit
 def is_hopeless(bound, feature, best):
-    """Return whether no cut of a feature can beat the best one, given a lower bound of values."""
+    """Return whether no cut of a feature can beat the best one, with values >= bound."""
     return bound > best[0] or (bound == best[0] and feature > best[1])
