@@ -29,17 +29,18 @@ class CLTree(CostTree):
     Use it as a baseline: a tree that looks for dense regions in sparse surroundings, without the
     free clustering. The reference only gives the cluster numbers and the cost to compare with.
 
-    Growth (Liu, Xia & Yu 2000, 2005). The method imagines uniform points in every region: those
-    of its share of the parent region, but at least as many as the region has rows. The points are
-    counted, never created. For each feature, the first cut maximises the information gain
-    between rows and uniform points. Up to two further cuts in the sparser side of the cut before
-    (the paper's evaluateCuts) then move it to the edge of a dense region. The chosen feature is
-    the one with the sparsest region beside its cut. Boundaries are closed: a row on a boundary
-    belongs to the side that gives the larger information gain.
+    Growth (Liu, Xia & Yu 2000, 2005). The method imagines uniform points in every region. They are
+    counted, never created. A region gets the share of its parent's points that equals its share of
+    the parent's volume. Before a region is cut, it gets at least as many points as rows. For each
+    feature, the first cut maximises the information gain between rows and uniform points. Up to two
+    further cuts in the sparser side of the previous cut (the paper's evaluateCuts) then move it to
+    the edge of a dense region. The chosen feature is the one with the sparsest region beside its
+    cut. Boundaries are closed: a row on a boundary belongs to the side that gives the larger
+    information gain.
 
-    Pruning (evaluatePrune), from the leaves up. Regions of few rows are not examined. Two
-    siblings are merged if the sparser one has a relative density (rows divided by uniform points)
-    above `min_rd`, or if the denser one has fewer rows than uniform points.
+    Pruning goes from the leaves to the root (evaluatePrune). Regions of few rows are not examined.
+    Two siblings are merged if the sparser one has a relative density (rows divided by uniform
+    points) above `min_rd`, or if the denser one has fewer rows than uniform points.
 
     Three further steps are not in the paper, which returns all regions with more rows than
     uniform points:
@@ -115,7 +116,7 @@ class CLTree(CostTree):
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A region with its rows and its amounts of rows and of uniform points."""
+    """A region: its rows, its bounds, and its amounts of rows (by weight) and uniform points."""
 
     rows: np.ndarray
     low: np.ndarray
@@ -126,7 +127,7 @@ class Box:
 
     @property
     def density(self):
-        """Rows divided by uniform points."""
+        """Amount of rows (by weight) divided by the amount of uniform points."""
         return self.n_rows / self.n_uniform if self.n_uniform > 0 else np.inf
 
 
@@ -138,7 +139,7 @@ class BoxCut(Cut):
 
 
 class _LeavesWithHistory(dict):
-    """Leaves by node. `boxes` also keeps the ones that were split since."""
+    """Current leaves by node number. `boxes` also keeps the leaves that have been split."""
 
     def __init__(self, leaves, boxes):
         super().__init__(leaves)
@@ -169,7 +170,7 @@ class CutDensity:
 
     @classmethod
     def from_share(cls, points, min_split):
-        """Return the rule for some rows."""
+        """Return the rule; `min_split` is a share of the weight of all rows."""
         weight = points.weight
         scale, _ = quantization_scale(weight.sum(), len(weight), np.inf)
         mass = quantized(np.ones(len(weight)), scale, weight, np.inf)
@@ -182,18 +183,18 @@ class CutDensity:
         return Box(rows, *ranges(self.points.X[rows]), n_rows, float(n_rows))
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: the mass of the rows."""
+        """Return the mass of the rows of a region, or 0 if it is below `least`."""
         return float(leaf.n_rows) if leaf.n_rows >= self.least else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if no cut gains information."""
+        """Return the best cut of a region, or None if no cut gains information."""
         n_uniform = max(leaf.n_uniform, float(leaf.n_rows))
         region = Region(leaf.rows, self.mass, leaf.low, leaf.high, n_uniform)
         best = self.points.best_cut(density_cut, self.points.inverse_index(leaf.rows), region)
         return best and BoxCut(best[1], best[2], float(leaf.n_rows), best[3])
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two regions into which a cut divides a region."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         length = leaf.high[cut.feature] - leaf.low[cut.feature]
         share = (cut.place - leaf.low[cut.feature]) / length
@@ -268,7 +269,7 @@ def prune_stepwise(points, growth, max_leaves):
     Growth
     """
     costs, clusters = _costs(points, growth)
-    paid = costs.min(axis=1)  # cost as one leaf
+    paid = costs.min(axis=1)  # cost of the rows of each node in its best cluster
     for node, left in enumerate(growth.left):
         if left < 0:
             paid[node] = costs[node, np.searchsorted(clusters, growth.label[node])]
@@ -308,7 +309,7 @@ def _costs(points, growth):
     distances = squared_distances(X, cluster_means(X, of_row, weight, len(clusters)))
     costs = np.zeros((growth.n_nodes, len(clusters)))
     np.add.at(costs, leaves, weight[:, None] * distances)
-    for node in reversed(range(growth.n_nodes)):  # children after their parent
+    for node in reversed(range(growth.n_nodes)):  # children have higher numbers than their parent
         if growth.left[node] >= 0:
             costs[node] = costs[_children(growth, node)].sum(axis=0)
     return costs, clusters

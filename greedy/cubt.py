@@ -33,8 +33,8 @@ class CUBT(CostTree):
        the dissimilarity of two leaves, take the distance of each row of one leaf to the nearest
        row of the other, and average the smallest ones (the share `quantile` of them). The
        dissimilarity is the larger one of the averages of both directions.
-    3. Joining. Any two leaves or groups of leaves are joined whose union has the smallest increase
-       in deviance, until there are `n_clusters` groups.
+    3. Joining. The two leaves or groups of leaves whose union increases the deviance least are
+       joined, until there are `n_clusters` groups.
 
     Then each group gets the number of the reference cluster with which it agrees best. Splits
     whose leaves all belong to one group are removed. If stage 2 leaves fewer leaves than
@@ -110,7 +110,7 @@ class CUBT(CostTree):
 
 @dataclass(frozen=True, eq=False)
 class DevianceLeaf:
-    """Rows with their weight, mean and deviance."""
+    """Rows of a leaf, their weight and mean, and the sum of squared distances to the mean."""
 
     rows: np.ndarray
     weight: float
@@ -132,7 +132,7 @@ class CutDeviance:
     ----------
     points : BuilderInput
     view : tuple
-        The rows of X in the form that kernels read.
+        X as an array, or the arrays (data, indices, indptr) of a CSR matrix.
     min_size : float
         Minimum weight of a leaf that is cut.
     least : float
@@ -146,16 +146,16 @@ class CutDeviance:
 
     @classmethod
     def from_shares(cls, points, min_size, min_dev):
-        """Return the rule for some rows; `min_dev` is a share of their deviance."""
+        """Return the rule; `min_dev` is a share of the deviance of all rows."""
         _, _, total = deviance(points, points.rows)
         return cls(points, kernel_arrays(points.X), min_size, min_dev * total)
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the deviance of the leaf, or 0 if its weight is below `min_size`."""
         return leaf.deviance if leaf.weight >= self.min_size else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if no cut saves enough."""
+        """Return the cut that reduces the deviance most, or None if it reduces it by too little."""
         points = self.points
         node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
         best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)
@@ -173,7 +173,7 @@ class CutDeviance:
 
 
 def _pruned(points, growth, rows_of, max_leaves, min_dist, quantile):
-    """Merge pairs of sibling leaves; return the rows of the remaining leaves by node."""
+    """Prune as in stage 2 of :class:`CUBT`; return the rows of the remaining leaves by node."""
     rows_of, found = dict(rows_of), {}
     while True:
         for node in range(growth.n_nodes):

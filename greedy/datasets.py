@@ -118,7 +118,7 @@ def synthetic_one(
     prefer_skip_nested_validation=True,
 )
 def synthetic_two(n_clusters=30, n_features=1000, *, random_state=None, return_centers=False):
-    """Make random codewords with neighbours, for which k leaves cost Omega(log k) times as much.
+    """Make random codewords with neighbours: k leaves cost Omega(log k) times the optimum.
 
     This is Synthetic II of Frost, Moshkovitz & Rashtchian (2020), section 3.4, taken from
     Moshkovitz, Dasgupta, Rashtchian & Frost (2020). A centre is a random row of -1 and 1. Its
@@ -326,7 +326,7 @@ def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_cent
 
 
 def _period(n_clusters, n_features):
-    """Return the paper's choice of p, with 3 ** p <= k in integer arithmetic."""
+    """Return the default `period` of :func:`kcenter_lower_bound`, with 3 ** period <= k."""
     most = n_features
     if n_clusters > np.e:
         ratio = np.log(n_clusters) / np.log(np.log(n_clusters)) if n_clusters > 15 else most

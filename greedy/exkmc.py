@@ -139,7 +139,7 @@ class ExKMC(GreedyTree):
         return expand(points, self.max_leaves, self.base)[0]
 
     def _fit_tree(self, problem):
-        """Return the last tree of the growth, with the trace of the smaller trees."""
+        """Return the final tree, with `trace_`: the costs of the trees of all sizes up to it."""
         points = self._points(problem)
         growth, n_base = expand(points, self.max_leaves, self.base)
         found = self._result(growth, points)
@@ -171,7 +171,7 @@ def leaf_budget(max_leaves, n_clusters):
 
 
 def expand(points, max_leaves, base):
-    """Expand IMM's tree or a single leaf by the surrogate cost.
+    """Grow the tree of :class:`ExKMC` from IMM's tree or from a single leaf.
 
     Parameters
     ----------
@@ -275,9 +275,9 @@ class CutSurrogate:
     price : float
         A cut must save more than this.
     cuts_impure : bool
-        Whether to cut a leaf that no cut improves, but that has rows of several clusters, where
-        its Gini impurity falls most, since cuts below may save. These cuts come after all cuts
-        that save, and have a negative gain.
+        Whether to cut leaves in which no cut saves enough, if they have rows of several clusters.
+        The cut is then the one that reduces the Gini impurity most, since cuts below it may save.
+        Its gain is negative, so that it comes after all cuts that save.
     """
 
     points: BuilderInput
@@ -289,11 +289,11 @@ class CutSurrogate:
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`."""
+        """Return an upper bound of what a cut of the leaf saves, minus `price`."""
         return leaf.node.most / leaf.node.scale - self.price
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if no cut saves more than `price`."""
+        """Return the cut that saves most if it saves more than `price`; see also `cuts_impure`."""
         cut = self._saving(leaf)
         return self._purest(leaf) if cut is None and self.cuts_impure else cut
 
@@ -328,7 +328,7 @@ class CutSurrogate:
 
 
 def trace(problem, points, growth, tree, leaf_of_row, n_base):
-    """Return the surrogate cost and the true cost of all trees of a growth, from the base on.
+    """Return the surrogate cost and the true cost of all trees of a growth, by number of leaves.
 
     The clusters of every tree are unions of leaves of the last tree, so that one pass over the
     rows is enough.
@@ -351,7 +351,7 @@ def trace(problem, points, growth, tree, leaf_of_row, n_base):
         leaves, surrogate (cost with the reference centres), cost (with optimal centres) and
         cost_increase (percent over the free clustering).
     """
-    place = np.cumsum(tree.children_left < 0) - 1  # position of each leaf among the leaves
+    place = np.cumsum(tree.children_left < 0) - 1  # position of each leaf in `tree.leaves`
     leaf_of_row = place[leaf_of_row]
     n_rows, n_last = len(leaf_of_row), tree.n_leaves
     member = sp.csr_matrix((problem.weight, (leaf_of_row, np.arange(n_rows))), (n_last, n_rows))

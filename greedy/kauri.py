@@ -34,7 +34,7 @@ class Kauri(GreedyTree):
     - switch: one half moves to another cluster;
     - reallocation: both halves move to two other clusters.
 
-    No cluster is emptied. Growth stops if no cut lowers the cost, so that no leaf saves nothing.
+    No cluster is emptied. Growth stops if no cut lowers the cost, so that every cut saves cost.
 
     The free clustering is only compared with. Each cluster gets the number of the free cluster
     with which it agrees best. The kernel is linear; for another kernel, give `fit` its feature
@@ -126,7 +126,8 @@ def _cut_leaves(partition, growth, max_leaves):
         if found is None:
             return
         node, cut = found
-        # The slow part comes before both updates, so that an interrupt leaves them consistent.
+        # This slow part precedes the updates of growth and partition, so that an interrupt in it
+        # leaves both consistent.
         halves = partition.halves(node, cut)
         split = Split.from_feature(cut.feature, cut.threshold)
         _replace(partition, growth, node, split, cut, halves)
@@ -159,7 +160,7 @@ class _Leaf:
 
 
 class _Partition:
-    """Current leaves and clusters, with the products of all rows and the sums of the clusters.
+    """Current leaves and clusters, with sums of rows per cluster and products of rows and sums.
 
     Parameters
     ----------
@@ -275,7 +276,7 @@ class _Partition:
 def _shifted(points):
     """Return the rows in the space of the costs, in a form that loses few digits.
 
-    Dense rows are centred, which keeps the digits of costs far from the origin. Rows with more
+    Dense rows are centred, so that costs stay precise far from the origin. Rows with more
     columns than there are rows are rotated into as many dimensions as there are rows.
     """
     space, rows, weight = points.space, points.rows, points.weight
@@ -293,7 +294,7 @@ def _shifted(points):
 
 
 def _squares(space):
-    """Return the squared norms of rows."""
+    """Return the squared Euclidean norm of each row."""
     if sp.issparse(space):
         return np.asarray(space.multiply(space).sum(axis=1), np.float64).ravel()
     return np.einsum("nm,nm->n", space, space)

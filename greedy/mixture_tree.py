@@ -187,7 +187,7 @@ class MixtureTree(TreeClustering):
         is_of_X = problem.space is problem.X
         weights, means, stds = components_of(mixture) if is_of_X else _moments(mixture, problem)
         if not (is_of_X and hasattr(self.mixture, "means_")):
-            means = np.clip(means, *ranges(problem.X))  # rounding may put them outside
+            means = np.clip(means, *ranges(problem.X))  # rounding may put means outside
         tree, error = grow_mixture(weights, means, stds, self.criterion)
         found = tree.predict(problem.X)
         agrees = found == mixture.predict(problem.space)
@@ -235,7 +235,7 @@ def components_of(mixture):
 
 
 def _moments(mixture, problem):
-    """Return the same for the rows of X, weighted by their responsibilities in the embedding."""
+    """Return weights, means and standard deviations in X of the components in an embedding."""
     share = mixture.predict_proba(problem.space) * problem.weight[:, None]
     mass = share.sum(axis=0)
     part = share / np.where(mass > 0, mass, 1.0)
@@ -249,7 +249,7 @@ def _moments(mixture, problem):
 
 
 def grow_mixture(weights, means, stds, criterion="error"):
-    """Build the tree of a mixture.
+    """Build the tree that explains a mixture, given its weights, means and standard deviations.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def best_separating_cut(weights, means, stds, is_ratio):
 
 
 def _candidates(low, high, at_low, at_high):
-    """Return candidate thresholds between two means, and the distance to the next candidate.
+    """Return candidate thresholds between two means, and how far each one may be moved.
 
     Besides a grid, there are candidates at 1 to 5 standard deviations from either mean, since
     narrow components may have wide gaps beside them.
@@ -380,7 +380,7 @@ def _best_threshold(low, high, places, reaches, n_left, weight, mean, std, is_ra
             if found < best:
                 best, place, reach = found, places[i], reaches[i]
     low, high = max(place - reach, low), min(place + reach, high)
-    for _ in range(_STEPS):  # ternary search around the best
+    for _ in range(_STEPS):  # ternary search around the best candidate
         third = high / 3.0 - low / 3.0
         a, b = low + third, high - third
         at_a = _value(a, a, n_left, weight, mean, std, is_ratio)
@@ -398,7 +398,7 @@ def _best_threshold(low, high, places, reaches, n_left, weight, mean, std, is_ra
 
 @jit
 def _bounds(weights, means, stds, is_ratio):
-    """Return lower bounds of the criterion in each gap, by features with sorted components."""
+    """Return a lower bound of the criterion for each feature and gap between sorted means."""
     d, c = means.shape
     out = np.full((d, c - 1), np.inf)
     for f in range(d):

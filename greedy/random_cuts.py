@@ -27,7 +27,7 @@ class CutRule:
     objectives : tuple of str
         The objectives that the algorithm is published for.
     cuts_all_leaves : bool
-        Whether a cut is made in every leaf whose centres it separates, or in one leaf.
+        Whether a cut is made in every leaf whose centres it separates, instead of one.
     keeps_close_centers : bool
         Whether no cut separates centres that are closer than 1 / k^3 of the largest distance.
     is_bicriteria : bool
@@ -151,7 +151,7 @@ class RandomCuts(CostTree):
         best, n_at_once = (np.inf, None), max(1, _MAX_NUMBERS // max(space.max_leaves - 1, 1))
         for start in range(0, self.n_trees, n_at_once):
             numbers = rng.random((min(n_at_once, self.n_trees - start), space.max_leaves - 1))
-            # A single tree needs no comparison.
+            # The cost of a single tree is not needed.
             costs = np.zeros(1) if self.n_trees == 1 else _costs(points, space, numbers)
             if costs.min() < best[0]:
                 best = (costs.min(), numbers[costs.argmin()])
@@ -218,7 +218,7 @@ def cut_space(positions, rule, objective, delta=None):
 
 
 def _costs(points, space, numbers):
-    """Return the cost of each tree with the reference centres, as integers."""
+    """Return the quantized cost of the tree of each row of `numbers`, with reference centres."""
     rows, weight = points.rows, points.weight
     scale, cap = quantization_scale(weight @ points.distance_range, len(rows), np.inf)
     terms = (points.distances, points.nearest, weight, scale, cap)
@@ -232,7 +232,7 @@ def _costs(points, space, numbers):
 
 
 def _growth(space, numbers):
-    """Return the tree of some random numbers as a growth, with its cuts in the order drawn."""
+    """Return the tree that random numbers determine, as a Growth with cuts in the order drawn."""
     tree = blank_tree(space.max_leaves)
     draw_tree(space, numbers, tree)
     growth = Growth()

@@ -31,10 +31,10 @@ _TOLERANCE = 1e-10
 # Maximum number of refits of an oblique test to the sides that the edges of the rows favour.
 _MAX_REFITS = 3
 
-# Regularization strengths at a node, relative to the smallest one whose solution has no weights.
+# Regularization strengths at a node, relative to the smallest strength that makes all weights 0.
 _RELATIVE_STRENGTHS = (0.3, 0.1, 0.03, 0.01)
 
-_WALK_STEPS = 30  # of the random walk
+_WALK_STEPS = 30  # steps of the random walk in NeighborGraph.pull
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -127,7 +127,7 @@ class SpEx(GreedyTree):
     max_leaves: int | None = None
     n_neighbors: int = 20
 
-    uses_distances = False  # only neighbours or labels matter
+    uses_distances = False  # the tree depends on neighbours or labels instead
     sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
@@ -230,17 +230,17 @@ class SplitCut(Cut):
 
     @property
     def split(self):
-        """See :class:`greedy.growth.Cut`."""
+        """The test of several features (a Split) that makes this cut."""
         return self.test
 
 
 @dataclass(frozen=True, eq=False)
 class SpexLeaf:
-    """Rows of a leaf, and their node in the form that kernels read."""
+    """Rows of a leaf, and their GraphNode, the input of the kernel `conductance_cuts`."""
 
     rows: np.ndarray
     node: GraphNode
-    label: int = 0  # set when all leaves are known
+    label: int = 0  # unused; SpEx._grow sets the labels of the tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ class CutConductance:
         object.__setattr__(self, "view", kernel_arrays(self.points.X))
 
     def root(self):
-        """Return the leaf of all vertices."""
+        """Return the leaf of all vertices of the graph."""
         rows = self.graph.rows
         return self._leaf(rows, SortedColumns.from_rows(self.points, np.sort(rows)))
 
@@ -279,11 +279,11 @@ class CutConductance:
         return SpexLeaf(rows, self.graph.node(order, rows))
 
     def upper_bound(self, leaf):
-        """See :class:`greedy.growth.Rule`: no bound is known before the search."""
+        """Return inf for a leaf that can be cut, since no bound is known, else 0."""
         return np.inf if self.graph.can_be_cut(leaf.node) else 0.0
 
     def search(self, leaf):
-        """See :class:`greedy.growth.Rule`. Return None if all rows are equal."""
+        """Return the cut with the least sum of conductances; None if all rows are equal."""
         node, d = leaf.node, self.points.n_features
         kept, threshold = np.empty(d), np.empty(d)
         self.points.over_features(
@@ -341,7 +341,7 @@ class CutConductance:
         return project(self.view, rows, split.indices, split.weights) <= split.threshold
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides the rows of a leaf."""
         goes_left = self._goes_left(leaf.rows, cut.split)
         halves = (leaf.rows[goes_left], leaf.rows[~goes_left])
         n = len(self.graph.weight)
@@ -349,7 +349,10 @@ class CutConductance:
 
 
 def _rise(node, kept):
-    """Return minus the increase of the sum of conductances, rounded so that ties are exact."""
+    """Return minus the increase of the sum of conductances by a cut, rounded to make ties exact.
+
+    `kept` is the sum, over both halves, of 1 minus the conductance.
+    """
     own = node.inner / node.volume if node.volume > 0 else 0.0
     return round(float(kept - 1 - own), 10)
 
@@ -381,7 +384,8 @@ def hyperplanes(X):
 class CliqueGraph:
     """Graph in which every cluster is a clique and clusters are not connected.
 
-    An edge has the weight w_i w_j times the scale of its cluster, and each row has a loop. If the
+    An edge has the weight w_i w_j (the product of the weights of its rows) times the scale of its
+    cluster, and each row has a loop, an edge to itself. If the
     scale is 1 / W for a cluster of weight W, the degree of a row is its weight. The paper has no
     loops and the scale 1 / (|C| - 1); then the tree would depend on the unit of the weights.
 
@@ -403,7 +407,10 @@ class CliqueGraph:
 
     @classmethod
     def from_input(cls, points, is_even=True):
-        """Build the graph of the free clustering, with equal degrees (`is_even`) or equal edges."""
+        """Build the graph of the free clustering.
+
+        If `is_even`, the scale of a cluster is 1 over its weight. Otherwise all scales are equal.
+        """
         rows, labels, weight = points.rows, points.labels, points.weight
         mass = np.bincount(labels[rows], weight[rows], len(points.centers))
         scale = 1 / np.where(is_even & (mass > 0), mass, mass.max())
@@ -465,7 +472,7 @@ class NeighborGraph:
     weight : float64 array of shape (n,)
         Weights of the vertices.
     adjacency : CSR matrix of shape (n, n)
-        The entry is w_i w_j if rows i and j are connected.
+        The entry is the product of the weights of rows i and j if they are connected, else 0.
     degree : float64 array of shape (n,)
     """
 
