@@ -179,7 +179,7 @@ class CleanCuts:
         return Cut(int(feature), float(high[place, feature]), np.inf)
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides a leaf."""
         rows_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         is_left = self.high[leaf.clusters, cut.feature] <= cut.threshold
         return (
@@ -249,7 +249,7 @@ class Grid:
         return None
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides a leaf."""
         is_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         numbers = np.arange(self.n_parts - 1)
         at = int(np.searchsorted(self._threshold(cut.feature, numbers), cut.threshold))
@@ -303,7 +303,7 @@ class Halves:
         return Cut(feature, middle, float(side[feature]))
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides a leaf."""
         is_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         return self.leaf(leaf.rows[is_left]), self.leaf(leaf.rows[~is_left])
 

@@ -321,7 +321,7 @@ class CutSurrogate:
         return Cut(best[1], best[2], -best[0] / node.scale - self.price)
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides a leaf."""
         rows = leaf.node.rows
         goes_left = self.points.goes_left(rows, cut.feature, cut.threshold)
         return self.leaf(rows[goes_left]), self.leaf(rows[~goes_left])
