@@ -165,7 +165,7 @@ class CutDeviance:
         return Cut(best[1], best[2], gain) if gain >= self.least else None
 
     def split(self, leaf, cut):
-        """See :class:`greedy.growth.Rule`."""
+        """Return the two leaves into which a cut divides a leaf."""
         goes_left = self.points.goes_left(leaf.rows, cut.feature, cut.threshold)
         return tuple(
             DevianceLeaf.from_rows(self.points, leaf.rows[side]) for side in (goes_left, ~goes_left)
