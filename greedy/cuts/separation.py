@@ -177,7 +177,8 @@ def expected_depth(low, high, n_left, n_centers, discount, table):
     3. WAD is the weighted average depth of the leaves below the node of the cut. The estimate
     assumes that every further node divides its rows and centres in the proportions of this cut. The
     number of centres is rounded: of K centres the left side gets ceil(K n_left / n_centers), at
-    least 1 and at most K - 1. If low < high, the result is a lower bound over all fractions in this range.
+    least 1 and at most K - 1. If low < high, the result is a lower bound for all fractions in
+    this range.
 
     Parameters
     ----------
@@ -493,8 +494,8 @@ def optimal_search_tree(places, separated, power):
 
     This is equation 4 of Laber & Murtinho (2021), solved by dynamic programming over ranges of
     centres. Each node of the search tree is a cut between two neighbouring centres: node j
-    separates centre j from centre j + 1. diam(j) is the largest minus the smallest coordinate of the centres
-    that reach node j. The function takes O(c ** 3) time and O(c ** 2) memory for c centres.
+    separates centre j from centre j + 1. diam(j) is the largest minus the smallest coordinate of the
+    centres that reach node j. The function takes O(c ** 3) time and O(c ** 2) memory.
 
     Knuth's speed-up to O(c ** 2) does not apply. It searches the root of a range between the roots
     of the two ranges that are shorter by one. That requires a weight of the range that does not

@@ -1,8 +1,8 @@
 """Kernels that sweep over all cuts of a feature in the order of its values.
 
 A sweep moves the rows of a node one after the other to one side of the cut and updates a few
-running sums. The side that receives the rows is called the moving side. :func:`kauri_cuts` finds the cuts
-that reduce the k-means cost most when both sides may get any cluster (Kauri).
+running sums. The side that receives the rows is called the moving side. :func:`kauri_cuts` finds
+the cuts that reduce the k-means cost most when both sides may get any cluster (Kauri).
 :func:`conductance_cuts` finds the cuts of least conductance in a graph of the rows (SpEx).
 """
 
