@@ -494,8 +494,8 @@ def optimal_search_tree(places, separated, power):
 
     This is equation 4 of Laber & Murtinho (2021), solved by dynamic programming over ranges of
     centres. Each node of the search tree is a cut between two neighbouring centres: node j
-    separates centre j from centre j + 1. diam(j) is the largest minus the smallest coordinate of the
-    centres that reach node j. The function takes O(c ** 3) time and O(c ** 2) memory.
+    separates centre j from centre j + 1. diam(j) is the largest minus the smallest coordinate of
+    the centres that reach node j. The function takes O(c ** 3) time and O(c ** 2) memory.
 
     Knuth's speed-up to O(c ** 2) does not apply. It searches the root of a range between the roots
     of the two ranges that are shorter by one. That requires a weight of the range that does not

@@ -20,8 +20,8 @@ def jit(function=None, **options):
     """Return a numba kernel that is compiled at its first call and releases the GIL.
 
     The kernel is compiled for the types of each call, so inputs may be C-ordered, Fortran-ordered,
-    strided or read-only, and float32 or float64. Fastmath is off, because the order of summation decides on which side of a
-    hyperplane a row lies.
+    strided or read-only, and float32 or float64. Fastmath is off, because the order of
+    summation decides on which side of a hyperplane a row lies.
 
     Parameters
     ----------

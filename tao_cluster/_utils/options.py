@@ -63,8 +63,8 @@ def with_plain_numbers(estimator):
     """Return the estimator, or a copy in which all numeric parameters are int or float.
 
     Users may pass numpy scalars as parameters. Computations with them could fail: an int8
-    overflows at 128, and numpy integers lack some methods of int. The estimator itself keeps its parameters, as
-    `get_params` requires.
+    overflows at 128, and numpy integers lack some methods of int. The estimator itself keeps its
+    parameters, as `get_params` requires.
 
     Parameters
     ----------

@@ -47,7 +47,8 @@ def one_thread():
 def check_interrupted():
     """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, if there is one.
 
-    The function has no effect outside of the main thread. Loops call this function at points where no object is half changed, before each long step.
+    The function has no effect outside of the main thread. Loops call this function before each
+    long step, at points where no object is half changed.
     """
     if _ctrl_c.is_pending and threading.current_thread() is threading.main_thread():
         _ctrl_c.is_pending = False
@@ -131,7 +132,7 @@ class _CtrlC:
         self.is_immediate = False  # whether the main thread is inside `interruptible`
 
     def start(self):
-        """Replace Python's default handler if this is the main thread; return whether it was replaced."""
+        """Replace Python's default handler, in the main thread; return whether it was replaced."""
         if (
             threading.current_thread() is not threading.main_thread()
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler

@@ -215,18 +215,18 @@ def _widest_pair(points):
 
 
 def _next_test(points, centers, best, rival, region):
-    """Find the next test of the scan that has both outcomes for the x of a region.
+    """Find the next test of two centres that divides a region into two non-empty parts.
 
     Parameters
     ----------
     points : array of shape (k, d), the centres as `_normalised`
     centers : array of shape (k, d)
-    best, rival : int, the nearest centre so far and the next to look at
+    best, rival : int, the nearest centre so far, and the next centre to compare with it
     region : _Region
 
     Returns
     -------
-    best, rival : int, of the test; `best` is the nearest of all if there is none
+    best, rival : int, the two centres of the test; without a test, `best` is the nearest centre
     halves : tuple of two _Region, or None
     """
     for k in range(rival, len(points)):
@@ -247,7 +247,7 @@ class _Region:
 
     Parameters
     ----------
-    inside : array of shape (m, d), some points known to lie in it
+    inside : array of shape (m, d), some points that lie in the region
     normals : tuple of arrays of shape (d,) and length 1
     offsets : tuple of float
     is_open : tuple of bool
@@ -279,7 +279,7 @@ class _Region:
         return part if known.any() else part._searched()
 
     def _searched(self):
-        """Search a point of the region by a linear program; return None if the region is empty.
+        """Find a point of the region by a linear program; return None if the region is empty.
 
         If the solver fails, the region is kept without a point. A superfluous test only makes the
         tree larger, but a missing one makes it wrong.
