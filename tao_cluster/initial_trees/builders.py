@@ -368,7 +368,7 @@ def axis_aligned(max_leaves, n_clusters):
 
 
 def small_trees(problem, builders_of):
-    """Build small axis-aligned trees (k to 2 k leaves for k clusters) as references for other trees.
+    """Build axis-aligned trees with k to 2 k leaves, for k clusters, to compare other trees with.
 
     Parameters
     ----------

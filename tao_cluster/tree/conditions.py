@@ -107,7 +107,7 @@ class Condition:
         return self.is_left if bound is None else bound.is_upper
 
     def is_within(self, other):
-        """Return whether this condition implies `other`, on the same sum and in the same direction."""
+        """Return whether this condition implies `other`, on the same sum and direction."""
         bound = self.bound
         if bound is not None:
             return bound.is_within(other.bound)

@@ -61,13 +61,11 @@ class Growth:
         return self.left[node], self.right[node]
 
     def without(self, nodes):
-        """Return a copy in which the given nodes are leaves and all nodes below them are removed."""
+        """Return a copy in which the given nodes are leaves, without the nodes below them."""
         out, place = Growth(), {0: 0}
         out.add(self.label[0])
         split = (node for node in range(self.n_nodes) if self.splits[node] is not None)
-        for node in sorted(
-            split, key=self.left.__getitem__
-        ):  # in the order in which the nodes were split
+        for node in sorted(split, key=self.left.__getitem__):  # in the order of the splits
             if node in nodes or node not in place:
                 continue
             children = (self.left[node], self.right[node])

@@ -91,7 +91,8 @@ def value_moments(tree, X, leaf_of_row, share, origin, n_jobs=1, about=None):
     """Compute sums from which :func:`stds_of` and :func:`threshold_gaps` are derived.
 
     Let z = (value - origin - shift) * scale, where value is that of a tested feature in a row. The
-    results are sums, maxima and minima over the rows of the node. Results of disjoint sets of rows can be combined.
+    results are sums, maxima and minima over the rows of the node. Results of disjoint sets of rows
+    can be combined.
 
     Parameters
     ----------
