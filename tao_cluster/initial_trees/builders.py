@@ -286,7 +286,7 @@ class InTurn(InitialTree):
     Parameters
     ----------
     builders : list of InitialTree
-        None of them may have `in_raw_units`.
+        The attribute `in_raw_units` must be False for all of them.
     """
 
     builders: list

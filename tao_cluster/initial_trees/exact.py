@@ -261,7 +261,7 @@ class _Region:
     def halves(self, normal, offset):
         """Return the parts left and right of a further test; None for an empty part."""
         margin = self.inside @ normal - offset
-        # Points far away, which a linear program may return, have larger rounding errors.
+        # A linear program may return points far away, whose rounding errors are larger.
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:
@@ -284,8 +284,8 @@ class _Region:
         If the solver fails, the region is kept without a point. A superfluous test only makes the
         tree larger, but a missing one makes it wrong.
         """
-        # Only the span of the normals matters, so that there are at most as many unknowns as tests,
-        # for any number of features.
+        # The program searches in the span of the normals only. So it has at most as many unknowns
+        # as there are tests, for any number of features.
         basis, across = np.linalg.qr(np.stack(self.normals, axis=1))
         n = len(basis.T)
         found = linprog(

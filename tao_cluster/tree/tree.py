@@ -196,7 +196,7 @@ class Tree(Shape, Readable):
     # ------------------------------------------------------------------ routing
 
     def route(self, X, rows=None, node=0, n_jobs=1):
-        """Return the leaf that rows reach from a node, for data that are already validated.
+        """Return the leaf that each row reaches from `node`; the data must be validated already.
 
         Parameters
         ----------
