@@ -54,8 +54,8 @@ def _search_dot(few, few_columns, many, many_columns):
 def _table_dot(data, columns, table, products):
     """Return the dot product of a sparse row and the weights of a split.
 
-    `table` holds the weight of each column. The non-zero products are collected first and added afterwards. Both loops are then free of
-    branches that the processor would have to predict.
+    `table` holds the weight of each column. The non-zero products are collected first and
+    added afterwards. Both loops are then free of branches that the processor would have to predict.
     """
     last, n_products = np.uint64(table.shape[0] - 1), 0
     for position in range(columns.shape[0]):
