@@ -3,9 +3,9 @@
 Terms
 -----
 row, weight
-    A row is one row of X. Fits merge equal rows first, so the rows are distinct and the weight of
-    a row is the number (or the total weight) of the equal rows that it stands for. Kernels do not
-    rely on it: a row of weight 2 has the effect of two equal rows.
+    A row is one row of X. Each fit merges equal rows first. The weight of a row is then the number
+    (or the total sample weight) of the equal rows that were merged. The kernels also accept equal
+    rows that are not merged: two equal rows of weight 1 have the effect of one row of weight 2.
 rows
     int64 array of shape (m,): the row numbers, in X, of the m rows that reach the node.
 n, d, k
@@ -21,13 +21,13 @@ excess cost
     Increase in the cost of a row when it is assigned to a centre that is not its nearest one.
 quantized
     Multiplied by a power of two (`scale`) and rounded to an integer, such that all sums over a
-    node stay below 2 ** 53; see :func:`greedy.nodes.quantized`. Sums of such numbers are exact.
-    They do not depend on the order of the rows, equal cuts have exactly equal values, and the
-    result is the same for every number of threads.
+    node stay below 2 ** 53; see :func:`greedy.nodes.quantized`. Sums of quantized numbers are
+    exact. Therefore a sum does not depend on the order of the rows, two cuts that divide the rows
+    alike have exactly the same value, and the result does not depend on the number of threads.
 mass
     Quantized weight.
 lo, hi
-    Half-open range of features that one call searches. Threads share the features.
+    A call searches the features lo..hi-1. Each thread searches its own range of features.
 
 Method
 ------
@@ -36,11 +36,12 @@ feature at a few candidate thresholds, called edges, and computes a bound of the
 adjacent edges. Only intervals whose bound is at least as good as the best cut so far are searched,
 and only the rows in these intervals are sorted.
 
-The criteria in the other files have no such bounds. `impurity.py` sorts every feature of the node.
-`sweeps.py` moves rows across all cuts of features that are sorted already. `random.py` grows whole
-trees from random numbers.
+The other files use no such bounds. `impurity.py` sorts the rows of the node by every feature and
+evaluates all cuts. `sweeps.py` also evaluates all cuts, but of features whose values are sorted
+beforehand. `random.py` grows whole trees from random numbers.
 
-Cuts of equal value are decided by the lowest feature, then by the lowest threshold.
+If several cuts have the best value, the kernels return the cut with the lowest feature number and,
+within this feature, with the lowest threshold.
 """
 
 from .impurity import gini_cut, spacing_cut

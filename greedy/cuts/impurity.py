@@ -4,9 +4,11 @@ The criteria are Gini impurity (`gini_cut`, for ExKMC), the sum of squared dista
 (`deviance_cut`, for CUBT), the density of a region (`density_cut`, for CLTree) and the distance
 between two groups (`spacing_cut`, for single linkage).
 
-Two cuts with the same value must compare equal, so that ties are decided by feature and threshold
-and not by rounding. Gini impurity is computed from quantized weights, whose sums are exact. The
-values of the other criteria are rounded before they are compared.
+Two cuts that are equally good must have exactly the same value. Otherwise rounding errors would
+choose between them, and not the rule that the lowest feature and threshold win. Gini impurity is
+computed from quantized weights (rounded to integers), whose sums are exact. The deviance and the
+density of a cut are rounded before they are compared, and the spacing is the given length of an
+edge.
 """
 
 from typing import NamedTuple
@@ -17,36 +19,40 @@ from tao_cluster._utils.jit import by_layout, jit
 
 from ..sorted_columns import entries, gather, is_better, stable_order
 
-_ROUNDED = 2.0**40  # savings are rounded to this fraction of a node's deviance
-_LEAST_GAIN = 1e-12  # bits per unit of mass; a smaller information gain is rounding
+_ROUNDED = 2.0**40  # savings are rounded to multiples of (deviance of the node) / _ROUNDED
+_LEAST_GAIN = 1e-12  # in bits per unit of mass; smaller information gains are rounding errors
 
 
 class DevianceNode(NamedTuple):
-    """Input of :func:`deviance_cut`: a node of m rows."""
+    """Input of :func:`deviance_cut`: one tree node with m of the n rows of X."""
 
-    rows: np.ndarray  # (m,) int64
-    weight: np.ndarray  # (n,) float64
-    total: float  # total weight of the rows
-    mean: np.ndarray  # (d,) float64
-    deviance: float  # weighted sum of squared distances to the mean
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    total: float  # total weight of the m rows
+    mean: np.ndarray  # (d,) float64, weighted mean of the m rows
+    deviance: float  # weighted sum of the squared distances of the m rows to `mean`
 
 
 class Region(NamedTuple):
-    """Input of :func:`density_cut`: m rows in a box, and uniform points that fill the box.
+    """Input of :func:`density_cut`: m rows of X in a box, and uniform points in the same box.
 
-    CLTree separates the rows from imaginary points, which are distributed uniformly in the box.
+    CLTree looks for cuts that separate the rows from imaginary points, which are distributed
+    uniformly in the box.
     """
 
-    rows: np.ndarray  # (m,) int64
-    mass: np.ndarray  # (n,) int64, quantized weights
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows in the box
+    mass: np.ndarray  # (n,) int64, quantized weight of each row of X
     low: np.ndarray  # (d,) float64, lower corner of the box
-    high: np.ndarray  # (d,) float64, upper corner
-    n_uniform: float  # mass of the uniform points
+    high: np.ndarray  # (d,) float64, upper corner of the box
+    n_uniform: float  # total mass of the imaginary uniform points
 
 
 @jit
 def _stored_values(X, inverse, rows, feature):
-    """Return the stored values of a feature and their positions in `rows` (CSC stores no zeros)."""
+    """Return the values of a feature for some rows, and the position of each value in `rows`.
+
+    If X is sparse, only the stored (non-zero) values are returned.
+    """
     values, places = np.empty(rows.shape[0]), np.empty(rows.shape[0], np.int64)
     n = entries(X, inverse, rows, feature, 0, rows.shape[0], values, places)
     return values[:n], places[:n]
@@ -59,8 +65,8 @@ def _stored_values(X, inverse, rows, feature):
 def gini_cut(X, inverse, node, lo, hi):
     """Find the cut that reduces the Gini impurity of the labels most, over features lo..hi-1.
 
-    The impurity of a set of mass M with label masses m_c is M - sum_c m_c ** 2 / M. It takes
-    O(m log m) per feature.
+    The impurity of a set of rows of total mass M, of which the mass m_c has the label c, is
+    M - sum_c m_c ** 2 / M. The kernel takes O(m log m) time per feature, for m rows in the node.
 
     Parameters
     ----------
@@ -72,15 +78,15 @@ def gini_cut(X, inverse, node, lo, hi):
     Returns
     -------
     (value, feature, threshold)
-        The value is minus the fraction by which the impurity is reduced. The feature is -1 if all
-        rows have the same label or no feature has two values. Masses and their squares are
-        integers, so that equal cuts tie exactly.
+        The value is minus the fraction by which the impurity is reduced, so that lower is better.
+        The feature is -1 if all rows have the same label or no feature has two values. Masses and
+        their squares are integers, so that equally good cuts have exactly the same value.
     """
     total = squares = 0.0
     for c in range(node.totals.shape[0]):
         total += node.totals[c]
         squares += node.totals[c] * node.totals[c]
-    before = squares / total if total > 0.0 else total  # the sum of m_c ** 2 / M, to be maximized
+    before = squares / total if total > 0.0 else total  # impurity = M - before
     best, values = (1.0, np.int64(-1), np.inf), np.empty(node.rows.shape[0])
     left, totals, labels, masses = (
         np.empty(node.totals.shape[0]),
@@ -112,12 +118,12 @@ def gini_cut(X, inverse, node, lo, hi):
 
 @jit
 def _try_deviance(squared_sum, inside, node, feature, threshold, best):
-    """Return the better one of `best` and a cut.
+    """Evaluate one cut and return it if it is better than the cut `best`, else return `best`.
 
-    The cut has weight `inside` on one side, and the deviations of the rows of this side from the
-    node's mean sum to a vector of squared norm `squared_sum`. The deviations of the other side sum
-    to minus that vector, so that both sides together save
-    squared_sum * (1 / inside + 1 / outside).
+    One side of the cut has the total weight `inside`, the other side the rest of the node's weight,
+    `outside`. `squared_sum` is the squared norm of D, the weighted sum of (x - mean of the node)
+    over the rows x of the first side. The same sum over the other side is -D. The cut therefore
+    reduces the deviance by squared_sum * (1 / inside + 1 / outside).
     """
     outside = node.total - inside
     if inside <= 0.0 or outside <= 0.0:
@@ -151,9 +157,9 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
     while n_below < n and values[order[n_below]] < 0:
         n_below += 1
     has_zeros = n < node.rows.shape[0]
-    # The zeros are not stored, so they must not change sides. One sweep moves the negative values
-    # to the left side in increasing order. The other moves the positive values to the right side
-    # in decreasing order.
+    # CSC stores no zeros, so the loops below cannot move rows with a zero from side to side. One
+    # sweep moves the rows with negative values to the left side, in increasing order. The other
+    # sweep moves the rows with positive values to the right side, in decreasing order.
     for step in (1, -1):
         square = product = inside = 0.0
         begin, end = (0, n_below) if step == 1 else (n - 1, n_below - 1)
@@ -161,7 +167,8 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
             row = node.rows[some[order[i]]]
             weight, value = node.weight[row], values[order[i]]
             inside += weight
-            # S, the sum of the rows that moved, is kept in `scratch`: ||S||^2 and S.mean.
+            # `scratch` is S, the weighted sum of the rows that moved. `square` is ||S||^2 and
+            # `product` is the dot product of S with the mean of the node.
             for s in range(indptr[row], indptr[row + 1]):
                 j, x = indices[s], weight * np.float64(data[s])
                 square += x * (2.0 * scratch[j] + x)
@@ -172,7 +179,7 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
             else:
                 beyond = values[order[i + step]]
             if beyond != value:
-                # ||S - inside * mean||^2
+                # ||S - inside * mean||^2, computed from the three terms of the square
                 squared_sum = max(square - 2.0 * inside * product + inside * inside * norm, 0.0)
                 threshold = value if step == 1 else beyond
                 best = _try_deviance(squared_sum, inside, node, feature, threshold, best)
@@ -182,7 +189,7 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
     return best
 
 
-# Return the better one of `best` and the best cut of a feature.
+# Return the best cut of one feature if it is better than the cut `best`, else return `best`.
 _try_feature = by_layout(_try_feature_dense, _try_feature_csc)
 
 
@@ -190,13 +197,14 @@ _try_feature = by_layout(_try_feature_dense, _try_feature_csc)
 def deviance_cut(columns, view, inverse, node, lo, hi):
     """Find the cut that reduces the deviance most, over features lo..hi-1.
 
-    The deviance is the weighted sum of squared distances to the mean, over all d features. It takes
-    O(m d) per feature (m times the number of non-zeros per row if X is sparse).
+    The deviance of a set of rows is the weighted sum of their squared distances to their mean,
+    measured over all d features. The kernel takes O(m (d + log m)) time per feature, for m rows in
+    the node. If X is sparse, d is replaced by the number of non-zeros per row.
 
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
-    view : the same array, or (data, indices, indptr) of the CSR form
+    view : for a dense X the same array as `columns`, else (data, indices, indptr) of its CSR form
     inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : DevianceNode, of positive deviance
     lo, hi : int
@@ -205,7 +213,8 @@ def deviance_cut(columns, view, inverse, node, lo, hi):
     -------
     (value, feature, threshold)
         The value is minus the fraction of the deviance that the cut saves, in units of 2 ** -40.
-        The feature is -1 if no cut saves anything.
+        The saving is the deviance of the node minus the deviances of the two sides. The feature is
+        -1 if no cut saves anything.
     """
     best = (0.0, np.int64(-1), np.inf)
     scratch = np.zeros(node.mean.shape[0])
@@ -224,9 +233,11 @@ def deviance_cut(columns, view, inverse, node, lo, hi):
 
 @jit
 def _distinct(values, some, region):
-    """Return the distinct values of a region's rows and the mass of the rows below each of them.
+    """Return the sorted distinct values of a feature and the mass of the rows below each value.
 
-    The second array has one element more, the mass of all rows.
+    `values` are the stored values of the feature, and `some` their positions in `region.rows`. The
+    other rows of the region have the value 0. The array of masses has one element more than the
+    array of values: the last element is the mass of all rows.
     """
     order = stable_order(values)
     distinct, below = np.empty(order.shape[0] + 1), np.zeros(order.shape[0] + 2, np.int64)
@@ -252,7 +263,10 @@ def _distinct(values, some, region):
 
 @jit
 def _entropy(y, n):
-    """Return the entropy in bits of y rows and n uniform points, times y + n."""
+    """Return y + n times the entropy, in bits, of the fractions y / (y + n) and n / (y + n).
+
+    y is the mass of some rows, n the mass of the imaginary uniform points.
+    """
     total, bits = y + n, 0.0
     if y > 0.0:
         bits -= y * np.log2(y / total)
@@ -263,11 +277,12 @@ def _entropy(y, n):
 
 @jit
 def _density(part, below, per_length):
-    """Return the ratio of rows to uniform points in an interval of a feature.
+    """Return the mass of the rows divided by that of the uniform points in an interval `part`.
 
-    An interval is a tuple (low, first, high, last): its ends, and the range first..last-1 of the
-    distinct values in it. `below` is the second result of :func:`_distinct`, `per_length` the mass
-    of the uniform points per unit of length.
+    The interval is a tuple (low, first, high, last). It reaches from low to high on the axis of one
+    feature, and it contains the distinct values first..last-1 of the feature. `below` is the second
+    result of :func:`_distinct`. `per_length` is the mass of the imaginary uniform points per unit
+    of length.
     """
     n = (part[2] - part[0]) * per_length
     return (below[part[3]] - below[part[1]]) / n if n > 0.0 else np.inf
@@ -277,9 +292,10 @@ def _density(part, below, per_length):
 def _best_gain(values, below, part, per_length):
     """Return the cut of an interval with the largest information gain: (position, n_below).
 
-    Rows exactly at the position go left or right, whichever gains more. If the position is an end
-    of the interval, one side has these rows but no space. `n_below` is the number of distinct
-    values that go left, -1 if no cut gains anything.
+    The rows whose value equals the position may go left or right; the function takes the choice
+    with the larger gain. If the position is an end of the interval, one side contains only these
+    rows and has length 0. The distinct values 0..n_below-1 of the feature go left. `n_below` is -1
+    if no cut has a positive gain. `part` and `per_length` are explained in :func:`_density`.
     """
     low, first, high, last = part
     y, n = float(below[last] - below[first]), (high - low) * per_length
@@ -288,7 +304,7 @@ def _best_gain(values, below, part, per_length):
         for n_below in (i, i + 1):
             place = values[i]
             if (place == low and n_below == first) or (place == high and n_below == last):
-                continue  # one side would have neither rows nor space
+                continue  # one side would have no rows and length 0
             y_left, n_left = float(below[n_below] - below[first]), (place - low) * per_length
             gain = whole - _entropy(y_left, n_left) - _entropy(y - y_left, n - n_left)
             if gain > best[0] * (1.0 + 1e-12):
@@ -300,9 +316,10 @@ def _best_gain(values, below, part, per_length):
 def _look_ahead(values, below, whole, per_length):
     """Return the cut of a feature at the edge of a sparse interval: (density, position, n_below).
 
-    This is CLTree's look-ahead, steps 2 to 7 of its algorithm evaluateCuts. Up to two further cuts,
-    each in the sparser part of the previous cut, move the cut to the place where a dense interval
-    ends. The density is that of the sparse interval beside the cut.
+    This is CLTree's look-ahead, steps 2 to 7 of its algorithm evaluateCuts. The first cut is the
+    one with the largest information gain. Up to two further cuts, each inside a sparse part next to
+    the previous cut, move it to the place where a dense interval ends. The density is that of the
+    sparse interval beside the returned cut. `n_below` is -1 if no cut has a positive gain.
     """
     first = _best_gain(values, below, whole, per_length)
     if first[1] < 0:
@@ -333,7 +350,7 @@ def _look_ahead(values, below, whole, per_length):
 def density_cut(columns, inverse, region, lo, hi):
     """Find CLTree's cut of a region, over features lo..hi-1: the one beside the sparsest interval.
 
-    It takes O(m log m) per feature.
+    The kernel takes O(m log m) time per feature, for m rows in the region.
 
     Parameters
     ----------
@@ -345,9 +362,10 @@ def density_cut(columns, inverse, region, lo, hi):
     Returns
     -------
     (density, feature, threshold, position)
-        The position divides the box. The threshold equals it, except if rows exactly at the
-        position go right: then it is the next smaller float. The feature is -1 if no cut gains
-        anything.
+        The density is the ratio of rows to uniform points in the interval beside the cut. The box
+        is divided at `position`, and rows go left if their value is at most `threshold`. The
+        threshold is the position or, if the rows exactly at the position go right, the next smaller
+        float. The feature is -1 if no cut has a positive information gain.
     """
     best, where = (np.inf, np.int64(-1), np.inf), 0.0
     for f in range(lo, hi):
@@ -375,8 +393,8 @@ def spacing_cut(X, inverse, rows, ends, squared, lo, hi):
     """Find the cut with the largest spacing between its sides, over features lo..hi-1.
 
     The spacing is the least distance between a row on the left and a row on the right. It is always
-    the length of an edge of the minimum spanning tree of the rows, so that only these m - 1 edges
-    are examined. That takes O(m log m) per feature.
+    the length of an edge of the minimum spanning tree of the m rows. Therefore the kernel examines
+    only the m - 1 edges of that tree, which takes O(m log m) time per feature.
 
     Parameters
     ----------
@@ -385,14 +403,14 @@ def spacing_cut(X, inverse, rows, ends, squared, lo, hi):
     rows : int64 array of shape (m,)
     ends : int64 array of shape (m - 1, 2)
         Edges of the minimum spanning tree, as positions in `rows`.
-    squared : float64 array of shape (m - 1,), squared lengths of the edges, not decreasing
+    squared : float64 array of shape (m - 1,), squared lengths of the edges, in increasing order
     lo, hi : int
 
     Returns
     -------
     (value, feature, threshold)
-        The value is minus the squared spacing, the threshold the largest value on the left. The
-        feature is -1 if all rows are equal.
+        The value is minus the squared spacing. The threshold is the largest value of the feature on
+        the left side. The feature is -1 if no feature has two values.
     """
     best = (np.inf, np.int64(-1), np.inf)
     values, distinct = np.empty(rows.shape[0]), np.empty(rows.shape[0])
@@ -415,13 +433,14 @@ def spacing_cut(X, inverse, rows, ends, squared, lo, hi):
 
 @jit
 def _widest_gap(rank, n_distinct, ends, squared):
-    """Return the largest squared spacing over the gaps of a feature, and its gap.
+    """Return the largest squared spacing of all cuts of one feature, and the gap of this cut.
 
-    Gap g lies between the distinct values g and g + 1. Edges come in the order of their length, so
-    the first edge that crosses a gap is the spacing of the cut there. A union-find structure skips
-    the gaps that an edge has crossed already.
+    Gap g lies between the distinct values g and g + 1 of the feature; rank[i] is the number of the
+    distinct value of row i. The edges of the minimum spanning tree are sorted by length, so the
+    length of the first edge that crosses a gap is the spacing of a cut in this gap. A union-find
+    structure skips the gaps that a shorter edge crosses.
     """
-    after = np.arange(n_distinct)  # the next gap, from g on, that no edge has crossed
+    after = np.arange(n_distinct)  # leads from each gap to the next one that no edge has crossed
     n_open, best, widest = n_distinct - 1, -np.inf, 0
     for e in range(squared.shape[0]):
         if n_open == 0:
@@ -430,7 +449,7 @@ def _widest_gap(rank, n_distinct, ends, squared):
         low, high = min(a, b), max(a, b)
         gap = low
         while gap < high:
-            if after[gap] != gap:  # crossed already: follow and halve the path to the next one
+            if after[gap] != gap:  # an edge has crossed this gap: follow and shorten the path
                 after[gap] = after[after[gap]]
                 gap = after[gap]
                 continue

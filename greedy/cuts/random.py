@@ -1,7 +1,7 @@
 """Kernels that grow trees with random cuts between the reference centres, and compute their costs.
 
-The kernels draw no random numbers. A tree is a function of an array of numbers in [0, 1), one per
-cut, which the caller draws beforehand. So the result does not depend on the number of threads.
+The kernels draw no random numbers. The caller draws an array of numbers in [0, 1), one number per
+cut, and this array determines the tree. So the result does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -14,32 +14,34 @@ from tao_cluster._utils.jit import by_layout, jit
 class CutDistribution(NamedTuple):
     """Distribution of random cuts over the gaps between neighbouring centres, in d features.
 
-    A cut falls into a gap with a probability proportional to `length`. Its position in the gap is
-    uniform or has a triangular density, which rises linearly from both ends to the middle.
+    On the axis of each feature, the k centres have k - 1 gaps between neighbouring coordinates. A
+    cut falls into a gap with a probability proportional to its element of `length`. The position of
+    the cut in the gap is uniform or has a triangular density, which rises linearly from both ends
+    of the gap to its middle.
     """
 
-    order: np.ndarray  # (d, k) int64, the centres in the order of each feature
-    rank: np.ndarray  # (d, k) int64, rank of each centre in that order
-    edges: np.ndarray  # (d, k) float64, sorted coordinates of the centres
-    length: np.ndarray  # (d, k - 1) float64, weight of each gap in the distribution
-    is_triangular: bool  # else uniform inside a gap
-    cuts_all_leaves: bool  # a cut splits all leaves whose centres it separates, else one leaf
-    # (k, k) float64, distances between centres, by which close pairs are protected from being
-    # separated (Makarychev & Shan); empty for other rules
+    order: np.ndarray  # (d, k) int64, centres sorted by their coordinate, per feature
+    rank: np.ndarray  # (d, k) int64, rank of each centre in `order`, per feature
+    edges: np.ndarray  # (d, k) float64, sorted coordinates of the centres, per feature
+    length: np.ndarray  # (d, k - 1) float64, relative probability of a cut in each gap
+    is_triangular: bool  # the density inside a gap is triangular, else uniform
+    cuts_all_leaves: bool  # a cut splits every leaf whose centres it separates, else only one
+    # (k, k) float64, distances between centres. The rule of Makarychev & Shan uses them to find
+    # pairs of close centres, which a cut must not separate. Empty for other rules.
     pair_lengths: np.ndarray
-    # Centres whose distance to the cut is at most `overlap` times the distance of the cut from the
-    # median centre go to both sides (bi-criteria rule); negative for other rules
+    # Under the bi-criteria rule, a centre goes to both sides if its distance from the cut is at
+    # most `overlap` times the distance of the cut from the median centre. Negative for other rules.
     overlap: float
     max_leaves: int
 
 
 class DrawnTree(NamedTuple):
-    """Arrays of a tree of up to 2 max_leaves - 1 nodes, with children after their parent."""
+    """Arrays of a tree with up to 2 max_leaves - 1 nodes, one element of each array per node."""
 
     feature: np.ndarray  # int64, -1 at a leaf
-    threshold: np.ndarray  # float64
-    left: np.ndarray  # int64, the left child; the right child is the next node
-    label: np.ndarray  # int64, lowest centre in the node
+    threshold: np.ndarray  # float64, arbitrary at a leaf
+    left: np.ndarray  # int64, the left child, -1 at a leaf; the right child is the node left + 1
+    label: np.ndarray  # int64, lowest number of the centres in the node
 
 
 def blank_tree(max_leaves):
@@ -52,7 +54,10 @@ def blank_tree(max_leaves):
 
 @jit
 def _pick(lengths, target):
-    """Find the index where the cumulative sum of `lengths` exceeds a target, and the remainder."""
+    """Return the first index j where the cumulative sum of `lengths` exceeds a target.
+
+    The second result is the target minus the sum of the lengths before j.
+    """
     last = -1
     for j in range(lengths.shape[0]):
         if lengths[j] > 0.0:
@@ -60,15 +65,16 @@ def _pick(lengths, target):
             if target < lengths[j]:
                 return j, target
             target -= lengths[j]
-    return last, lengths[last]  # the target equals the total, up to rounding
+    return last, lengths[last]  # rounding: the target is not below the total of all lengths
 
 
 @jit
 def _near_pairs(apart, leaf, active):
     """Return the close pairs of centres that no cut may separate (Makarychev & Shan 2021).
 
-    A pair of one leaf is close if its distance is at most 1 / k ** 3 of the largest distance of a
-    pair of one leaf (of the leaf `active`, or of all leaves if that is negative).
+    Only pairs of centres in the same leaf count. A pair is close if its distance is positive and at
+    most D / k ** 3, for k centres. D is the largest distance between two centres of the leaf
+    `active` or, if `active` is negative, between two centres of any one leaf.
     """
     n, n_pairs, widest = leaf.shape[0], 0, 0.0
     pairs = np.empty((n * (n - 1) // 2 if apart.shape[0] else 0, 2), np.int64)
@@ -86,10 +92,11 @@ def _near_pairs(apart, leaf, active):
 
 @jit
 def _open_gaps(space, f, leaf, size, active, pairs, seen, out):
-    """Write the lengths of the gaps of a feature that a cut may fall into; return their sum.
+    """Write the length of each gap of a feature, 0 if no cut may fall into it, and return the sum.
 
-    The cut must separate centres of the leaf `active`, or of any leaf if `active` is negative. All
-    other gaps get length 0.
+    `f` is the feature, and `out` receives the lengths. A cut must separate two centres of the leaf
+    `active` or, if `active` is negative, of any leaf, and it must not separate any of the `pairs`.
+    `size` is the number of centres in each node, and `seen` is a workspace.
     """
     seen[:] = 0
     n_open = 0
@@ -107,10 +114,10 @@ def _open_gaps(space, f, leaf, size, active, pairs, seen, out):
 
 @jit
 def _draw_cut(space, number, leaf, size, active, scratch):
-    """Draw a cut: (feature, threshold), with feature -1 if no cut separates centres.
+    """Return the cut (feature, threshold) for a number in [0, 1); feature -1 if no cut is possible.
 
-    The number in [0, 1) selects the feature first, its remainder the gap, and the remainder of that
-    the position in the gap.
+    The kernel lays the gaps of all features end to end. `number` is a position on this line, as a
+    fraction of its total length. It determines the feature, the gap and the place in the gap.
     """
     seen, gaps, lengths = scratch
     pairs = _near_pairs(space.pair_lengths, leaf, active)
@@ -130,9 +137,10 @@ def _draw_cut(space, number, leaf, size, active, scratch):
 
 @jit
 def _split_leaf(space, tree, node, n_nodes, f, threshold, leaf, size):
-    """Split a leaf if the cut separates its centres; return the new number of nodes.
+    """Split the leaf `node` if the cut separates its centres; return the new number of nodes.
 
-    `leaf` holds the current leaf of each centre, `size` the number of centres in each node.
+    `leaf` holds the current leaf of each centre, and `size` the number of centres in each node.
+    Both are updated.
     """
     n_below = n_above = 0
     for c in range(leaf.shape[0]):
@@ -153,7 +161,7 @@ def _split_leaf(space, tree, node, n_nodes, f, threshold, leaf, size):
 
 @jit
 def _draw_disjoint(space, numbers, tree):
-    """Draw a tree with one leaf per centre (one per group of equal centres); return its size."""
+    """Draw a tree with one leaf per group of equal centres; return its number of nodes."""
     n_features, k = space.order.shape
     leaf, size = np.zeros(k, np.int64), np.zeros(2 * k - 1, np.int64)
     scratch = (np.empty(2 * k - 1, np.int64), np.empty(k - 1), np.empty(n_features))
@@ -181,11 +189,12 @@ def _draw_disjoint(space, numbers, tree):
 
 @jit
 def _draw_from_median(space, number, is_in, lengths):
-    """Draw a cut by its distance from the node's median centre: (feature, threshold, distance).
+    """Return a random cut and its distance from the median centre: (feature, threshold, distance).
 
-    This is the bi-criteria rule. The density of a cut is proportional to its distance r from the
-    median, like that of the square root of a uniform number. The range is limited such that each
-    child has at least one centre less than the node, even counting centres that go to both sides.
+    This is the bi-criteria rule. Per feature, the median is that of the coordinates of the centres
+    in the node. The probability density of a cut is proportional to its distance from the median.
+    The range of the cuts is limited such that each child has fewer centres than the node, although
+    centres near the cut go to both children. The feature is -1 if all centres are equal.
     """
     n_features, k = space.order.shape
     ends, n_in = np.empty((n_features, 3)), is_in.sum()
@@ -240,7 +249,7 @@ def _draw_overlapping(space, numbers, tree):
             n_cuts += 1
             _share(space, tree, node, n_nodes, f, threshold, space.overlap * away, is_in)
             n_more = is_in[n_nodes : n_nodes + 2].sum() - is_in[node].sum()
-            if n_more > n_spare:  # it would exceed `max_leaves`: repeat the cut without overlap
+            if n_more > n_spare:  # too many leaves: repeat this cut without centres on both sides
                 is_in[n_nodes : n_nodes + 2] = False
                 tree.label[n_nodes : n_nodes + 2] = k
                 _share(space, tree, node, n_nodes, f, threshold, -1.0, is_in)
@@ -253,12 +262,13 @@ def _draw_overlapping(space, numbers, tree):
 
 @jit
 def draw_tree(space, numbers, tree):
-    """Draw one tree.
+    """Write the tree that an array of random numbers determines to `tree`.
 
     Parameters
     ----------
     space : CutDistribution
     numbers : float64 array of shape (max_leaves - 1,), in [0, 1)
+        One number per cut, in the order in which the nodes are split.
     tree : DrawnTree
         Output: the tree.
 
@@ -287,22 +297,25 @@ def _goes_left_csc(columns, rows, place, lo, feature, threshold, out):
             out[i] = data[s] <= threshold
 
 
-# Write to `out` whether each row of a node goes left. The rows of the node begin at position `lo`
-# of all rows in tree order; `place` is the position of each row of a sparse X in that order.
+# Write to `out` whether each row of a node goes left. One array contains all rows. In it the rows
+# of each node are contiguous, and the rows of this node begin at position `lo`. For a sparse X,
+# `place` is the position of each row in that array.
 _goes_left = by_layout(_goes_left_dense, _goes_left_csc)
 
 
 @jit
 def _cost_of(columns, tree, n_nodes, node_rows, terms):
-    """Return the quantized excess cost of all rows in a tree; each row is read once per level.
+    """Return the sum of the quantized excess costs of all rows in a tree.
 
-    The rows are partitioned in place, node by node, like in quicksort.
+    The rows are partitioned in place, node by node, as in quicksort. So each row is read once per
+    level of the tree.
 
     Parameters
     ----------
     node_rows : (rows, workspace, place, mask)
-        The rows, which are reordered; arrays of the same length for the rows of right children and
-        for the sides; and for a sparse X the position of each row.
+        `rows` are the row numbers, which are reordered. `workspace` (int64) and `mask` (bool) are
+        working arrays of the same length. `place` is the position of each row in `rows` for a
+        sparse X, and empty for a dense X.
     terms : see :func:`tree_costs`
     """
     rows, other, place, goes_left = node_rows
@@ -337,16 +350,17 @@ def _cost_of(columns, tree, n_nodes, node_rows, terms):
 
 
 def tree_costs(columns, space, numbers, rows, n_places, terms):
-    """Compute the costs of random trees with the reference centres.
+    """Compute the costs of random trees whose leaves are assigned to reference centres.
 
-    It takes O(m) per level of a tree. For a sparse X each node also reads all stored values of its
-    feature.
+    The computation takes O(m) time per level of a tree, for m rows. For a sparse X each decision
+    node also reads all stored values of its feature.
 
     Parameters
     ----------
     columns : array of shape (n, d), or (data, indices, indptr) of its CSC form
     space : CutDistribution
     numbers : float64 array of shape (n_trees, max_leaves - 1), in [0, 1)
+        The random numbers of each tree; see :func:`draw_tree`.
     rows : int64 array of shape (m,)
     n_places : int, n for a sparse X, else 0
     terms : (distances (n, k), nearest (n,), weight (n,), scale, cap)
@@ -356,8 +370,8 @@ def tree_costs(columns, space, numbers, rows, n_places, terms):
     Returns
     -------
     float64 array of shape (n_trees,)
-        Quantized excess costs: divided by ``scale``, the increase over the cost of the nearest
-        centres.
+        Quantized excess cost of each tree. Divided by ``scale``, this is the increase in cost over
+        the assignment of every row to its nearest centre.
     """
     costs, place = np.empty(len(numbers)), np.full(n_places, -1)
     scratch = (rows.copy(), np.empty_like(rows), place, np.empty(len(rows), np.bool_))
@@ -367,7 +381,7 @@ def tree_costs(columns, space, numbers, rows, n_places, terms):
 
 @jit
 def _fill_costs(columns, space, numbers, rows, scratch, tree, terms, costs):
-    """Write the cost of each tree to `costs`."""
+    """Write the result of :func:`tree_costs` for each tree to `costs`."""
     for t in range(costs.shape[0]):
         n_nodes = draw_tree(space, numbers[t], tree)
         for i in range(rows.shape[0]):

@@ -1,15 +1,16 @@
 """Kernels for the cut that separates the reference centres of a node at the least cost.
 
-A row pays if the cut separates it from its centre, i.e. if the two lie on different sides. It pays
-its weight or the excess cost of the nearest centre on its own side, as the node says (see
+A cut costs something for each row that it separates from its centre, i.e. if the row and the centre
+lie on different sides. The cost of such a row is its weight or the excess cost of the nearest
+centre on the row's side, depending on the arrays of the node (see
 :class:`greedy.nodes.SeparationNode`).
 
 The edges of a feature are the sorted coordinates of the c centres of the node. A cut at a threshold
 in [edge j, edge j + 1) leaves centres 0..j, in the order of the feature, on the left. One pass over
-the rows computes the cost at all edges of all features, and how much less a larger threshold in the
-same interval can cost. This gives a lower bound for every interval. The intervals are then searched
-in the order of their bounds, until no bound is below the best cut found. Only the rows inside a
-searched interval are sorted.
+the rows computes the cost at all edges of all features, and by how much at most a larger threshold
+in the same interval can reduce this cost. The difference is a lower bound of the cost in the
+interval. The intervals are then searched in the order of their bounds, until no remaining bound is
+below the value of the best cut found. Only the rows inside a searched interval are sorted.
 
 Kernels take single arrays and numbers instead of tuples of arrays, since each array in a tuple adds
 to the compile time of every kernel that receives the tuple.
@@ -21,17 +22,17 @@ from tao_cluster._utils.jit import jit
 
 from ..sorted_columns import edges_below, entries, gather, is_better, rows_at_a_time
 
-_SLACK = 1e-12  # bounds of rounded float sums are lowered by this relative amount
-_BIN = 16  # average number of rows per bin of an interval
-_MANY = 31  # with more edges, binary search is faster than comparing with every edge
-_SUMS = 2**15  # number of sums that stay in the processor's cache together
+_SLACK = 1e-12  # lower bounds are reduced by this fraction, because floats are rounded
+_BIN = 16  # average number of rows per bin, when an interval is divided into bins
+_MANY = 31  # with more edges, binary search is faster than a comparison with each edge
+_SUMS = 2**15  # number of sums that fit into the processor's cache together
 
 
 def separating_cut(X, inverse, node, depth, lo, hi):
     """Find the best cut among those that separate some centres of a node, over features lo..hi-1.
 
-    The pass over the rows takes O(m c) per feature (O(m log c) for many centres); the sums take
-    O(c ** 2) per feature.
+    For m rows and c centres in the node, the pass over the rows takes O(m c) time per feature
+    (O(m log c) for many centres), and the sums of the costs take O(c ** 2) time per feature.
 
     Parameters
     ----------
@@ -44,7 +45,8 @@ def separating_cut(X, inverse, node, depth, lo, hi):
     Returns
     -------
     (value, feature, threshold)
-        The feature is -1 if no cut separates two centres.
+        The value is the criterion of the cut; lower is better. The feature is -1 if no cut
+        separates two centres.
     """
     coordinates = np.ascontiguousarray(node.centers[:, lo:hi].T)
     order = np.argsort(coordinates, axis=1, kind="stable")
@@ -73,40 +75,44 @@ def mistakes_at_edges(X, inverse, node, edges, rank, feature):
     inverse : int64 array of shape (n,), inverse index of `node.rows`; empty for a dense X
     node : greedy.nodes.SeparationNode
     edges : float64 array of shape (c,)
-        Thresholds, increasing. The last one is not a cut.
+        Thresholds in increasing order. The last threshold is not evaluated, since a cut there has
+        no centres on its right.
     rank : int64 array of shape (c,)
-        Rank of each centre in the order of the feature.
+        Position of each centre, if the centres are sorted by the feature.
     feature : int
 
     Returns
     -------
-    int64 array of shape (c - 1,)
+    int64 array of shape (c - 1,), one sum of quantized excess costs per edge but the last
     """
     return _edge_sums(X, inverse, node, edges[None], rank[None], feature)[0][0]
 
 
 def _edge_sums(X, inverse, node, edges, rank, lo):
-    """Sum excess costs at every edge j of some features, from feature `lo` on.
+    """Sum the excess costs of the rows at every edge j of the features lo, lo + 1, and so on.
+
+    Edge j is the j-th smallest coordinate of the c centres of the node; it serves as a threshold.
 
     Parameters
     ----------
-    edges, rank : float64 and int64 arrays of shape (n_features, c)
+    edges : float64 array of shape (n_features, c), sorted coordinates of the centres
+    rank : int64 array of shape (n_features, c), position of each centre in that order
 
     Returns
     -------
     cost : int64 array of shape (n_features, c - 1)
         Excess costs of the rows that the cut at edge j separates from their centres.
     savable : int64 array of shape (n_features, c - 1)
-        The part of `cost` that a larger threshold, below edge j + 1, can save.
+        The largest reduction of `cost` that a threshold between edges j and j + 1 can achieve.
     above : int64 array of shape (n_features, c - 1)
         Excess costs of all rows whose centres lie above edge j.
     right : int64 array of shape (n_features, c)
-        Mass of the rows above edge j; 0 if the node has no masses.
+        Mass (quantized weight) of the rows above edge j; 0 if the node has no masses.
     """
     n_features, c = edges.shape
     padded = np.full((n_features, 2 ** int(c).bit_length() - 1), np.inf)
     padded[:, :c] = edges
-    # Exact in float64, since the quantized sums are below 2 ** 53.
+    # np.bincount sums in float64. This is exact, since the quantized sums are below 2 ** 53.
     totals = np.bincount(node.label, node.excess, c + 1).astype(np.int64)
     totals[c] = node.mass.sum()
     cost, savable = np.zeros((2, n_features, c - 1), np.int64)
@@ -125,9 +131,10 @@ def _edge_sums(X, inverse, node, edges, rank, lo):
 
 @jit
 def _add_excess(X, inverse, rows, label, excess, mass, edges, lo, step, sums):
-    """Add excess costs to sums[feature, label, number of edges below the value].
+    """Add the excess cost of each row to sums[feature, label, number of edges below its value].
 
-    Masses are added in the same way, as an additional label.
+    The masses of the rows are added in the same way to sums[feature, -1]. `step` is the number of
+    rows that are processed at a time.
     """
     last, n_edges = sums.shape[1] - 1, edges.shape[1]
     values, places, below = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
@@ -139,7 +146,7 @@ def _add_excess(X, inverse, rows, label, excess, mass, edges, lo, step, sums):
             for i in range(n):
                 below[i] = edges_below(values[i], edge) if n_edges > _MANY else 0
             for e in range(n_edges if n_edges <= _MANY else 0):
-                for i in range(n):  # vectorized, unlike a binary search
+                for i in range(n):  # the compiler vectorizes this loop, but not a binary search
                     below[i] += values[i] > edge[e]
             for i in range(n):
                 total[label[start + places[i]], below[i]] += excess[start + places[i]]
@@ -149,13 +156,14 @@ def _add_excess(X, inverse, rows, label, excess, mass, edges, lo, step, sums):
 
 
 def _cumulated(sums, totals, rank, edges):
-    """Return `cost`, `savable` and `right` of :func:`_edge_sums` from the sums per interval."""
+    """Return `cost`, `savable` and `right` of :func:`_edge_sums`, given the sums per interval."""
     each, c = np.arange(len(sums)), rank.shape[1]
     zero = (edges < 0).sum(axis=1)
-    sums[each, :, zero] += totals - sums.sum(axis=2)  # the zeros that a sparse X does not store
+    # Add the rows with a zero, which a sparse X does not store.
+    sums[each, :, zero] += totals - sums.sum(axis=2)
     above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]  # [feature, label, edge]
     own, edge = above[:, :c, : c - 1], np.arange(c - 1)
-    is_left = rank[:, :, None] <= edge  # the centre is left: its rows above the edge are separated
+    is_left = rank[:, :, None] <= edge  # centre on the left: its rows above the edge are separated
     cost = np.where(is_left, own, totals[:c, None] - own).sum(axis=1)
     savable = np.where(is_left, sums[:, :c, 1:c], 0).sum(axis=1)
     return cost, savable, above[:, c]
@@ -163,19 +171,22 @@ def _cumulated(sums, totals, rank, edges):
 
 @jit
 def expected_depth(low, high, n_left, n_centers, discount, table):
-    """Return the least WAD estimate of a cut over a range of the share of rows that go left.
+    """Return the estimated average leaf depth (WAD) if a fraction low..high of the rows goes left.
 
     The algorithms are EvalWAD and EvalDExp of Laber, Murtinho & Oliveira (2023), algorithms 2 and
-    3. WAD is the weighted average depth of the leaves. The estimate assumes that every further node
-    splits rows and centres in the proportions of this cut. Rows are divisible, centres are not: of
-    K centres the left side gets ceil(K n_left / n_centers), limited to 1..K - 1.
+    3. WAD is the weighted average depth of the leaves below the node of the cut. The estimate
+    assumes that every further node divides its rows and centres in the proportions of this cut. The
+    number of centres is rounded: of K centres the left side gets ceil(K n_left / n_centers), at
+    least 1 and at most K - 1. If low < high, the result is a lower bound for all fractions in
+    this range.
 
     Parameters
     ----------
-    low, high : float, range of the share of the rows on the left
-    n_left, n_centers : int
+    low, high : float, range of the fraction of the rows that go left
+    n_left, n_centers : int, number of centres on the left, and in the node
     discount : tuple of two floats
-        1 if the left (right) branch makes an earlier condition on the path redundant, else 0.
+        The first number is 1 if the left branch makes an earlier condition on the path redundant,
+        else 0. The second number is the same for the right branch.
     table : float64 array of shape (n_centers + 1,), workspace
 
     Returns
@@ -190,19 +201,19 @@ def expected_depth(low, high, n_left, n_centers, discount, table):
             left, right = left - discount[0], right - discount[1]
         at_low = low * left + (1.0 - low) * right
         at_high = high * left + (1.0 - high) * right
-        table[k] = 1.0 + min(at_low, at_high)  # linear in the share, so an end is the minimum
+        table[k] = 1.0 + min(at_low, at_high)  # linear in the fraction, so minimal at an end
     return table[n_centers]
 
 
 @jit
 def _value(cost, mass_low, mass_high, j, criterion, discount, table):
-    """Return the criterion of a cut that leaves j + 1 centres on the left, or a lower bound of it.
+    """Return the criterion (or a lower bound) of a cut that leaves j + 1 centres on the left.
 
     Parameters
     ----------
-    cost : int, sum of excess costs
+    cost : int, sum of the excess costs of the rows that are separated from their centres
     mass_low, mass_high : float
-        Range of the mass on the left. If they differ, the result is a lower bound.
+        Range of the mass of the rows on the left. If the two differ, the result is a lower bound.
     criterion : (unit, factor, total_mass, is_ratio), floats
         The fields of :class:`greedy.nodes.DepthTerm`.
     discount, table : see :func:`expected_depth`
@@ -210,10 +221,10 @@ def _value(cost, mass_low, mass_high, j, criterion, discount, table):
     unit, factor, total_mass, is_ratio = criterion
     n_centers, value = table.shape[0] - 1, cost * unit
     if is_ratio > 0.0:
-        # A division, not a product with the inverse, so that equal ratios are equal floats.
+        # Dividing, instead of multiplying by the inverse, gives equal floats for equal ratios.
         value /= min(j + 1, n_centers - j - 1)
     if factor > 0.0:
-        low = high = (j + 1) / n_centers  # a node without rows: the share of the centres
+        low = high = (j + 1) / n_centers  # without rows, use the fraction of the centres
         if total_mass > 0.0:
             low, high = mass_low / total_mass, mass_high / total_mass
         value += factor * expected_depth(low, high, j + 1, n_centers, discount, table)
@@ -224,7 +235,7 @@ def _value(cost, mass_low, mass_high, j, criterion, discount, table):
 
 @jit
 def _fill_values(cost, low, high, criterion, used, table, out):
-    """Write the criterion at every edge of some features to `out`; see :func:`_value`."""
+    """Write the result of :func:`_value` for every edge of some features to `out`."""
     for f in range(cost.shape[0]):
         for j in range(cost.shape[1]):
             discount = (used[0, f], used[1, f])
@@ -235,9 +246,9 @@ def _try_edges(edges, sums, criterion, used, node, lo):
     """Return the best cut at an edge, and a lower bound of the criterion for each interval.
 
     The costs at edges are exact only if the node has no `distances`. Otherwise they are lower
-    bounds, and no cut is returned. An edge that may leave no rows on its right, though centres
-    there have rows (cost == above > 0), is left to the search of its interval, which checks
-    `all_left`. The bound of an empty interval is infinite.
+    bounds, and the returned cut has the feature -1. If `node.all_left` is False, an edge with
+    cost == above > 0 is not evaluated here, because all rows may lie on its left. The search of the
+    interval that begins at this edge evaluates it. The bound of an empty interval is infinite.
     """
     cost, savable, above, right = sums
     mass, table = int(criterion[2]) - right, np.empty(edges.shape[1] + 1)
@@ -258,9 +269,9 @@ def _try_edges(edges, sums, criterion, used, node, lo):
 
 
 class _IntervalSearch:
-    """Exact search of single intervals [edge j, edge j + 1) of a feature.
+    """Exact search for the best cut in an interval [edge j, edge j + 1) of a feature.
 
-    The working arrays of m elements are allocated once for all intervals.
+    The working arrays, of one element per row of the node, are allocated once for all intervals.
     """
 
     def __init__(self, X, inverse, node, criterion):
@@ -268,11 +279,11 @@ class _IntervalSearch:
         n_rows = len(node.rows)
         self._values, self._table = np.empty(n_rows), np.empty(len(node.centers) + 1)
         self._some, self._change = np.empty(n_rows + 1, np.int64), np.empty(n_rows, np.int64)
-        # Without `all_left` a cut that separates any row must keep some rows on the right.
+        # If `all_left` is False, a cut of positive cost must leave some rows on the right side.
         self._most_left = n_rows if node.all_left else n_rows - 1
 
     def best_cut(self, feature, j, edges, order, rank, discount, best):
-        """Return the better one of `best` and the best cut in [edges[j], edges[j + 1])."""
+        """Return the best cut in [edges[j], edges[j + 1]), or the cut `best` if that is better."""
         node, values, some, change = self._node, self._values, self._some, self._change
         is_left, low, high = rank <= j, edges[j], edges[j + 1]
         terms = (feature, low, high, node.label, is_left, node.mass, values, some)
@@ -298,18 +309,20 @@ class _IntervalSearch:
 
 @jit
 def _relevant_rows(X, inverse, rows, feature, low, high, label, is_left, mass, values, some):
-    """Find the rows that decide the cost in an interval: those in it, or separated at its low edge.
+    """Find the rows on which the costs of the cuts in the interval [low, high) depend.
 
-    Writes the values of the feature to `values` and the positions of the relevant rows to `some`.
+    These are the rows inside the interval and those that a cut at `low` separates from their
+    centres. The function writes the values of the feature to `values`, for all rows, and the
+    positions of the relevant rows in `rows` to `some`.
 
     Returns
     -------
     n, n_left, left_mass : int
-        Number of relevant rows; number and mass of all rows up to the low edge.
+        Number of relevant rows; number and mass of all rows whose value is at most `low`.
     """
     gather(X, inverse, rows, feature, values)
     n = n_left = left_mass = 0
-    for r in range(values.shape[0]):  # without branches, which the processor could not predict
+    for r in range(values.shape[0]):  # no `if`, since the processor could not predict the branches
         value = values[r]
         some[n] = r
         n += ((value <= low) != is_left[label[r]]) | ((value > low) & (value < high))
@@ -324,14 +337,17 @@ def _relevant_rows(X, inverse, rows, feature, low, high, label, is_left, mass, v
 def _correct_excess(
     some, is_left, left, right, distances, rows, label, second, nearest, weight, scale, cap, change
 ):
-    """Replace excess costs in `change` by exact ones, where the second centre is separated, too.
+    """Correct the excess costs of rows whose two nearest centres lie on the same side of the cut.
 
-    The excess cost of a row assumes that its second nearest centre lies on the other side of the
-    cut. If both lie on one side, the row pays for the nearest centre of the other side.
+    On entry, `change` holds the excess cost of each row in its second nearest centre. This is the
+    cost of a separated row if that centre lies on the row's side. Otherwise the row is assigned to
+    the nearest centre that lies on its side, and `change` is replaced by the excess cost of that
+    centre.
 
     Parameters
     ----------
     some : int64 array, positions of rows in the node
+    is_left : bool array, whether each centre lies on the left side
     left, right : int64 arrays, columns in `distances` of the centres of each side
     """
     for i in range(some.shape[0]):
@@ -347,17 +363,18 @@ def _correct_excess(
 
 @jit
 def _interval_changes(values, some, change, label, is_left, low, high):
-    """Split the relevant rows into the cost at the low edge and the changes inside the interval.
+    """Compute the cost of a cut at `low`, and its changes if the threshold is raised up to `high`.
 
-    On entry `change` holds the excess costs. On return the first n elements of `some` and `change`
-    are the rows inside the interval, and by how much the cost changes if the row goes left.
+    On entry `some` holds the positions of the relevant rows and `change` their excess costs. On
+    return the first n elements of `some` are the rows inside the interval. The first n elements of
+    `change` are the differences in cost when these rows go to the left side.
 
     Returns
     -------
-    n : int
-    cost : int, at the low edge
-    savable : int, the part of the cost that the rows inside the interval can save
-    least, most : float, range of their values
+    n : int, number of rows inside the interval
+    cost : int, cost of the cut at `low`
+    savable : int, largest possible reduction of `cost` by a larger threshold in the interval
+    least, most : float, smallest and largest value of the rows inside the interval
     """
     n = cost = savable = 0
     least, most = np.inf, -np.inf
@@ -376,15 +393,19 @@ def _interval_changes(values, some, change, label, is_left, low, high):
 
 @jit
 def _try_edge(values, some, change, mass, place, start, span, criterion, discount, table, best):
-    """Evaluate the low edge of an interval and discard the bins that cannot contain a better cut.
+    """Evaluate the cut at the low edge of an interval and find bins that may contain a better cut.
+
+    The interval is divided into bins of equal width.
 
     Returns
     -------
-    best : (value, feature, threshold), the better one of `best` and the cut at the low edge
+    best : (value, feature, threshold)
+        The cut at the low edge if it is better than the given cut, else the given cut.
     n_open : int, number of rows in bins that may contain a better cut
     bins : int64 array, the bin of each of these rows, which are moved to the front of `some`
     states : int64 array of shape (n_bins, 4)
-        Cost, mass and number of rows on the left before each bin.
+        Columns 0 to 2: cost, mass of the rows on the left and number of rows on the left, for a
+        threshold just below each bin. Column 3: 1 if the bin may contain a better cut, else 0.
     """
     (feature, j, low, most_left), (cost, left_mass, n_left), n = place, start, some.shape[0]
     total = np.int64(criterion[2]) if criterion[1] > 0.0 else left_mass
@@ -412,13 +433,15 @@ def _try_edge(values, some, change, mass, place, start, span, criterion, discoun
 
 @jit
 def _bin_sums(values, some, change, mass, least, most, bins):
-    """Assign rows to bins of equal width and sum their changes.
+    """Assign rows to bins of equal width and sum the cost changes of the rows per bin.
+
+    The number of the bin of each row is written to `bins`.
 
     Returns
     -------
     int64 array of shape (n_bins, 4)
-        Per bin: change of the cost, mass, number of rows, and sum of the negative changes, which
-        bounds the cost inside the bin from below.
+        Per bin: sum of the changes of the cost, mass, number of rows, and sum of the negative
+        changes, which gives a lower bound of the cost inside the bin.
     """
     n = some.shape[0]
     n_bins = max(1, n // _BIN) if most > least else 1
@@ -439,9 +462,10 @@ def _bin_sums(values, some, change, mass, least, most, bins):
 def _try_inside(
     order, values, change, masses, bins, states, place, criterion, discount, table, best
 ):
-    """Return the better one of `best` and the best cut at the values of the rows in open bins.
+    """Return the best cut at the values of some rows if it is better than `best`, else `best`.
 
-    `order` sorts the values; `states` gives the sums before each bin (see :func:`_try_edge`).
+    The rows are those in the bins that may contain a better cut. `order` sorts their values, and
+    `states` holds the cost, mass and number of rows before each bin; see :func:`_try_edge`.
     """
     (feature, j, _, most_left), last = place, -1
     cost = left_mass = n_left = 0
@@ -464,15 +488,18 @@ def _try_inside(
 
 @jit
 def optimal_search_tree(places, separated, power):
-    """Find the search tree over some centres with the least sum of separated[j] * diam(j) ** power.
+    """Find the binary search tree over some centres that minimizes a weighted sum of extents.
+
+    The sum is that of separated[j] * diam(j) ** power over the nodes j of the search tree.
 
     This is equation 4 of Laber & Murtinho (2021), solved by dynamic programming over ranges of
-    centres. Node j separates centre j from centre j + 1, and diam(j) is the extent of the centres
-    that reach the node. It takes O(c ** 3) time and O(c ** 2) memory.
+    centres. Each node of the search tree is a cut between two neighbouring centres: node j
+    separates centre j from centre j + 1. diam(j) is the largest minus the smallest coordinate of
+    the centres that reach node j. The function takes O(c ** 3) time and O(c ** 2) memory.
 
     Knuth's speed-up to O(c ** 2) does not apply. It searches the root of a range between the roots
     of the two ranges that are shorter by one. That requires a weight of the range that does not
-    depend on its root, but here it is the root's own separated[j]. A counterexample are places
+    depend on its root. Here the weight is separated[j] of the root j. A counterexample are places
     0, 1, 4, 7, 8 with weights 1, 5, 5, 4 and power 1: the shorter ranges have the roots 1 and 2,
     the whole range has the root 0. Knuth's restriction gives 63 instead of 62.
 
@@ -487,13 +514,14 @@ def optimal_search_tree(places, separated, power):
     Returns
     -------
     cost : float64 array of shape (c, c)
-        Entry [a, b] is the least sum for the centres a..b.
+        Entry [a, b] is the least sum of a search tree over the centres a..b.
     root : int64 array of shape (c, c)
-        The root of each range, the lowest one of ties; -1 if the range has only one place.
+        Entry [a, b] is the root of the best search tree over the centres a..b. If several roots are
+        equally good, it is the lowest one. It is -1 if all these centres have the same coordinate.
     """
     n = places.shape[0]
     cost, root = np.zeros((n, n)), np.full((n, n), -1, np.int64)
-    mirrored = np.zeros((n, n))  # the transposed costs, so that both operands are read along rows
+    mirrored = np.zeros((n, n))  # the transposed costs; both operands are then read along rows
     for length in range(1, n):
         for a in range(n - length):
             b = a + length

@@ -1,13 +1,15 @@
 """Kernels for the cut of a leaf that reduces its surrogate cost most.
 
-The surrogate cost assigns each leaf to the reference centre that costs its rows least. The saving
-of a row under another label is how much less it costs than under the leaf's present label; it may
-be negative. All costs are quantized (see :mod:`greedy.cuts`).
+A label is the number of a reference centre. The surrogate cost of a tree assigns all rows of a leaf
+to one label, the one with the least total cost. The saving of a row under another label is the cost
+of the row under the leaf's present label minus its cost under the other label; it may be negative.
+All costs are quantized (see :mod:`greedy.cuts`).
 
-The edges of a feature are the values of some rows. They divide the values into buckets: one for
-each edge, and one for each open interval between two edges. One pass over the rows sums their
-savings, per bucket and label. That gives the exact value of the cuts at edges and upper bounds of
-the saving of all other cuts. Only the rows in intervals that may contain a better cut are sorted.
+The edges of a feature are candidate thresholds, taken from the values of some rows. The edges
+divide the values into buckets: one for each edge, and one for each open interval between two edges.
+One pass over the rows sums their savings, per bucket and label. The sums give the exact saving of a
+cut at each edge and upper bounds of the saving of all other cuts. Only the rows in intervals that
+may contain a better cut are sorted.
 """
 
 import numpy as np
@@ -20,16 +22,16 @@ from ..sorted_columns import entries, gather, is_better, is_hopeless, rows_at_a_
 # but take more memory and time for the sums.
 N_EDGES = 31
 
-_BLOCK = 64  # features of a dense X per pass: their sums stay in the processor's cache
-_FEW = 8  # features of a sparse X per pass: bounds usually end the search after a few
-_KEPT = 2**20  # number of savings or sums that are kept in memory at a time, 8 MB
+_BLOCK = 64  # features per pass over a dense X; their sums fit into the processor's cache
+_FEW = 8  # features per pass over a sparse X; usually the search ends after a few
+_KEPT = 2**20  # limit of the savings or sums in memory at a time; 8 bytes each, so 8 MB
 
 
 def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
     """Find the cut of a leaf that reduces its surrogate cost most, over features lo..hi-1.
 
     After a cut each side gets its best label (Frost, Moshkovitz & Rashtchian 2020, section 3). The
-    pass over the rows takes O(m q) per feature, for q labels in `leaf.others`.
+    pass over the rows takes O(m q) time per feature, for m rows and q labels in `leaf.others`.
 
     Parameters
     ----------
@@ -37,9 +39,10 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
     inverse : int64 array of shape (n,), inverse index of `leaf.rows`; empty for a dense X
     leaf : greedy.nodes.SurrogateNode
     edges : (values, start), result of :meth:`greedy.builder_input.BuilderInput.distinct_values`
-        Values of some rows; at most N_EDGES per feature are used. The best choice are rows that
-        cost less under a label other than `leaf.best_label`. Only these rows have positive savings,
-        so that bounds get tighter with fewer of them between two edges.
+        Candidate thresholds, taken from the values of some rows; at most N_EDGES per feature are
+        used. The values should come from rows that cost less under a label other than
+        `leaf.best_label`. Only these rows have positive savings, and the bound of an interval is
+        tighter if fewer of these rows lie in it.
     stored : float64 array of shape (d,)
         For a sparse X, upper bounds of the saving of each feature's cuts
         (:func:`sparse_savings_bounds`); empty for a dense X.
@@ -48,11 +51,12 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
     Returns
     -------
     (value, feature, threshold)
-        The value is minus the saving. The feature is -1 if no cut saves anything.
+        The value is minus the sum of the savings of both sides, so that lower is better. The
+        feature is -1 if no cut reduces the surrogate cost.
     """
     search = _Search(X, inverse, leaf, edges, len(stored) > 0)
     features = np.arange(lo, hi)
-    if len(stored):  # by descending bounds, so that most features are never evaluated
+    if len(stored):  # the largest bounds first, so that most features are never evaluated
         features = lo + np.argsort(-stored[lo:hi], kind="stable")
     best, bounds, kept = (0.0, -1, np.inf), np.full(len(features), np.inf), {}
     width = min(_FEW if len(stored) else _BLOCK, len(features))
@@ -76,7 +80,7 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
 
 
 class _Search:
-    """Sums of the savings of a leaf's rows, per feature, bucket and label."""
+    """Search of one leaf, by sums of the savings of its rows per feature, bucket and label."""
 
     def __init__(self, X, inverse, leaf, edges, is_sparse):
         self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges
@@ -91,12 +95,14 @@ class _Search:
     def sums(self, features):
         """Return the edges of some features and the sums of their buckets.
 
-        Bucket 2 i + 1 holds the rows at edge i, bucket 2 i those between edges i - 1 and i.
+        Bucket 2 i + 1 holds the rows whose value equals edge i. Bucket 2 i holds the rows whose
+        value lies between the edges i - 1 and i.
 
         Returns
         -------
         edges : float64 array of shape (n_features, N_EDGES + 1), padded with inf
         sums : float64 array of shape (n_features, n_buckets, q + 1)
+            Sums of the columns of :func:`savings_of` over the rows of each bucket.
         """
         (X, inverse, rows), totals, (values, start) = self._columns, self._leaf.totals, self._edges
         edges, n_edges = np.full((len(features), N_EDGES + 1), np.inf), self._n_edges[features]
@@ -108,7 +114,7 @@ class _Search:
             step = rows_at_a_time(inverse, rows[part])
             savings = self._savings_at(part)
             _add_savings(X, inverse, rows[part], features, savings, edges, step, sums)
-        if len(inverse):  # add the zeros, which a sparse X does not store
+        if len(inverse):  # add the savings of rows with a zero, which a sparse X does not store
             at = (edges < 0).sum(axis=1)
             each = np.arange(len(features))
             sums[each, 2 * at + (edges[each, at] == 0)] += totals - sums.sum(axis=1)
@@ -120,7 +126,7 @@ class _Search:
         return edges, sums
 
     def between_edges(self, feature, edges, sums, best):
-        """Return the better one of `best` and the best cut between two edges of a feature."""
+        """Return the best cut of a feature that is not at an edge, or `best` if that is better."""
         (X, inverse, rows), totals = self._columns, self._leaf.totals
         below, values = np.zeros((len(sums) + 1, len(totals))), np.empty(len(rows))
         np.cumsum(sums, axis=0, out=below[1:])
@@ -134,12 +140,13 @@ class _Search:
 
 
 def savings_of(leaf, places):
-    """Compute the savings of the rows at some positions of a leaf.
+    """Compute the savings of some rows of a leaf, given by their positions in `leaf.rows`.
 
     Returns
     -------
     float64 array of shape (len(places), q + 1)
-        Columns 0..q-1 belong to the labels in `leaf.others`, column q to each row's best label.
+        Columns 0..q-1 are the savings under the q labels in `leaf.others`. Column q is the saving
+        of each row under the label that is best for this row.
     """
     rows, nearest = leaf.rows[places], leaf.nearest[places]
     saved = np.empty((len(rows), len(leaf.totals)))
@@ -156,34 +163,41 @@ def _fill_savings(distances, rows, nearest, weight, scale, cap, own, others, sav
         cost = _excess_cost(distances[row, own], least, scale, w, cap)
         for q in range(n_others):
             saved[r, q] = cost - _excess_cost(distances[row, others[q]], least, scale, w, cap)
-        saved[r, n_others] = cost  # the nearest centre has excess cost 0
+        saved[r, n_others] = cost  # under the nearest centre the excess cost is 0
 
 
 @jit
 def _excess_cost(distance, least, scale, weight, cap):
-    """Return the quantized excess cost of a row; see :func:`greedy.nodes.quantized`."""
+    """Return the quantized excess cost of a row; see :func:`greedy.nodes.quantized`.
+
+    `distance` is the cost of the row in a centre, `least` its cost in the nearest centre, and `cap`
+    the largest allowed result.
+    """
     cost = np.rint(np.rint((distance - least) * scale) * weight)
     return cost if cost < cap else cap
 
 
 @jit
 def label_terms(distances, rows, nearest, weight, scale, cap):
-    """Compute the cost of each label for some rows, the best label, and the positive savings.
+    """Compute the total cost of some rows under each label, the best label, and positive savings.
 
     Parameters
     ----------
     distances : float64 array of shape (n, k)
     rows : int64 array of shape (m,)
+        Cost of each row in each centre.
     nearest, weight : float64 arrays of shape (n,)
-    scale : float, power of two
+        Cost of each row in its nearest centre, and the weight of each row.
+    scale : float, power of two by which costs are multiplied before they are rounded
     cap : float, largest quantized cost
 
     Returns
     -------
-    costs : float64 array of shape (k,), quantized excess costs of all rows under each label
-    own : int, the label with the least cost, the lowest one of ties
+    costs : float64 array of shape (k,), sum of the quantized excess costs of the rows
+    own : int, the label with the least cost; if several have this cost, the lowest label
     savings : float64 array of shape (k,)
-        Sum, over the rows that cost less under this label than under `own`, of the difference.
+        For each label, the sum of (cost under `own`) - (cost under the label) over the rows for
+        which this difference is positive.
     """
     n_labels, own = distances.shape[1], 0
     costs, savings = np.zeros(n_labels), np.zeros(n_labels)
@@ -204,10 +218,11 @@ def label_terms(distances, rows, nearest, weight, scale, cap):
 def sparse_savings_bounds(X, leaf, n_features):
     """Compute upper bounds of the saving of each feature's cuts, for a sparse X.
 
-    One side of every cut has only rows with a stored (non-zero) value. These rows save at most what
-    they save under their individually best labels. The other side consists of all rows of the leaf
-    without them. Under a label its saving is at most the saving of all rows of the leaf, plus what
-    the stored rows lose under that label.
+    All rows with a zero lie on the same side of a cut. The rows on the other side therefore all
+    have a stored (non-zero) value of the feature. Their saving is at most the sum of the savings
+    under the label that is best for each row. The saving of the side with the zeros, under some
+    label, is at most the saving of all rows of the leaf under this label, plus the sum of the
+    losses (minus the negative savings) of the rows with a stored value.
 
     Parameters
     ----------
@@ -220,7 +235,8 @@ def sparse_savings_bounds(X, leaf, n_features):
     float64 array of shape (d,)
     """
     rows, n_labels, totals = leaf.rows, len(leaf.others), leaf.totals[:-1]
-    # If a sum per feature and label takes too much memory, one sum bounds all labels from above.
+    # If one sum of losses per feature and label takes too much memory, one sum per feature is used:
+    # that of the largest loss of each row under any label.
     is_merged = n_features * (n_labels + 1) > _KEPT
     sums = np.zeros((n_features, (1 if is_merged else n_labels) + 1))
     step = max(1, _KEPT // (n_labels + 1))
@@ -236,7 +252,7 @@ def sparse_savings_bounds(X, leaf, n_features):
 
 @jit
 def _add_stored(X, rows, terms, sums):
-    """Add terms[r] to the sums of each feature of which row r has a stored value."""
+    """Add terms[r] to sums[feature] for each feature of which rows[r] has a stored value in X."""
     _, indices, indptr = X
     for r in range(rows.shape[0]):
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
@@ -246,10 +262,10 @@ def _add_stored(X, rows, terms, sums):
 
 @jit
 def _below(value, edges):
-    """Return the number of edges below a value, by a binary search without branches.
+    """Return the number of edges less than a value, by a binary search without branches.
 
-    The number of steps is a compile-time constant, which makes it three times as fast as
-    :func:`greedy.sorted_columns.edges_below`.
+    This function is three times as fast as :func:`greedy.sorted_columns.edges_below`, because its
+    number of steps is a compile-time constant.
     """
     at, step = 0, N_EDGES // 2 + 1
     while step > 0:
@@ -260,18 +276,22 @@ def _below(value, edges):
 
 @jit
 def _add_savings(X, inverse, rows, features, savings, edges, step, sums):
-    """Add the savings of the rows to the buckets of each feature."""
+    """Add the savings of the rows to sums[f, bucket] for each of some features.
+
+    The buckets are explained in `_Search.sums`. `step` is the number of rows that are processed at
+    a time.
+    """
     values, places, buckets = np.empty(step), np.empty(step, np.int64), np.empty(step, np.int64)
     n_sums = savings.shape[1]
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         for f in range(features.shape[0]):
-            edge, total = edges[f], sums[f]  # outside of the loops: a view costs more than a sum
+            edge, total = edges[f], sums[f]  # before the loops, as views are slow
             n = entries(X, inverse, rows, features[f], start, stop, values, places)
             for i in range(n):
                 at = _below(values[i], edge)
                 buckets[i] = 2 * at + (1 if edge[at] == values[i] else 0)
-            for i in range(n):  # a loop of its own is twice as fast
+            for i in range(n):  # two loops are twice as fast as one that also searches the bucket
                 bucket, place = buckets[i], start + places[i]
                 for q in range(n_sums):
                     total[bucket, q] += savings[place, q]
@@ -281,8 +301,9 @@ def _add_savings(X, inverse, rows, features, savings, edges, step, sums):
 def _saved(left, inside, totals):
     """Return an upper bound of the saving of a cut, exact if `inside` is zero.
 
-    `left` are the sums over the rows on the left. `inside` are the sums over rows that may be on
-    either side; these save at most what they save under their individually best labels.
+    `left`, `inside` and `totals` are sums of the columns of :func:`savings_of`: over the rows that
+    are surely on the left, over the rows that may be on either side, and over all rows of the leaf.
+    A row that may be on either side saves at most what it saves under the label best for this row.
     """
     at_left = at_right = 0.0
     last = totals.shape[0] - 1
@@ -294,10 +315,10 @@ def _saved(left, inside, totals):
 
 @jit
 def _try_edges(features, edges, sums, totals, bounds, best):
-    """Return the better one of `best` and the best cut at an edge of some features.
+    """Return the best cut at an edge of some features if it is better than `best`, else `best`.
 
-    Writes to `bounds`, for each feature, a lower bound of the value (minus the saving) of all cuts
-    between edges.
+    The function also writes to `bounds`, for each feature, a lower bound of the value (minus the
+    saving) of all cuts that are not at an edge.
     """
     left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
     for f in range(features.shape[0]):
@@ -317,7 +338,10 @@ def _try_edges(features, edges, sums, totals, bounds, best):
 
 @jit
 def _open_intervals(feature, sums, below, totals, best, is_open):
-    """Mark the intervals between edges that may contain a better cut than `best`."""
+    """Set is_open[i] if a cut between edges i - 1 and i may be better than the cut `best`.
+
+    `sums` are the sums of the savings in each bucket, and `below` those in all buckets before it.
+    """
     for i in range((sums.shape[0] + 1) // 2):
         bound = -_saved(below[2 * i], sums[2 * i], totals)
         is_open[i] = not is_hopeless(bound, feature, best)
@@ -325,9 +349,10 @@ def _open_intervals(feature, sums, below, totals, best, is_open):
 
 @jit
 def _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at):
-    """Collect the rows inside open intervals: values, positions in the leaf, and intervals.
+    """Collect the rows inside the intervals that `is_open` marks, and return their number.
 
-    Rows at an edge are left out. Returns the number of rows.
+    The function writes their values of the feature to `values`, their positions in `rows` to `some`
+    and the numbers of their intervals to `at`. Rows whose value equals an edge are left out.
     """
     gather(X, inverse, rows, feature, values)
     n = 0
@@ -340,9 +365,10 @@ def _rows_inside(X, inverse, rows, feature, edges, is_open, values, some, at):
 
 @jit
 def _try_values(feature, values, at, savings, below, totals, best):
-    """Return the better one of `best` and the best cut at one of some sorted values.
+    """Return the best cut at one of some sorted values if it is better than `best`, else `best`.
 
-    `at` holds the interval of each value, `below` the sums over the rows below each bucket.
+    `savings` holds the savings of the row of each value, and `at` the number of the interval of
+    each value. `below` holds the sums of the savings of all rows in the buckets before each bucket.
     """
     left, nothing = np.empty(totals.shape[0]), np.zeros(totals.shape[0])
     for i in range(values.shape[0]):

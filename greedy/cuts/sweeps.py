@@ -1,9 +1,9 @@
 """Kernels that sweep over all cuts of a feature in the order of its values.
 
-A sweep moves the rows of a node one after the other to one side of the cut (the moving side) and
-updates a few running sums. `KauriNode` and :func:`kauri_cuts` find the cuts that reduce the k-means
-cost most when both sides may get any cluster (Kauri). `GraphNode` and :func:`conductance_cuts` find
-the cuts of least conductance in a graph of the rows (SpEx).
+A sweep moves the rows of a node one after the other to one side of the cut and updates a few
+running sums. The side that receives the rows is called the moving side. :func:`kauri_cuts` finds
+the cuts that reduce the k-means cost most when both sides may get any cluster (Kauri).
+:func:`conductance_cuts` finds the cuts of least conductance in a graph of the rows (SpEx).
 """
 
 from typing import NamedTuple
@@ -18,28 +18,29 @@ from ..sorted_columns import SortedColumns, threshold_at
 class KauriNode(NamedTuple):
     """Input of :func:`kauri_cuts`: a leaf and the current clusters.
 
-    S(A) denotes the sum of the weighted rows of a set A, a vector of shape (m,) in the space of the
-    clustering, and W(A) the sum of their weights. The k-means cost is a constant minus the sum of
-    ||S||^2 / W over the clusters.
+    S(A) denotes the weighted sum of the rows of a set A, a vector of shape (m,) in the space of the
+    clustering. W(A) denotes the sum of their weights. The k-means cost is a constant minus the sum
+    of ||S(Q)||^2 / W(Q) over the K current clusters Q. A sweep over a feature moves rows in the
+    order of the entries of `order`; the rows that it has moved are the moving side.
     """
 
     order: SortedColumns
-    norms: np.ndarray  # (s,) float64, ||S||^2 of the moving side after each entry of `order`
-    cache_start: np.ndarray  # (d,) int64, first cached cut of a feature, -1 if it is not cached
-    # (n_cached, K + 1) float64: products of S(moving side) at cached cuts with S of the leaf, then
-    # with S of each cluster
+    norms: np.ndarray  # float64, ||S||^2 of the moving side after each entry of `order`
+    cache_start: np.ndarray  # (d,) int64, row of `cached_products` of a feature's first cut, or -1
+    # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
+    # with S(leaf) in column 0, and with S of each of the K clusters in the other columns.
     cached_products: np.ndarray
-    weight: np.ndarray  # (n,) float64
-    products: np.ndarray  # (n, K + 1) float64, the same products for single rows
-    cluster: int  # cluster of the leaf
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    products: np.ndarray  # (n, K + 1) float64, dot products of each row with S(leaf) and each S
+    cluster: int  # current cluster of the leaf
     mass: float  # W of the leaf
     norm: float  # ||S||^2 of the leaf
-    inner: np.ndarray  # (K,) float64, S(leaf).S of each cluster
+    inner: np.ndarray  # (K,) float64, dot product of S(leaf) with S of each cluster
     masses: np.ndarray  # (K,) float64, W of each of the K current clusters
     squares: np.ndarray  # (K,) float64, ||S||^2 of each cluster
     n_new: int  # number of clusters that may still be added
-    is_only_leaf: bool  # the leaf is the only leaf of its cluster
-    tolerance: float  # gains that differ by no more than this are equal
+    is_only_leaf: bool  # whether the cluster of the leaf has no other leaf
+    tolerance: float  # gains that differ by at most this count as equal
 
 
 def _add_row_dense(space, row, weight, total):
@@ -87,20 +88,22 @@ def _clear_csr(space, rows, total):
             total[indices[s]] = 0.0
 
 
-# Set the sum of some rows to zero; of a sparse space only the entries that these rows touched.
+# Set the vector `total`, the sum of some rows, to zero. For sparse rows only the columns in which
+# these rows have stored values are reset.
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
 def cut_sum_cache(order, n_columns):
     """Plan which features cache the sums of the moving side at every cut.
 
-    A feature with few distinct values has few cuts but many rows. Its sums are computed once and
-    kept. A feature is cached if that takes no more numbers than it has entries.
+    A feature with few distinct values has few cuts, although its sweep moves many rows. For such a
+    feature the sums are computed once and kept. A feature is cached if the sums of all its cuts
+    together have at most as many elements as the feature has entries in `order`.
 
     Parameters
     ----------
     order : greedy.sorted_columns.SortedColumns
-    n_columns : int, length of a sum
+    n_columns : int, number of elements of one sum
 
     Returns
     -------
@@ -111,7 +114,8 @@ def cut_sum_cache(order, n_columns):
     values, start, middle, end = order.values, order.start[:-1], order.middle, order.start[1:]
     is_cut = np.ones(len(values) + 1, bool)
     is_cut[:-2] = values[1:] != values[:-1]
-    # The last entry of a part is a cut only if there are rows outside of the part.
+    # A feature has two parts of sorted entries (see SortedColumns). After the last entry of a part
+    # there is a cut only if the node has rows outside of this part.
     is_cut[middle[middle > start] - 1] = ((order.n_rows > middle - start) | (end > middle))[
         middle > start
     ]
@@ -127,18 +131,19 @@ def cut_sum_cache(order, n_columns):
 def side_sums(space, order, weight, lo, hi, norms, cache_start, cache):
     """Compute S of the moving side for every cut of features lo..hi-1.
 
-    It takes O(m) per entry of `order`, for m columns of `space` (their non-zeros if sparse). A leaf
-    needs it once; searches after that, for other clusters, reuse the result.
+    S is the weighted sum of the rows of the moving side, a vector with m elements. The kernel takes
+    O(m) time per entry of `order`, or O(number of non-zeros of the row) if `space` is sparse. It is
+    called once per leaf. Later searches of the leaf, after clusters have changed, reuse the result.
 
     Parameters
     ----------
     space : float64 array of shape (n, m), or (data, indices, indptr) of a CSR matrix
-        The rows in the space in which the cost is measured.
+        The rows in the space in which the k-means cost is measured.
     order : greedy.sorted_columns.SortedColumns
     weight : float64 array of shape (n,)
     lo, hi : int
     norms : float64 array, one element per entry of `order`
-        Output: ||S||^2 after each entry.
+        Output: ||S||^2 after the row of each entry of `order` has moved.
     cache_start : int64 array of shape (d,), result of :func:`cut_sum_cache`
     cache : float64 array of shape (n_cached, m)
         Output: S at the cuts of the cached features.
@@ -160,10 +165,12 @@ def side_sums(space, order, weight, lo, hi, norms, cache_start, cache):
 
 @jit
 def _best_targets(node, mass, norm, inner):
-    """Return the two clusters that gain most from some rows: (cluster, gain, cluster, gain).
+    """Return the two best clusters for some rows of a leaf: (best, its gain, second, its gain).
 
-    The gain of a cluster Q from rows A is ||S(Q) + S(A)||^2 / (W(Q) + W(A)) - ||S(Q)||^2 / W(Q).
-    The leaf's own cluster is excluded. A missing cluster is -1, with gain -inf.
+    The gain of a cluster Q from rows A is ||S(Q) + S(A)||^2 / (W(Q) + W(A)) - ||S(Q)||^2 / W(Q),
+    with S and W as in :class:`KauriNode`. The arguments `mass`, `norm` and `inner` are W(A),
+    ||S(A)||^2 and the products of S(A) with each S(Q). The leaf's own cluster is excluded. If there
+    is no such cluster, its number is -1 and its gain is -inf.
     """
     first, second = -1, -1
     first_gain, second_gain = -np.inf, -np.inf
@@ -182,9 +189,13 @@ def _best_targets(node, mass, norm, inner):
 
 @jit
 def _remaining(node, mass, norm, inner):
-    """Return ||S||^2 / W of the leaf's cluster after some of its rows are removed."""
+    """Return ||S||^2 / W of the leaf's cluster without some rows A of the leaf.
+
+    S and W are defined in :class:`KauriNode`. The arguments `mass`, `norm` and `inner` are W(A),
+    ||S(A)||^2 and the products of S(A) with S of each cluster.
+    """
     left = node.masses[node.cluster] - mass
-    if left <= 0.0:  # the weight that remains is lost to rounding
+    if left <= 0.0:  # no rows remain, or their weight is lost to rounding
         return 0.0
     square = node.squares[node.cluster] - 2.0 * inner[node.cluster] + norm
     return max(square, 0.0) / left
@@ -199,21 +210,22 @@ def _better(best, gain, moving, other, tolerance):
 def _assignment(node, mass, norm, inner, product, other_inner):
     """Return the best assignment of clusters to the two sides of a cut.
 
-    The cases are those of the Kauri paper: a star makes a new cluster of one side, a double star of
-    both; a switch moves one side to another cluster, a reallocation both.
+    The cases have the names of the Kauri paper. A star makes one side a new cluster, and a double
+    star makes both sides new clusters. A switch moves one side to another existing cluster, and a
+    reallocation moves both sides. S and W are defined in :class:`KauriNode`.
 
     Parameters
     ----------
     node : KauriNode
     mass, norm : float, W and ||S||^2 of the moving side
-    inner : float64 array of shape (K,), S(moving side).S of each cluster
-    product : float, S(moving side).S(leaf)
+    inner : float64 array of shape (K,), dot product of S(moving side) with S of each cluster
+    product : float, dot product of S(moving side) with S(leaf)
     other_inner : float64 array of shape (K,), workspace
 
     Returns
     -------
     (gain, cluster of the moving side, cluster of the other side)
-        The gain is the reduction of the k-means cost. Numbers from K on are new clusters.
+        The gain is the reduction of the k-means cost. The numbers K and K + 1 are new clusters.
     """
     own, n = node.cluster, node.masses.shape[0]
     other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
@@ -234,7 +246,7 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     )
     best = _better(best, leaving + gain, target, own, tolerance)  # switch
     best = _better(best, other_leaving + other_gain, own, other, tolerance)
-    if node.is_only_leaf:  # the cluster must keep some rows
+    if node.is_only_leaf:  # if both sides left, the cluster would be empty
         return best
     both = _remaining(node, node.mass, node.norm, node.inner) - before
     if node.n_new > 1:  # double star
@@ -250,16 +262,18 @@ def _assignment(node, mass, norm, inner, product, other_inner):
 def kauri_cuts(node, lo, hi, gain, threshold, left, right):
     """Find the best cut of each of the features lo..hi-1 and the clusters of its two sides.
 
-    It takes O(K) per entry, or per cut of a cached feature.
+    For K current clusters, the kernel takes O(K) time per entry of `node.order`. For a cached
+    feature it takes O(K) only per cut and O(1) per entry.
 
     Parameters
     ----------
     node : KauriNode
     lo, hi : int
     gain, threshold : float64 arrays of shape (d,)
-        Output: reduction of the k-means cost, -inf if the feature has no cut; and the threshold.
+        Output: the reduction of the k-means cost by the best cut of each feature (-inf if the
+        feature has no cut), and its threshold.
     left, right : int64 arrays of shape (d,)
-        Output: clusters of the two sides. Numbers from K on are new clusters.
+        Output: clusters of the two sides. The numbers K and K + 1 are new clusters.
     """
     order, n = node.order, node.masses.shape[0]
     products, other = np.empty(n + 1), np.empty(n)
@@ -293,20 +307,21 @@ def kauri_cuts(node, lo, hi, gain, threshold, left, right):
 class GraphNode(NamedTuple):
     """Input of :func:`conductance_cuts`: a node and a graph over the rows of X.
 
-    `graph` takes one of two forms. (label, scale) stands for a graph in which the rows of each
-    label are a clique: A_ij = w_i w_j scale[label] for rows i, j of one label, including i = j.
-    (indptr, indices, data) is the sparse adjacency matrix A.
+    A denotes the weighted adjacency matrix of the graph, of shape (n, n). `graph` has one of two
+    forms. (indptr, indices, data) is A as a sparse matrix. (label, scale) stands for a graph in
+    which all rows with the same label c are connected: A[i, j] = weight[i] weight[j] scale[c] for
+    two rows i, j of label c, including i = j, and 0 for rows of different labels.
     """
 
     order: SortedColumns
     graph: tuple
-    weight: np.ndarray  # (n,) float64
+    weight: np.ndarray  # (n,) float64, weight of each row
     degree: np.ndarray  # (n,) float64, row sums of A
-    # For cliques (k,) float64, weight of each label in the node; for a sparse graph (n,) int8, 1
-    # for the rows in the node and 0 elsewhere.
+    # If `graph` is (label, scale): float64 of shape (k,), weight of the node's rows per label.
+    # If `graph` is sparse: int8 of shape (n,), 1 for the rows in the node and 0 for other rows.
     inside: np.ndarray
-    inner: float  # sum of A over pairs of rows in the node
-    volume: float  # sum of the degrees in the node
+    inner: float  # sum of A[i, j] over all rows i, j in the node
+    volume: float  # sum of the degrees of the rows in the node
 
 
 def _is_clique(graph):
@@ -335,8 +350,8 @@ def _move_sparse(graph, weight, row, inside, moved):
     return to_moved, to_rest, 0.0
 
 
-# Move a row; return the weight of its edges to moved rows, to rows not moved, and to itself (0 in a
-# sparse graph, which has no loops).
+# Mark a row as moved. Return the weight of its edges to rows of the node that moved before, to the
+# other rows of the node, and to itself (0 in a sparse graph, which has no edges of this kind).
 _move = chosen_by(_is_clique, _move_clique, _move_sparse)
 
 
@@ -349,7 +364,7 @@ def _reset_sparse(graph, rows, moved):
         moved[row] = 0
 
 
-# Undo the moves of some rows.
+# Mark all rows (or, in a sparse graph, the given rows) as not moved.
 _reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)
 
 
@@ -357,18 +372,20 @@ _reset = chosen_by(_is_clique, _reset_clique, _reset_sparse)
 def conductance_cuts(node, tolerance, lo, hi, kept, threshold):
     """Find the cut of each of the features lo..hi-1 with the least sum of conductances.
 
-    The conductance of a side is 1 - (weight of the edges inside the side) / (its volume), with the
-    volume measured in the whole graph. The kernel maximizes the sum over both sides of inner
-    weight over volume, which is 2 minus the sum of the two conductances.
+    The conductance of a side is 1 - inner / volume. `inner` is the sum of the adjacency matrix over
+    pairs of rows in the side, and `volume` the sum of the degrees of its rows in the whole graph.
+    The kernel maximizes the sum of inner / volume over both sides, which is 2 minus the sum of the
+    two conductances.
 
     Parameters
     ----------
     node : GraphNode
     tolerance : float
-        A cut replaces one of a lower threshold only if it is better by more than this.
+        If the sums of two cuts of a feature differ by less than this, the lower threshold wins.
     lo, hi : int
     kept, threshold : float64 arrays of shape (d,)
-        Output: the maximum, -inf if the feature has no cut; and the threshold.
+        Output: the largest sum of inner / volume of each feature (-inf if the feature has no cut),
+        and the threshold of this cut.
     """
     order, moved = node.order, np.zeros_like(node.inside)
     for f in range(lo, hi):

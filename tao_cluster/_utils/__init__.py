@@ -1,1 +1,1 @@
-"""Helpers of all packages: matrices, options, threads, compilation, warnings."""
+"""Helpers for all packages: matrices, options, threads, compilation, warnings."""

@@ -7,10 +7,11 @@ _LARGEST = sys.float_info.max
 
 
 def largest_float_where(holds):
-    """Return the largest float that satisfies a monotone predicate (true, then false).
+    """Return the largest float that satisfies a predicate.
 
-    It is found by bisection over all finite floats in 64 steps. So the result is exact even if the
-    predicate depends on rounding, as long as the rounded operations are monotone.
+    The predicate must be monotone: true up to some float, and false for all larger ones. The
+    function bisects the finite floats in 64 steps. So the result is exact even if the predicate
+    computes with rounding, as long as the rounded operations are monotone.
 
     Parameters
     ----------
@@ -19,7 +20,7 @@ def largest_float_where(holds):
     Returns
     -------
     float
-        The smallest finite float if the predicate is true for none.
+        The smallest (most negative) finite float if no float satisfies the predicate.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def largest_float_where(holds):
 
 
 def _rank(x):
-    """Return the position of a finite float in the order of all floats; 0 has the position 0."""
+    """Return the position of a finite float among all floats in increasing order, 0 for x = 0."""
     bits = struct.unpack("<q", struct.pack("<d", abs(x)))[0]
     return bits if x > 0 else -bits
 

@@ -1,4 +1,4 @@
-"""Containers of rows: names of columns, and errors that name columns and count rows of the user."""
+"""Checks of the tables that users pass: container types, column names, invalid values."""
 
 import os
 from collections import defaultdict
@@ -11,7 +11,7 @@ from .warnings import listed
 
 
 class InvalidRowsError(ValueError):
-    """Some rows cannot be clustered. The message counts them and gives the number of the first.
+    """Error for rows that cannot be clustered; its message gives their number and the first row.
 
     Parameters
     ----------
@@ -36,9 +36,12 @@ class InvalidRowsError(ValueError):
 
 
 def check_container(X, name="X"):
-    """Raise a ValueError with a remedy if X is not a table but something that leads to one."""
+    """Raise a ValueError if X is a file name, a mapping or another object that is not a table.
+
+    The error message says how to obtain a table from this object.
+    """
     kind, remedy = type(X).__name__, None
-    if sp.issparse(X):  # checked first: a DOK matrix is a Mapping
+    if sp.issparse(X):  # before the test for Mapping, since a DOK matrix is one
         return
     if isinstance(X, str | bytes | os.PathLike):
         remedy = "read the file first, for example with pandas.read_csv"
@@ -68,19 +71,20 @@ def column_names(X):
 
 
 def display_names(X):
-    """Return the names of the columns as strings, None if X has no names.
+    """Return the names of the columns of X as strings, or None if X has no column names.
 
-    Levels of a MultiIndex are joined, so that ``("sales", 2020)`` reads ``sales / 2020``.
+    Levels of a MultiIndex are joined, so that ``("sales", 2020)`` becomes ``sales / 2020``.
     """
     names = column_names(X)
     return None if names is None else [display_name(name) for name in names]
 
 
 def fitted_names(model):
-    """Return the names of the columns of X in `fit`: sequence of str, None if there are none.
+    """Return the names of the columns to which a model was fitted: sequence of str, or None.
 
-    They are `feature_names_in_`, which scikit-learn defines for names that are strings. Other
-    names are in `_column_names`; the default names 0, 1, ... of pandas count as no names.
+    Names that were strings are stored in `feature_names_in_`, as in scikit-learn. Names of other
+    types are stored as strings in `_column_names`. The result is None if X had no column names or
+    only the default names 0, 1, ... of pandas.
     """
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -90,7 +94,10 @@ def fitted_names(model):
 
 
 def set_fitted_names(model, names):
-    """Store column names where :func:`fitted_names` finds them; all or none are strings."""
+    """Store the column names of the fit in a model, where :func:`fitted_names` finds them.
+
+    Either all names are strings or no name is a string.
+    """
     if all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.asarray(names, dtype=object)
     else:
@@ -98,9 +105,10 @@ def set_fitted_names(model, names):
 
 
 def check_fitted_names(model, X):
-    """Raise a ValueError if X has other columns than in `fit`, for names that are not strings.
+    """Raise a ValueError if the column names of X differ from those in `fit`.
 
-    scikit-learn compares names that are strings.
+    The function only checks names that were not strings in `fit`, since scikit-learn itself checks
+    names that are strings.
     """
     expected, found = getattr(model, "_column_names", None), display_names(X)
     if expected is None or found is None or are_default(found) or len(found) != len(expected):
@@ -110,7 +118,7 @@ def check_fitted_names(model, X):
     unexpected = [name for name in found if name not in set(expected)]
     missing = [name for name in expected if name not in set(found)]
     if are_default(expected) and unexpected:
-        return  # neither default names nor their order were of the user's making
+        return  # pandas chose the names in fit, so the user did not define an order
     parts = [f"unseen in fit: {listed(unexpected)}"] if unexpected else []
     parts += [f"missing: {listed(missing)}"] if missing else []
     parts = parts or ["their order differs"]
@@ -122,11 +130,11 @@ def check_fitted_names(model, X):
 def display_name(name):
     if isinstance(name, tuple):
         return " / ".join(text for text in map(display_name, name) if text)
-    return str(name).removesuffix(" 00:00:00")  # of a date
+    return str(name).removesuffix(" 00:00:00")  # a date without a time of day
 
 
 def are_default(names):
-    """Whether names are those that pandas gives to columns without names."""
+    """Return whether the names are 0, 1, 2, ... as strings, the default names of pandas."""
     return all(name == str(j) for j, name in enumerate(names))
 
 
@@ -134,13 +142,13 @@ def are_default(names):
 
 
 def numeric_faults(X):
-    """Return where a conversion of X to finite floats fails.
+    """Return the columns of X whose values cannot be converted to finite floats, and why.
 
     Returns
     -------
     dict of str
-        The columns, as the end of a clause (" in column 'age' (3 rows)"), per fault: "NaN",
-        "infinity", "too large" and "objects". Only faults that X has are keys.
+        The keys are the faults that X has, out of "NaN", "infinity", "too large" and "objects".
+        Each value names the columns with this fault, in the form " in column 'age' (3 rows)".
     """
     found = defaultdict(list)
     for label, column in _labelled_columns(X):
@@ -159,9 +167,10 @@ def numeric_faults(X):
 
 
 def in_columns(X, has_fault):
-    """Return the columns of which a condition holds, as the end of a clause: " in column 'age'".
+    """Return the columns that satisfy a condition as a str such as " in column 'age'".
 
-    The result is empty if there are none, or if X has no columns.
+    `has_fault` is called with the values of each column. The result is the empty string if no
+    column satisfies the condition, or if X has no columns.
     """
     return _in_columns([label for label, column in _labelled_columns(X) if has_fault(column)])
 
@@ -172,14 +181,14 @@ def _in_columns(labels):
 
 
 def _floats(column):
-    if hasattr(column, "iloc"):  # pandas, whose missing values are of several types
+    if hasattr(column, "iloc"):  # pandas has several types of missing values
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(column, dtype=np.float64)
 
 
 def columns_of(X):
-    """Return the columns of a DataFrame or Arrow table one by one, None for other data."""
-    if column_names(X) is None or hasattr(X, "compute"):  # dask has no cheap columns
+    """Return an iterator over the columns of a DataFrame or Arrow table, or None for other data."""
+    if column_names(X) is None or hasattr(X, "compute"):  # in dask, access to a column is costly
         return None
     if hasattr(X, "iloc"):
         return (X.iloc[:, j] for j in range(X.shape[1]))
@@ -187,7 +196,7 @@ def columns_of(X):
 
 
 def _labelled_columns(X):
-    """Yield a label and the values of each column; of sparse data only columns with values."""
+    """Yield a label and the values of each column; of sparse data, only the stored values."""
     columns, names = columns_of(X), display_names(X)
     if columns is None and sp.issparse(X):
         by_columns = X.tocsc()
@@ -199,7 +208,7 @@ def _labelled_columns(X):
         try:
             rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
             columns = [rows[:, j] for j in range(rows.shape[1])]
-        except (IndexError, TypeError, ValueError):  # no table
+        except (IndexError, TypeError, ValueError):  # X is not a two-dimensional table
             return
     for j, column in enumerate(columns):
         yield (str(j) if names is None else repr(names[j])), column

@@ -17,24 +17,25 @@ _CACHE = os.environ.get("TAO_CLUSTER_CACHE", "1") != "0"
 
 
 def jit(function=None, **options):
-    """Compile a kernel at its first call. The kernel releases the GIL.
+    """Return a numba kernel that is compiled at its first call and releases the GIL.
 
-    Signatures are lazy, so inputs may be C-ordered, Fortran-ordered, strided or read-only, and
-    float32 or float64. Fastmath is off, because the order of summation decides on which side of a
-    hyperplane a row lies.
+    The kernel is compiled for the types of each call, so inputs may be C-ordered, Fortran-ordered,
+    strided or read-only, and float32 or float64. Fastmath is off, because the order of
+    summation decides on which side of a hyperplane a row lies.
 
     Parameters
     ----------
     function : callable, optional
-        Without it, the result is a decorator with these options.
+        The function to compile. If it is omitted, `jit` returns a decorator with the given options.
     **options
         Further options of :func:`numba.njit`.
 
     Warns
     -----
     RuntimeWarning
-        Once per process, if no folder for the cache is writable: neither the package, nor the cache
-        folder of the user, nor NUMBA_CACHE_DIR. Then every process compiles the kernels again.
+        If no cache folder is writable: neither the package, nor the cache folder of the user, nor
+        NUMBA_CACHE_DIR. Then every process compiles the kernels again. The warning is issued once
+        per process.
     """
     if function is None:
         return functools.partial(jit, **options)
@@ -42,14 +43,18 @@ def jit(function=None, **options):
     kernel = numba.njit(function, **options)
     if _CACHE and not numba.config.DISABLE_JIT:
         try:
-            kernel._cache = _CheckedCache(function)  # as ``cache=True`` does with FunctionCache
+            kernel._cache = _CheckedCache(function)  # ``cache=True`` would set a FunctionCache
         except RuntimeError:  # no writable folder
             _warn_once()
     return kernel
 
 
 class _CheckedCache(FunctionCache):
-    """Numba's disk cache with a check, as concurrent processes can mix up files of signatures."""
+    """Numba's disk cache, with a check that the cached code has the requested signature.
+
+    If several processes write to the cache at the same time, a file may contain the code of another
+    signature than its name says.
+    """
 
     def load_overload(self, sig, target_context):
         """Return the compiled code of a signature; None if the file holds another signature."""
@@ -59,18 +64,18 @@ class _CheckedCache(FunctionCache):
 
 
 def chosen_by(is_first, first, second):
-    """Return a function for kernels that dispatches on the type of its first argument.
+    """Return a function that calls `first` or `second`, depending on the type of its argument 0.
 
     Parameters
     ----------
     is_first : callable(type or value of the first argument) -> bool
-        Whether `first` is called; otherwise `second` is.
+        If it returns True, `first` is called, otherwise `second`.
     first, second : functions with the same parameters, not compiled
 
     Returns
     -------
     function
-        Only compiled kernels can call it, except under NUMBA_DISABLE_JIT.
+        Only compiled kernels can call this function, except if NUMBA_DISABLE_JIT is set.
     """
 
     def choose(*arguments):
@@ -90,7 +95,8 @@ def _is_array(X):
     return isinstance(X, (types.Array, np.ndarray))
 
 
-# Dispatches between an array and the tuple (data, indices, indptr) of a sparse matrix.
+# by_layout(first, second) returns a function that calls `first` if its first argument is an array,
+# and `second` if it is the tuple (data, indices, indptr) of a sparse matrix.
 by_layout = functools.partial(chosen_by, _is_array)
 
 

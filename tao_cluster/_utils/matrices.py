@@ -13,35 +13,39 @@ from .warnings import warn
 
 FLOATS = [np.float64, np.float32]
 
-# Number of values that are processed at a time. They fit into the cache and bound the memory.
+# Number of values, and minimum number of rows, that are processed at a time. A block of this size
+# fits into the processor's cache and limits the memory of temporary arrays.
 _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
 _MOMENT_ROWS = 512  # rows that `variances` copies at a time
 
-# Bounds of values and of their differences between which sums of squares neither overflow nor
-# underflow.
+# Values of at most LARGEST_VALUE, and differences of at least LEAST_SPREAD, have sums of squares
+# that neither overflow nor underflow.
 LARGEST_VALUE, LEAST_SPREAD = 1e150, 1e-150
 _LARGEST_COST = 1e300
 
-# If the variance of sparse rows is below this share of their squared mean, distances lose digits.
+# If the variance of sparse rows is below this fraction of their squared mean, the distances between
+# rows lose most of their significant digits.
 _LEAST_SHARE = 1e-11
 
-# numpy's letters for kinds of values that are no numbers, although a conversion to floats may
-# accept them, and the classes of Python objects of each kind.
+# The keys are numpy's letters (dtype.kind) for values that are not real numbers, although a
+# conversion to floats may accept them. The values are the Python classes of each kind.
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
 
 def check_rows(X, name="X", **options):
-    """Return X as an array or canonical CSR matrix of floats, without a copy if it is one.
+    """Validate X and return it as an array of floats or a canonical CSR matrix of floats.
 
-    Further options are those of :func:`sklearn.utils.check_array`.
+    X is not copied if it has this form already. Further options are passed to
+    :func:`sklearn.utils.check_array`.
 
     Raises
     ------
     ValueError, TypeError
         If X is not a table, or has values that are not finite numbers. The message names the
-        columns. It is a TypeError for objects that cannot be converted to a number.
+        columns. Objects that cannot be converted to a number raise a TypeError, and all other
+        faults a ValueError.
     """
     if X is None:
         raise ValueError(f"{name} is None; pass a table of numbers.")
@@ -58,10 +62,10 @@ def check_rows(X, name="X", **options):
 
 
 def _raise_faults(X, name, error):
-    """Raise an error that names the columns of X whose values are not finite numbers."""
+    """Raise an error that names the columns of X with values that are not finite numbers."""
     faults = numeric_faults(X)
     if "objects" in faults:
-        # A TypeError for objects that are no numbers at all, as scikit-learn's conventions ask.
+        # Scikit-learn's conventions require a TypeError for objects that are not numbers.
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(
             f"{name} has values that are not numbers{faults['objects']} ({error}); convert them, "
@@ -81,22 +85,23 @@ def _raise_faults(X, name, error):
 
 
 def check_kind(values, name="X", instead="days since a date", *, has_strings=False):
-    """Raise a ValueError for values that a conversion to floats would silently take for numbers.
+    """Raise a ValueError for values that numpy would silently convert to floats.
 
-    These are dates, durations, masked entries and strings of digits. A masked array without
+    These values are dates, durations, masked entries and strings of digits. A masked array without
     masked entries is accepted.
 
     Parameters
     ----------
     values : array-like, sparse matrix, DataFrame or None
-    name : str, what messages call it
-    instead : str, what dates may be converted to
+    name : str, name of the values in error messages
+    instead : str, what the error message recommends to convert dates to
     has_strings : bool, whether strings are accepted, as for labels
 
     Raises
     ------
     ValueError
-        If it has such values or complex numbers, or is sparse with indices outside its shape.
+        If there are such values or complex numbers, or if a sparse matrix has indices outside its
+        shape.
     """
     if values is None:
         return
@@ -129,17 +134,23 @@ def _where(values, kinds):
 
 
 def _check_indices(X, name):
-    """Raise a ValueError if entries lie outside a sparse matrix: kernels check no bounds."""
+    """Raise a ValueError if a sparse matrix has indices outside its shape.
+
+    The compiled kernels do not check indices.
+    """
     if not hasattr(X, "check_format"):
         return
     try:
-        copy.copy(X).check_format(full_check=True)  # a copy, since it may change types of indices
+        copy.copy(X).check_format(full_check=True)  # a copy, since the check may change index types
     except ValueError as error:
         raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from error
 
 
 def _kinds(values):
-    """Return numpy's letters of the kinds of values, also of Python objects: a set."""
+    """Return the set of the kinds of some values, as letters of numpy's `dtype.kind`.
+
+    The elements of an array of Python objects are inspected.
+    """
     dtypes = [values.dtype] if hasattr(values, "dtype") else getattr(values, "dtypes", [None])
     dtypes = dtypes if hasattr(dtypes, "__iter__") else [dtypes]
     kinds = {getattr(dtype, "kind", "O") for dtype in dtypes}
@@ -150,7 +161,7 @@ def _kinds(values):
         return set().union(*map(_kinds, columns))
     try:
         plain = np.asarray(values)
-    except (TypeError, ValueError):  # ragged: check_array raises a good message
+    except (TypeError, ValueError):  # rows of different lengths, which check_array reports
         return set()
     if plain.dtype.kind != "O":
         return {plain.dtype.kind}
@@ -166,7 +177,7 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
     ----------
     centers : array-like of shape (k, m)
     name : str
-        How messages call them.
+        Name of the centres in error messages.
     largest : float
         Upper bound of the absolute values.
 
@@ -177,8 +188,8 @@ def check_centers(centers, name="reference", largest=LARGEST_VALUE):
     Raises
     ------
     ValueError
-        If they are not a dense matrix of finite numbers, or squared distances between them would
-        overflow or underflow.
+        If the centres are not a dense matrix of finite numbers, or squared distances between them
+        would overflow or underflow.
     """
     if sp.issparse(centers):
         raise ValueError(f"{name} is sparse; centres must be a dense array, see toarray().")
@@ -210,12 +221,13 @@ def check_sizes(rows, weight):
     Raises
     ------
     ValueError
-        If they do.
+        If a sum would overflow or underflow.
 
     Warns
     -----
     UserWarning
-        If distances between sparse rows have few significant digits.
+        If distances between sparse rows would have few correct digits, because all rows are far
+        from 0 compared with their distances.
     """
     low, high = ranges(rows)
     largest = float(max(high.max(), -low.min()))
@@ -231,7 +243,10 @@ def check_sizes(rows, weight):
 
 
 def _warn_of_lost_digits(rows):
-    """Warn if rows are so far from 0 that distances |x|^2 - 2 x.c + |c|^2 lose their digits."""
+    """Warn if sparse rows are so far from 0 that rounding errors dominate their distances.
+
+    The distance of a row x from a centre c is computed as |x|^2 - 2 x.c + |c|^2.
+    """
     means, spreads = mean_variance_axis(rows, axis=0)
     squares = means.astype(np.float64) ** 2
     if squares.sum() * _LEAST_SHARE > spreads.sum() > 0:
@@ -252,7 +267,7 @@ def _check_spread(low, high, what):
 
 
 def canonical(X):
-    """Return CSR input with sorted, unique indices, of 32 bits if possible; arrays unchanged.
+    """Return a CSR matrix with sorted, unique indices, 32-bit if possible; an array unchanged.
 
     Norms, k-means and LIBLINEAR interpret repeated entries differently, and the k-means of
     scikit-learn needs indices of 32 bits. The matrix is copied only if it must be changed.
@@ -267,12 +282,12 @@ def canonical(X):
 
 
 def stored_by_rows(X):
-    """Return X in row order, since sums over column-ordered arrays differ in the last bits."""
+    """Return X in C order, because the last bits of sums differ in Fortran order."""
     return X if sp.issparse(X) else np.ascontiguousarray(X)
 
 
 def canonical_csr(X):
-    """Return a sparse X as CSR with sorted, unique indices; X itself if it has this form."""
+    """Return a sparse X as CSR with sorted, unique indices, uncopied if it has this form."""
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -281,7 +296,10 @@ def canonical_csr(X):
 
 
 def rows_of(X, space, rows):
-    """Return some rows of X and of the clustering space, as one object if the two are one."""
+    """Return some rows of X and of the clustering space.
+
+    If X and `space` are the same object, the two results are the same object, too.
+    """
     some = X[rows]
     return some, some if space is X else space[rows]
 
@@ -293,7 +311,7 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
     ----------
     X : array or CSR matrix of shape (n, d)
     n_values : int
-        Stored values per slice.
+        Approximate number of stored values per slice.
     least : int
         Minimum number of rows per slice.
     """
@@ -303,7 +321,7 @@ def row_blocks(X, n_values=_BLOCK_VALUES, least=_MIN_BLOCK_ROWS):
 
 
 def rows_between(X, part):
-    """Return consecutive rows. For CSR matrices this is faster than X[part], which copies."""
+    """Return the consecutive rows X[part], for CSR matrices without the copy that X[part] makes."""
     if not sp.issparse(X):
         return X[part]
     ends = X.indptr[part.start : part.stop + 1]
@@ -318,17 +336,17 @@ def row_size(X):
 
 
 def spaced_rows(n_rows, most):
-    """Return at most `most` evenly spaced row numbers: int array."""
+    """Return an int array of at most `most` evenly spaced row numbers."""
     return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
 
 
 def as_array(rows):
-    """Return rows as an array; sparse rows are converted."""
+    """Return rows as a dense array."""
     return rows.toarray() if sp.issparse(rows) else rows
 
 
 def variances(X, weight=None):
-    """Return the weighted variance of each column: float array of shape (d,)."""
+    """Return the weighted variance of each column of X: float array of shape (d,)."""
     weight = None if weight is None or np.ptp(weight) == 0 else weight
     if sp.issparse(X):
         weight = None if weight is None else weight.astype(X.dtype)
@@ -338,18 +356,18 @@ def variances(X, weight=None):
     if weight is not None:
         mean = sum(weight[part] @ X[part] for part in parts) / weight.sum()
     squares = np.zeros(X.shape[1])
-    for part in parts:  # X.var() would take a copy of X
+    for part in parts:  # X.var() would copy the whole of X
         differences = (X[part] - mean) ** 2
         squares += differences.sum(axis=0) if weight is None else weight[part] @ differences
     return squares / (len(X) if weight is None else weight.sum())
 
 
 def ranges(X):
-    """Return the minimum and maximum of each column, including zeros of sparse X: two arrays."""
+    """Return two arrays: the minimum and the maximum of each column (zeros count)."""
     low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def power_of_two(size):
-    """Return the power of two near a size, since dividing by it is exact; 1 for 0."""
+    """Return a power of two near a number (1 for 0), since division by it is exact."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

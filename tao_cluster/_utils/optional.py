@@ -1,4 +1,4 @@
-"""Imports at the time of use: optional packages, and progress bars."""
+"""Imports of optional packages and of progress bars at the time of their first use."""
 
 import importlib
 
@@ -6,20 +6,20 @@ from tqdm.std import tqdm
 
 
 def import_optional(package, function, command):
-    """Import an optional package or a module of it.
+    """Import and return an optional package or one of its modules.
 
     Parameters
     ----------
     package : str
     function : str
-        Name of the function that needs it.
+        Name of the function that needs the package, for the error message.
     command : str
-        Command that installs it.
+        Command that installs the package, for the error message.
 
     Raises
     ------
     ImportError
-        If it is not installed. The message names the function and the command.
+        If the package is not installed. The message names the function and the command.
     """
     try:
         return importlib.import_module(package)
@@ -28,7 +28,7 @@ def import_optional(package, function, command):
 
 
 def progress_bar(iterable=None, *, disable=False, **options):
-    """Return a tqdm bar in the style of the notebook or terminal; options as tqdm's.
+    """Return a tqdm progress bar for a notebook or a terminal; options are passed to tqdm.
 
     `tqdm.auto` warns at its import if a notebook lacks ipywidgets, so it is imported only when a
     bar is shown.

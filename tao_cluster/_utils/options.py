@@ -1,4 +1,4 @@
-"""Parameters of estimators: parts given by name or as objects, and numbers of any type."""
+"""Conversion of estimator parameters: names to objects, and numbers of any type to int or float."""
 
 import copy
 from dataclasses import fields
@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
-# Constraints of scikit-learn that accept booleans.
+# Parameter constraints of scikit-learn under which a boolean is a valid value.
 _BOOLEAN_CONSTRAINTS = ("boolean", "verbose")
 
 
@@ -19,10 +19,10 @@ def resolve(value, named, protocol=None):
     value : str or object
         A name, or an object that implements the protocol.
     named : dict of str to object
-        The objects that have names.
+        The object of each name.
     protocol : class, optional
-        Attributes of the protocol that have a default may be missing in an object. Such an object
-        is wrapped, so that it has the default.
+        Class that defines default values of attributes. If an object lacks some of these
+        attributes, it is wrapped in an object that has them.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def resolve(value, named, protocol=None):
     Raises
     ------
     ValueError
-        If the value is a class.
+        If the value is a class instead of an instance.
     """
     if isinstance(value, type):
         raise ValueError(f"{value.__name__} is a class; give an object, {value.__name__}().")
@@ -42,12 +42,12 @@ def resolve(value, named, protocol=None):
 
 
 def name_of(part):
-    """Return the name of the class of a part, for messages."""
+    """Return the class name of an object, for messages; a wrapped object counts as itself."""
     return type(part.part if isinstance(part, _Completed) else part).__name__
 
 
 class _Completed:
-    """Wrapper of a part that takes missing attributes from the protocol."""
+    """Wrapper of an object that takes missing attributes from a protocol class."""
 
     def __init__(self, part, protocol):
         self.part, self.protocol = part, protocol
@@ -62,9 +62,9 @@ class _Completed:
 def with_plain_numbers(estimator):
     """Return the estimator, or a copy in which all numeric parameters are int or float.
 
-    Parameters may be numpy scalars, but these have the limits of their type: an int8 overflows at
-    128, and numpy integers lack some methods of int. The estimator itself keeps its parameters, as
-    `get_params` requires.
+    Users may pass numpy scalars as parameters. Computations with them could fail: an int8
+    overflows at 128, and numpy integers lack some methods of int. The estimator itself keeps its
+    parameters, as `get_params` requires.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def check_fields(part):
 
 
 def repr_of_changes(part):
-    """Return the repr of a dataclass with only the fields that differ from their default."""
+    """Return the repr of a dataclass, with only those fields that differ from their defaults."""
     changed = [
         f"{field.name}={getattr(part, field.name)!r}"
         for field in fields(part)
@@ -116,7 +116,10 @@ def repr_of_changes(part):
 
 
 def _plain_numbers(values, constraints):
-    """Return the values that are numbers of other types, converted to int or float: a dict."""
+    """Return a dict of the values that are numbers of types other than int and float, converted.
+
+    Values that are already int or float are left out.
+    """
     changed = {}
     for name, value in values.items():
         if isinstance(value, bool | np.bool_):

@@ -14,7 +14,8 @@ from threadpoolctl import ThreadpoolController
 # With fewer rows per thread, a further thread costs more time than it saves.
 _MIN_ROWS_PER_THREAD = 4096
 
-# Sums over rows add up partial sums of at most so many parts, each of at least so many rows.
+# Sums over rows are computed in parts: at most _MOST_PARTS, of at least _PART_ROWS rows each (the
+# last part may be smaller).
 _MOST_PARTS, _PART_ROWS = 64, 4096
 
 
@@ -44,9 +45,10 @@ def one_thread():
 
 
 def check_interrupted():
-    """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, in the main thread.
+    """Raise the KeyboardInterrupt that :func:`one_thread` has postponed, if there is one.
 
-    Loops call this function at points where no object is half changed, before each long step.
+    The function has no effect outside of the main thread. Loops call this function before each
+    long step, at points where no object is half changed.
     """
     if _ctrl_c.is_pending and threading.current_thread() is threading.main_thread():
         _ctrl_c.is_pending = False
@@ -57,7 +59,8 @@ def check_interrupted():
 def interruptible():
     """Return a context in which Ctrl-C raises at once, for long calls of other libraries.
 
-    Such a call changes no object of ours before it returns, so nothing is left half changed.
+    The calls inside this context must not modify objects that the caller uses later, so that an
+    interrupt leaves no object half changed.
     """
     check_interrupted()
     if threading.current_thread() is not threading.main_thread():
@@ -74,19 +77,22 @@ def interruptible():
 
 
 def n_threads(n_jobs, n_rows):
-    """Return how many of `n_jobs` threads are worth using for some rows, at least 1."""
+    """Return the number of threads to use for `n_rows` rows: at least 1 and at most `n_jobs`."""
     return max(1, min(n_jobs, n_rows // _MIN_ROWS_PER_THREAD))
 
 
 def fixed_parts(n_rows):
-    """Yield slices of rows that do not depend on the number of threads, for reproducible sums."""
+    """Yield consecutive slices of rows that depend only on the number of rows.
+
+    Since they do not depend on the number of threads, sums over the slices are reproducible.
+    """
     step = max(_PART_ROWS, -(-n_rows // _MOST_PARTS))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def map_in_threads(function, items, most):
-    """Return the results of a function for some items, in order, by at most `most` threads.
+    """Call a function for each item in at most `most` threads; return the results in input order.
 
     A pool is created for each call. This takes 0.1 ms; joblib's threads would take 10 ms, because
     they are polled for results. Each thread uses one OpenMP thread. A postponed Ctrl-C is raised
@@ -122,11 +128,11 @@ class _CtrlC:
     """
 
     def __init__(self):
-        self.is_pending = False  # a KeyboardInterrupt is postponed
-        self.is_immediate = False  # inside `interruptible`
+        self.is_pending = False  # whether a KeyboardInterrupt is postponed
+        self.is_immediate = False  # whether the main thread is inside `interruptible`
 
     def start(self):
-        """Replace Python's default handler, in the main thread; return whether this was done."""
+        """Replace Python's default handler, in the main thread; return whether it was replaced."""
         if (
             threading.current_thread() is not threading.main_thread()
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
@@ -154,7 +160,7 @@ class _CtrlC:
 
 
 class _OneThread(contextlib.ContextDecorator):
-    """The context of :func:`one_thread`. It has no state; that is kept per thread in `_own`."""
+    """The context of :func:`one_thread`; the state of each thread is kept in `_own`."""
 
     def __enter__(self):
         if _own.depth == 0:
@@ -176,7 +182,7 @@ class _OneThread(contextlib.ContextDecorator):
 
 
 class _Own(threading.local):
-    """The state of each thread: how many contexts it is in, and the limits to restore."""
+    """State of each thread: the number of contexts it has entered, and limits to restore."""
 
     depth = 0
     limits = ()
@@ -194,7 +200,7 @@ class _Shared:
         self._entered, self._limits = 0, {}
 
     def enter(self, libraries):
-        """Limit the libraries to one thread; the first thread to enter saves the old limits."""
+        """Limit the libraries to one thread, and save their old limits if not saved yet."""
         with self._lock:
             self._entered += 1
             for library in libraries:
@@ -225,7 +231,10 @@ class _Library(NamedTuple):
 
 
 class _Libraries(NamedTuple):
-    """The loaded libraries: `own` have a limit per thread, `shared` one per process."""
+    """The loaded libraries, grouped by whether a limit applies per thread or per process.
+
+    The limits of the libraries in `own` apply per thread, and those in `shared` per process.
+    """
 
     n_modules: int = 0  # number of Python modules that were loaded at the time of the search
     own: tuple = ()
@@ -233,12 +242,15 @@ class _Libraries(NamedTuple):
 
 
 def _libraries():
-    """Return the loaded libraries; search again if Python modules were loaded since last time."""
+    """Return the loaded BLAS and OpenMP libraries.
+
+    The search is repeated if Python modules were loaded since the previous search.
+    """
     global _known  # noqa: PLW0603
     n_modules = len(sys.modules)
     if _known.n_modules != n_modules:
         own, shared = [], []
-        for library in ThreadpoolController().lib_controllers:  # takes milliseconds
+        for library in ThreadpoolController().lib_controllers:  # the search takes milliseconds
             is_openmp = "openmp" in (library.user_api, getattr(library, "threading_layer", None))
             get, set_ = (None, None) if is_openmp else _calls_of_openblas(library)
             terms = get or library.get_num_threads, set_ or library.set_num_threads
@@ -248,7 +260,7 @@ def _libraries():
 
 
 def _calls_of_openblas(library):
-    """Return OpenBLAS' own functions for its number of threads; (None, None) for other libraries.
+    """Return OpenBLAS' functions that get and set its number of threads, else (None, None).
 
     The functions of threadpoolctl 3.8 and later work only in the thread that called them first.
     """
@@ -261,12 +273,12 @@ def _calls_of_openblas(library):
 
 
 def _limit_own():
-    """Limit the libraries that have a limit per thread, for this thread.
+    """Limit the libraries whose limit applies per thread to one thread, for the calling thread.
 
     Returns
     -------
     list of (_Library, int or None)
-        Their previous limits.
+        Each of these libraries and its previous limit.
     """
     before = [(library, library.get()) for library in _libraries().own]
     for library, _ in before:

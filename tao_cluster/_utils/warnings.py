@@ -1,14 +1,15 @@
-"""Warnings that point to the line of the user, and lists of names in messages."""
+"""Warnings that point to the line of code of the user, and lists of names for messages."""
 
 import sys
 import warnings
 
-# Frames of these packages are skipped. contextlib calls functions that a context decorates.
+# Stack frames of these packages are skipped to find the user's line. contextlib is one of them,
+# because it calls the functions that a context manager decorates.
 _INSIDE = {"contextlib", "greedy", "sklearn", "tao_cluster"}
 
 
 def warn(message, category=UserWarning):
-    """Warn at the innermost line of code outside of these packages and of scikit-learn.
+    """Issue a warning that points to the innermost line outside of this project and scikit-learn.
 
     Parameters
     ----------
@@ -26,7 +27,7 @@ def _package_of(frame):
 
 
 def listed(names, *, quote=True, most=5):
-    """Return names as a part of a sentence: at most `most` of them and the number of the others.
+    """Join names for a message: at most `most` names, followed by the number of the others.
 
     Examples
     --------

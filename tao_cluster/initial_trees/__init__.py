@@ -1,4 +1,4 @@
-"""Trees to start from, and trees made of centres alone."""
+"""Builders of initial trees for a fit, and trees that are built from cluster centres alone."""
 
 from .builders import Bisecting, Centroids, Given, InitialTree, InTurn, Random
 

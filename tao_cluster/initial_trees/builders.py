@@ -70,7 +70,7 @@ _N_DRAWS = 20  # attempts of a random test to separate some rows
 
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
-_LARGE = 64  # number of leaves from which Kauri's tree is one of the initial trees
+_LARGE = 64  # Kauri's tree is an initial tree only from this number of leaves on
 # Largest number of leaves times clusters for Kauri's tree. For each new leaf it compares every leaf
 # with every cluster, so that larger trees take too long.
 _MOST_KAURI = 2**15
@@ -211,7 +211,7 @@ def _grow_over_rows(depth, bisect, labels, sample_weight, n_clusters, n_features
 
 
 def _two_means(points, weight, n_init, rng):
-    """Return the two centres of 2-means, equal if all points are; `points` may be overwritten."""
+    """Return the two centres of 2-means of some points; `points` may be overwritten."""
     kmeans = KMeans(2, n_init=n_init, random_state=rng, copy_x=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -286,7 +286,7 @@ class InTurn(InitialTree):
     Parameters
     ----------
     builders : list of InitialTree
-        None of them may have `in_raw_units`.
+        The attribute `in_raw_units` must be False for all of them.
     """
 
     builders: list
@@ -349,7 +349,7 @@ class Given(InitialTree):
 
 
 def in_turn(depth, further=()):
-    """Alternate between trees of the centres, trees of the rows, and further builders."""
+    """Return a builder that alternates between Centroids, Bisecting and further builders."""
     return InTurn([Centroids(depth), Bisecting(depth), *further])
 
 
@@ -368,7 +368,7 @@ def axis_aligned(max_leaves, n_clusters):
 
 
 def small_trees(problem, builders_of):
-    """Build axis-aligned trees with about one leaf per cluster, to compare other trees with.
+    """Build axis-aligned trees with k to 2 k leaves, for k clusters, to compare other trees with.
 
     Parameters
     ----------
@@ -402,7 +402,7 @@ def exgreedy_builders(problem):
     return [] if problem.objective.explains_labels else [GREEDY["exgreedy"]]
 
 
-# Builders by name, created with the depth.
+# Classes of the builders with a parameter `depth`, by name.
 WITH_DEPTH = {"bisecting": Bisecting, "centroids": Centroids, "random": Random}
 GREEDY = {
     "imm": IMM(),
@@ -443,7 +443,7 @@ def initial_trees(problem, settings, random_state):
     settings : Settings
     random_state : int, RandomState instance or None
     """
-    builder = copy.copy(settings.start)  # since a builder may count its calls
+    builder = copy.copy(settings.start)  # a copy, because a builder may count its calls
     most = builder.n_distinct_trees if builder.deterministic else settings.n_init
     builders = itertools.repeat(builder, min(most, settings.n_init))
     is_raw = builder.in_raw_units and problem.scaling is not None
@@ -453,7 +453,7 @@ def initial_trees(problem, settings, random_state):
 
 
 def built(problem, builders, rng):
-    """Yield the tree of each builder for a problem.
+    """Yield the tree that each builder builds for a problem.
 
     Parameters
     ----------

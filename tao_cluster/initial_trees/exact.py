@@ -215,18 +215,18 @@ def _widest_pair(points):
 
 
 def _next_test(points, centers, best, rival, region):
-    """Find the next test of the scan that has both outcomes for the x of a region.
+    """Find the next test of two centres that divides a region into two non-empty parts.
 
     Parameters
     ----------
     points : array of shape (k, d), the centres as `_normalised`
     centers : array of shape (k, d)
-    best, rival : int, the nearest centre so far and the next to look at
+    best, rival : int, the nearest centre so far, and the next centre to compare with it
     region : _Region
 
     Returns
     -------
-    best, rival : int, of the test; `best` is the nearest of all if there is none
+    best, rival : int, the two centres of the test; without a test, `best` is the nearest centre
     halves : tuple of two _Region, or None
     """
     for k in range(rival, len(points)):
@@ -247,7 +247,7 @@ class _Region:
 
     Parameters
     ----------
-    inside : array of shape (m, d), some points known to lie in it
+    inside : array of shape (m, d), some points that lie in the region
     normals : tuple of arrays of shape (d,) and length 1
     offsets : tuple of float
     is_open : tuple of bool
@@ -261,7 +261,7 @@ class _Region:
     def halves(self, normal, offset):
         """Return the parts left and right of a further test; None for an empty part."""
         margin = self.inside @ normal - offset
-        # Points far away, which a linear program may return, have larger rounding errors.
+        # A linear program may return points far away, whose rounding errors are larger.
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:
@@ -279,13 +279,13 @@ class _Region:
         return part if known.any() else part._searched()
 
     def _searched(self):
-        """Search a point of the region by a linear program; return None if the region is empty.
+        """Find a point of the region by a linear program; return None if the region is empty.
 
         If the solver fails, the region is kept without a point. A superfluous test only makes the
         tree larger, but a missing one makes it wrong.
         """
-        # Only the span of the normals matters, so that there are at most as many unknowns as tests,
-        # for any number of features.
+        # The program searches in the span of the normals only. So it has at most as many unknowns
+        # as there are tests, for any number of features.
         basis, across = np.linalg.qr(np.stack(self.normals, axis=1))
         n = len(basis.T)
         found = linprog(

@@ -53,7 +53,7 @@ class Bound:
         return ("<" if self.is_upper else ">") + ("" if self.is_strict else "=")
 
     def is_within(self, other):
-        """Return whether this bound implies another one of the same feature and direction."""
+        """Return whether this bound implies `other`, a bound of the same feature and direction."""
         if self.value == other.value:
             return self.is_strict >= other.is_strict
         return (self.value < other.value) == self.is_upper
@@ -67,7 +67,7 @@ def _largest(weight, threshold):
     """Return the largest float x with weight * x <= threshold, for a positive weight."""
     if weight == 1:
         return threshold
-    # The rounded product increases with x.
+    # The rounded product weight * x never decreases if x increases.
     return largest_float_where(lambda x: weight * x <= threshold)
 
 
@@ -95,7 +95,7 @@ class Condition:
 
     @cached_property
     def sum(self):
-        """Hashable key of the tested quantity: the feature, or the weighted sum."""
+        """Hashable key of the quantity that is tested: one feature, or a weighted sum."""
         if len(self.indices) == 1:
             return int(self.indices[0])
         return self.indices.tobytes(), self.weights.tobytes()
@@ -107,7 +107,7 @@ class Condition:
         return self.is_left if bound is None else bound.is_upper
 
     def is_within(self, other):
-        """Return whether this implies another condition on the same sum in the same direction."""
+        """Return whether this condition implies `other`, on the same sum and direction."""
         bound = self.bound
         if bound is not None:
             return bound.is_within(other.bound)
@@ -141,7 +141,7 @@ def path_conditions(tree, leaf):
 def conditions_of_leaves(tree):
     """Yield the conditions of :func:`path_conditions` for all leaves, depth-first from the left.
 
-    Each test is evaluated once per side, not once per leaf below it.
+    The condition of each side of a test is created once, not once per leaf below the test.
 
     Parameters
     ----------
@@ -163,7 +163,10 @@ def conditions_of_leaves(tree):
 
 
 def _tightened(tightest, condition):
-    """Return the tightest conditions of a path, by sum and direction, after one more condition."""
+    """Return the dict of the tightest conditions of a path, with one more condition added.
+
+    The keys are pairs of the tested sum and the direction (whether it is an upper bound).
+    """
     if len(condition.indices) == 0:
         return tightest
     key = (condition.sum, condition.is_upper)
@@ -174,7 +177,10 @@ def _tightened(tightest, condition):
 
 
 def explanation_sizes(tree):
-    """Return the number of conditions of each leaf: float64 array (n_nodes,), 0 elsewhere."""
+    """Return the number of conditions that :func:`path_conditions` returns for each leaf.
+
+    The result is a float64 array of shape (n_nodes,), 0 at decision nodes.
+    """
     sizes = np.zeros(tree.n_nodes)
     for leaf, conditions in conditions_of_leaves(tree):
         sizes[leaf] = len(conditions)

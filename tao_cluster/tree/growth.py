@@ -61,7 +61,7 @@ class Growth:
         return self.left[node], self.right[node]
 
     def without(self, nodes):
-        """Return the growth in which the given nodes and all nodes below were never split."""
+        """Return a copy in which the given nodes are leaves, without the nodes below them."""
         out, place = Growth(), {0: 0}
         out.add(self.label[0])
         split = (node for node in range(self.n_nodes) if self.splits[node] is not None)
@@ -96,7 +96,7 @@ def grow_breadth_first(root, part, n_features):
     Parameters
     ----------
     root : object
-        Content of the root, the first argument of `part`.
+        Content of the root, which is passed to `part`; for example its row numbers.
     part : callable(content) -> int or (Split, left content, right content)
         Returns the label if the node is to be a leaf, else its test and the contents of its
         children.

@@ -147,7 +147,7 @@ class Readable:
         )
 
     def save(self, path):
-        """Write to a JSON file, which :func:`tao_cluster.load` reads."""
+        """Write the tree or estimator to a JSON file, which :func:`tao_cluster.load` reads."""
         from ..saving import save
 
         save(self, path)
@@ -211,5 +211,5 @@ class Readable:
         )
 
     def _frame(self):
-        """Return the page in an iframe, as notebooks show it."""
+        """Return the page of `to_html` in an iframe, for display in notebooks."""
         return self.to_html()._repr_html_()

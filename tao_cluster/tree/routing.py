@@ -32,7 +32,7 @@ _TABLE_ROWS = 1 / 64
 def _search_dot(few, few_columns, many, many_columns):
     """Return the dot product of two sparse vectors, by binary search in the longer one.
 
-    Skipped terms are zero, so the result has the same bits as the dense sum.
+    Terms that are left out are zero, so the result has the same bits as the sum over all features.
     """
     total, low, size = 0.0, 0, many_columns.shape[0]
     for position in range(few.shape[0]):
@@ -52,10 +52,10 @@ def _search_dot(few, few_columns, many, many_columns):
 
 @jit
 def _table_dot(data, columns, table, products):
-    """Return the same sum, by a table of the split's weights by column.
+    """Return the dot product of a sparse row and the weights of a split.
 
-    The non-zero products are collected first and added afterwards. Both loops are then free of
-    branches that the processor would have to predict.
+    `table` holds the weight of each column. The non-zero products are collected first and
+    added afterwards. Both loops are then free of branches that the processor would have to predict.
     """
     last, n_products = np.uint64(table.shape[0] - 1), 0
     for position in range(columns.shape[0]):
@@ -69,7 +69,7 @@ def _table_dot(data, columns, table, products):
 
 
 def _dot_rows_dense(X, rows, indices, weights, workspace, out):
-    # Four independent sums, which the processor computes in parallel.
+    # The dot products of four rows are independent, so the processor computes them in parallel.
     n_rows, n_terms = rows.shape[0], indices.shape[0]
     n_fours = n_rows - n_rows % 4
     for r in range(0, n_fours, 4):
@@ -121,7 +121,7 @@ def _project(X, rows, indices, weights, workspace, out):
 
 @jit
 def _part(at, begin, end, values, threshold, other):
-    """Reorder at[begin:end] such that rows going left come first; return where the others begin."""
+    """Move the rows that go left to the front of at[begin:end]; return where the others begin."""
     middle, n_right = begin, 0
     for p in range(begin, end):
         row, goes_left = at[p], values[p - begin] <= threshold
@@ -171,7 +171,7 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, wo
 
 
 def kernel_arrays(X):
-    """Return X in the form that kernels read, without copying well-formed input.
+    """Return X as an array, or the three arrays of its CSR form, for compiled kernels.
 
     Parameters
     ----------
@@ -280,20 +280,20 @@ class ReducedSets:
     def __init__(self, tree, leaf_of_row):
         self._tree = tree
         self._first, self._stop, rank = _spans(tree, leaf_of_row)
-        # A stable argsort of 8- or 16-bit integers is a radix sort, in linear time.
+        # For 8- or 16-bit integers, a stable argsort is a radix sort, which takes linear time.
         rank = rank.astype(np.min_scalar_type(-tree.n_nodes))
         self._rows = np.argsort(rank[leaf_of_row], kind="stable")
 
     def __getitem__(self, node):
-        """Rows of a node of the current level, or of a leaf whose parent was not visited yet."""
+        """Row numbers of a node of the current level, or of a leaf below a node not visited yet."""
         return self._rows[self._first[node] : self._stop[node]]
 
     def size(self, node):
-        """Number of rows of a node, for any node at any time."""
+        """Number of rows of a node; unlike the row numbers it is always available."""
         return self._stop[node] - self._first[node]
 
     def goes_left(self, node, leaves):
-        """Return whether each of some non-empty leaves below a node is on the node's left."""
+        """Return whether each of the given leaves, with rows, is below the node's left child."""
         return self._first[leaves] < self._first[self._tree.children_right[node]]
 
     def levels(self):

@@ -10,8 +10,8 @@ import numpy as np
 FORMAT = "tao-cluster tree"
 FORMAT_VERSION = 1
 
-# Limits of numbers in a file. A few characters could otherwise claim sizes for which later code
-# allocates any amount of memory. No practical model has more features or clusters.
+# Largest numbers of features and clusters that a file may contain. Without a limit, a small file
+# could state a huge number, for which later code would allocate memory.
 MOST_FEATURES, _MOST_CLUSTERS = 2**24, 2**16
 
 _INTEGER = ("children_left", "children_right", "split_indptr", "split_indices", "leaf_label")

@@ -49,7 +49,7 @@ class Shape:
     def depth(self):
         """Number of tests above each node: int32 array of shape (n_nodes,)."""
         depth = np.zeros(self.n_nodes, dtype=np.int32)
-        for node in range(1, self.n_nodes):  # parents come first
+        for node in range(1, self.n_nodes):  # parents have lower numbers than their children
             depth[node] = depth[self.parent[node]] + 1
         return frozen(depth)
 
@@ -73,8 +73,8 @@ class Shape:
 
     @cached_property
     def subtree_parameters(self):
-        """Parameters of the subtree below each node, its own test included: int array."""
-        size = np.diff(self.split_indptr) + 1  # a threshold or a leaf
+        """Number of parameters of the subtree of each node: int array of shape (n_nodes,)."""
+        size = np.diff(self.split_indptr) + 1  # weights, plus a threshold or a leaf label
         for node in self.decision_nodes[::-1]:  # children come after their parent
             size[node] += size[self.children_left[node]] + size[self.children_right[node]]
         return frozen(size)
@@ -145,7 +145,7 @@ def frozen(array):
 
 @jit
 def _sums_below(parent, values):
-    """Add every value to its node and all ancestors, without memory besides the result."""
+    """Return the sum of the values over the subtree of each node."""
     sums = np.zeros(len(values))
     for start in range(len(values)):
         node = start if values[start] != 0.0 else -1
@@ -223,7 +223,7 @@ def check_splits(tree):
 
 
 def pruned(tree, counts=None):
-    """Remove the tests without effect; see :meth:`tao_cluster.Tree.prune`.
+    """Return the tree without tests that have no effect; see :meth:`tao_cluster.Tree.prune`.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def _same_output(tree, a, b):
 
 
 def _selected(tree, order, stands_for):
-    """Return the tree of the nodes `order`, in which stands_for[i] replaces node i."""
+    """Return the tree that consists of the nodes `order`; a child i becomes stands_for[i]."""
     number = np.full(tree.n_nodes, -1)
     number[order] = np.arange(len(order))
 

@@ -13,7 +13,7 @@ _LEAST_EXPONENT = -1000  # least power of two as a scale, so that its inverse do
 # from the mean is at most this many variances, and the variance is large enough not to underflow.
 _MOST_VARIANCES, _LEAST_SQUARE = 1e4, 1e-200
 
-_ROUNDING = 1e-12  # a test that saves no more than this share of the cost saves nothing
+_ROUNDING = 1e-12  # a smaller saving, as a fraction of the cost, counts as zero
 
 
 def split_stds(tree, X, leaf_of_row, weight=None, n_jobs=1):
@@ -90,8 +90,9 @@ def first_values(tree, X, leaf_of_row, share):
 def value_moments(tree, X, leaf_of_row, share, origin, n_jobs=1, about=None):
     """Compute sums from which :func:`stds_of` and :func:`threshold_gaps` are derived.
 
-    Let z = (value - origin - shift) * scale, for a feature of a test. The results are
-    sums over the rows of the node. Results of disjoint sets of rows can be combined.
+    Let z = (value - origin - shift) * scale, where value is that of a tested feature in a row. The
+    results are sums, maxima and minima over the rows of the node. Results of disjoint sets of rows
+    can be combined.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def feature_importances(tree, leaf_costs, stds):
 
 
 def _of_values(tree, mass):
-    """Repeat the mass of each node for the features of its test; 1 for nodes without rows."""
+    """Return the mass of the node of each weight of the tree; 1 for nodes without rows."""
     mass = np.repeat(mass, np.diff(tree.split_indptr))
     return np.where(mass > 0, mass, 1.0)
 
@@ -226,7 +227,7 @@ def _row_csr(X, row, table):
     return table
 
 
-# Return the values of a row by feature. A sparse row is written into a table of zeros.
+# Return an array of the values of a row, one per feature. A sparse row is written into `table`.
 _row = by_layout(_row_dense, _row_csr)
 
 
@@ -241,7 +242,7 @@ def _clear_csr(X, row, table):
             table[columns[s]] = 0.0
 
 
-# Reset the entries of a sparse row in the table to zero.
+# Reset the entries of `table` that a sparse row has set to zero.
 _clear = by_layout(_clear_dense, _clear_csr)
 
 

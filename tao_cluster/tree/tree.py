@@ -13,7 +13,7 @@ from .readable import Readable
 from .serialization import from_plain, from_text, to_plain
 from .shape import Shape, check_n_features, check_nodes, check_splits, frozen, pruned
 
-_MOST_TERMS, _MOST_LINES = 20, 200  # of a printed tree
+_MOST_TERMS, _MOST_LINES = 20, 200  # limits of a printed tree: features per test, and lines
 
 _DTYPES = {
     "children_left": np.int32,
@@ -137,7 +137,7 @@ class Tree(Shape, Readable):
         )
 
     def split(self, node):
-        """Return features and weights of a node: read-only int32 and float64 arrays."""
+        """Return the features and weights of a node's test: read-only int32 and float64 arrays."""
         part = slice(self.split_indptr[node], self.split_indptr[node + 1])
         return self.split_indices[part], self.split_weights[part]
 
@@ -164,7 +164,7 @@ class Tree(Shape, Readable):
         )
 
     def with_leaves(self, leaf_label, leaf_value=None):
-        """Return a tree with other leaf labels (and histograms)."""
+        """Return a copy of the tree with other leaf labels (and histograms)."""
         return replace(self, leaf_label=leaf_label, leaf_value=leaf_value)
 
     def __eq__(self, other):
@@ -196,7 +196,7 @@ class Tree(Shape, Readable):
     # ------------------------------------------------------------------ routing
 
     def route(self, X, rows=None, node=0, n_jobs=1):
-        """Return the leaf that rows reach from a node, for data that are already validated.
+        """Return the leaf that each row reaches from `node`; the data must be validated already.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class Split:
         return cls(indices, np.asarray(weights, dtype=np.float64)[indices], float(threshold))
 
     def same_as(self, other):
-        """Return whether another split has exactly the same numbers."""
+        """Return whether another split has the same features, weights and threshold."""
         return (
             self.threshold == other.threshold
             and np.array_equal(self.indices, other.indices)
