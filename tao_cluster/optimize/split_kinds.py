@@ -176,7 +176,7 @@ class AxisAligned:
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return ExKMC, ExShallow and CART in turn, or CART for given labels.
 
-        They have `max_leaves` leaves, by default 2 ** depth.
+        ExKMC and CART have at most `max_leaves` leaves; ExShallow has one leaf per cluster.
         """
         if objective.explains_labels:
             return Cart(max_leaves or max_leaves_at(depth))
