@@ -195,11 +195,11 @@ class AxisAligned:
         return better_start(search, state, trees, lambda_, random_state)
 
     def refit(self, search, state, lambda_):
-        """Regrow leaves, if the solver can."""
+        """Regrow leaves, if the solver can expand trees."""
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
     def optimize_exact(self, search, state):
-        """Return the state: every pass has minimised the clustering cost itself."""
+        """Return the state unchanged: every pass has already minimised the clustering cost."""
         return state
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
