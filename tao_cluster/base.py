@@ -1,4 +1,4 @@
-"""The base class of all estimators: the steps of a fit, and the methods of a fitted tree."""
+"""Base class of all estimators: the steps of `fit`, and `predict`, `score` and other methods."""
 
 import copy
 import functools
@@ -47,11 +47,19 @@ def on_snapshot(method):
 
 
 def _set(model, given, fitted):
-    """Set all attributes of a fit at once, for other threads that use the estimator."""
+    """Set all fitted attributes at once, so that other threads never see a partly fitted estimator.
+
+    Parameters
+    ----------
+    model : estimator
+    given : array-like, CSR matrix or DataFrame
+        X as the user passed it to `fit`.
+    fitted : dict of the attributes by name
+    """
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # stores n_features_in_, feature_names_in_
     for name in ("classes_", "validation_cost_increase_", "_embedder", "_column_names"):
-        vars(seen).pop(name, None)  # of an earlier fit
+        vars(seen).pop(name, None)  # removes attributes of an earlier fit
     names = display_names(given)
     if names is not None and not hasattr(seen, "feature_names_in_"):
         seen._column_names = names  # scikit-learn stores only names that are strings
@@ -62,7 +70,7 @@ def _set(model, given, fitted):
 
 
 class _FittedClustering:
-    """The methods of a fitted estimator: clusters, leaves, distances and costs of rows."""
+    """Methods of a fitted estimator that return clusters, leaves, distances and costs of rows."""
 
     @on_snapshot
     def predict(self, X):
@@ -75,7 +83,7 @@ class _FittedClustering:
         Returns
         -------
         int32 array of shape (n,)
-            With ``objective="labels"`` an array of such labels.
+            With ``objective="labels"``, an array of the labels that were passed to `fit` as y.
         """
         leaves = self.apply(X)
         return self._space.label_names(self.tree_.leaf_label[leaves])
@@ -92,14 +100,15 @@ class _FittedClustering:
 
     @on_snapshot
     def transform(self, X):
-        """Return the distances to `cluster_centers_` (Euclidean for k-means).
+        """Return the distance of each row to each of `cluster_centers_` (Euclidean for k-means).
 
-        With ``standardize=True`` distances are those of standardised columns, as in all costs.
+        With ``standardize=True``, the distances are computed from standardised columns.
 
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, m)
-            Rows in the space of the centres: rows of the embedding if `fit` was given one.
+            Rows in the space of the centres: rows of the embedding if `fit` was given one. If
+            `reference` is a pipeline, these can also be rows with the columns of X.
 
         Returns
         -------
@@ -121,7 +130,7 @@ class _FittedClustering:
         return self.fit(X, y, sample_weight, embedding).labels_
 
     def fit_transform(self, X, y=None, sample_weight=None, embedding=None):
-        """Fit and transform the rows that were clustered. See `fit` and `transform`."""
+        """Fit, and return the distance of each fitted row to each centre. See `transform`."""
         self.fit(X, y, sample_weight, embedding)
         return self.transform(X if embedding is None else embedding)
 
@@ -177,14 +186,17 @@ class _FittedClustering:
         return problem.cost_increase(cost)
 
     def _embedded(self, X, embedding):
-        """Return the embedding of rows; a pipeline as reference computes it from X."""
+        """Return the embedding of rows: as given, or computed from X by a pipeline `reference`."""
         if hasattr(self, "_embedder") and (embedding is None or embedding is X):
             check_names(X)
             return self._embedder.transform(X)
         return embedding
 
     def _cost(self, X, y, sample_weight, embedding, centers):
-        """Return the cost of the tree's clusters, for centres in the units of the user."""
+        """Return the cost of the rows in the clusters that the tree assigns.
+
+        The `centers` are in the units of the data that the user passed to `fit`.
+        """
         _, rows, weight, labels = self._new_rows(X, y, sample_weight, embedding)
         objective, centers = self._space.objective, self._space.scaled_centers(centers)
         return objective.value(objective.prepare(rows), labels, weight, centers)
@@ -205,7 +217,7 @@ class _FittedClustering:
         check_names(X)
         rows = check_rows(X)
         check_fitted_names(self, X)
-        validate_data(self, X, reset=False, skip_check_array=True)  # checks names and number
+        validate_data(self, X, reset=False, skip_check_array=True)  # checks column names and number
         return rows
 
 
@@ -233,15 +245,16 @@ class TreeClustering(
         ----------
         X : array-like or CSR matrix of shape (n, d)
             The features that the tree tests. Sparse input stays sparse, and float32 stays float32.
-            X is copied only if some rows are equal, if some weights are not 1, or if X is stored
-            in column order.
+            X is copied only if some rows are equal, if some weights are not 1, if X is stored in
+            column order, or with ``standardize=True``.
         y : array-like of shape (n,), optional
             Labels to explain, for ``objective="labels"``: numbers, strings, ... The values -1, None
             and NaN mark rows without a label, which are left out. Other objectives ignore y.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, at least 0. Rows of weight 0 have no influence on the fit.
         embedding : array-like or CSR matrix of shape (n, m), default X
-            The space in which the rows are clustered. Distances and centres refer to it.
+            The same rows in the space in which they are clustered. Distances and centres refer to
+            this space.
 
         Returns
         -------
@@ -252,21 +265,22 @@ class TreeClustering(
         ValueError
             If values are not finite numbers (the message names the columns), if there are fewer
             rows than clusters, if squared norms overflow, if weights are negative or all zero, or
-            if the reference does not belong to these data.
+            if a fitted `reference` belongs to other data.
         TypeError
             If some names of columns are strings and others are not.
         """
         return self._fit(X, y, sample_weight, embedding)
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
-        """Fit. A given `scaling` is used instead of that of X, for example if X is a sample."""
+        """Fit the estimator, with the scaling of X or a given one (e.g. if X is a sample)."""
         plain = with_plain_numbers(self)
         method = plain._method()
-        with one_thread():  # also postpones Ctrl-C, so that attributes are set completely or not
+        # `one_thread` also postpones Ctrl-C, so that either all attributes are set or none.
+        with one_thread():
             given = (X, y, sample_weight, embedding)
             inputs, rows, problem = plain._freeze(method, *given, scaling)
             result = method.fit_tree(problem)
-            # At the end, so that a fit that fails leaves the results of an earlier fit.
+            # Attributes are set last, so that a failed fit keeps the results of an earlier fit.
             self._store(X, inputs, rows, problem, result)
         return self
 
@@ -294,14 +308,15 @@ class TreeClustering(
         options = {"held_out": held_out, "scaling": scaling}
         try:
             problem = Problem.from_rows(*terms, self.random_state, **options)
-        except InvalidRowsError as error:  # it counts distinct rows; users count the rows of X
+        except InvalidRowsError as error:
+            # The error marks distinct rows, but its message must count the rows of X.
             is_invalid = rows.expand(error.is_invalid) & inputs.present
             raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
     def _given(self, reference, objective, inputs, rows, names):
         """Return the given centres, or the estimator that finds the free clustering."""
-        del rows  # only a subclass needs them
+        del rows  # a parameter that only a subclass uses
         return given_centers(reference, inputs.space, inputs.weight, objective, names)
 
     def _inputs(self, objective, X, y, sample_weight, embedding, embedder):

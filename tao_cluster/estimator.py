@@ -79,14 +79,17 @@ class TAOClustering(TreeClustering):
 
         E(T(X), C) + lambda * sum_i ||w_i||_1
 
-    The *free clustering* solves the same problem without a tree; it is where a fit starts and what
-    its cost is compared with. By default the *direct form* is optimised by passes of Tree
+    E is the cost of assigning the rows X by the tree T to the centres C, and w_i are the weights of
+    the test at node i. The *free clustering* solves the same problem without a tree. A fit starts
+    from it, and the cost of the tree is compared with its cost.
+
+    By default the *direct form* is optimised by passes of Tree
     Alternating Optimization (see Notes). The algorithm of the paper is ``algorithm="published"``.
 
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters. It is not used with ``objective="labels"``, where the labels give it.
+        Number of clusters. With ``objective="labels"`` it is not used: each label is a cluster.
     lambda_ : "auto" or float >= 0, default="auto"
         Penalty on sum_i ||w_i||_1, in the units of the objective. Larger values give smaller trees
         of higher cost. "auto" fits ten trees along growing lambda and returns the knee of cost
@@ -118,7 +121,7 @@ class TAOClustering(TreeClustering):
         given labels, ``fit(X, y)``; the cost is the weight of the misassigned rows.
     split : {"oblique", "axis"} or SplitKind, default="oblique"
         "oblique" tests weighted sums of a few features, "axis" single features. Thresholds are
-        halfway between the values on both sides;
+        halfway between the closest rows on both sides;
         :class:`AxisAligned(midpoints=False) <tao_cluster.optimize.split_kinds.AxisAligned>` uses
         values of rows.
     standardize : bool, default=False
@@ -160,8 +163,8 @@ class TAOClustering(TreeClustering):
     tree_ : Tree
         The fitted tree.
     labels_ : int32 array of shape (n,)
-        Cluster of each row, by the tree. Clusters are numbered as in the free clustering; a tree
-        can lose a cluster.
+        Cluster of each row, by the tree. Clusters are numbered as in the free clustering. A cluster
+        can be lost: then no leaf has its number.
     cluster_centers_ : array of shape (n_clusters, m)
         Optimal centres of `labels_`. A cluster without rows keeps its free centre.
     inertia_ : float
@@ -197,10 +200,11 @@ class TAOClustering(TreeClustering):
     n_iter_ : int
         Length of `history_`.
     best_lambda_ : float
-        Lambda of `tree_`: `lambda_`, or the value that was chosen; 0 if the number of leaves was.
+        Lambda of `tree_`: `lambda_`, or the value that `fit` chose. It is 0 if `fit` chose the
+        number of leaves instead.
     validation_cost_increase_ : float
-        Only with `validation`: cost increase in percent on the held-out rows, of the tree by which
-        the size was chosen and which was not fitted to them.
+        Only with `validation`: cost increase in percent on the held-out rows. It belongs to the
+        tree that determined the size, which was not fitted to these rows.
     classes_ : array of shape (n_clusters,)
         Only with ``objective="labels"``: the sorted labels. `cluster_centers_` and `free_centers_`
         are then means of rows of X.
@@ -247,8 +251,8 @@ class TAOClustering(TreeClustering):
     ========================================  =====================================================
 
     For 200 000 x 50 values, and for sparse X of 50 000 x 20 000, the sum is less than three times
-    X. If a sample finds the tree (``DirectForm(max_rows=...)``), the first three are those of the
-    sample.
+    the size of X. If a sample finds the tree (``DirectForm(max_rows=...)``), the first three lines
+    of the table refer to the sample.
 
     References
     ----------
@@ -322,7 +326,7 @@ class TAOClustering(TreeClustering):
         return list(until_interrupted(plain._path(*terms)))
 
     def _path(self, method, lambdas, leaves, X, y, sample_weight, embedding):
-        """Yield the fitted copies of a path."""
+        """Yield one fitted copy of this estimator per tree of the path."""
         inputs, rows, problem = self._freeze(method, X, y, sample_weight, embedding)
         for parameter, result in method.fit_path(problem, lambdas, leaves):
             model = copy.copy(self).set_params(**parameter)
@@ -330,7 +334,7 @@ class TAOClustering(TreeClustering):
             yield model
 
     def _method(self):
-        """Return the method that the parameters stand for, after checking them."""
+        """Check the parameters, and return the :class:`Method` that fits trees with them."""
         settings = Settings.of(self.get_params(deep=False), effective_n_jobs(self.n_jobs))
         return Method(settings, self.random_state, self.verbose)
 
@@ -340,8 +344,9 @@ class TAOClustering(TreeClustering):
         """Return the histogram over the clusters of the leaf that each row reaches.
 
         The method exists if leaves have histograms: ``PenaltyMethod(penalty="squared")``. A
-        histogram has the share of each assignment among the rows of the leaf at the end of the
-        path, or of each free cluster if the tree was refined.
+        histogram has one entry per cluster: the share of the rows of the leaf that the penalty
+        method assigned to this cluster at its end. If passes of the direct form refined the tree,
+        it is the share of the rows of this free cluster.
 
         Parameters
         ----------

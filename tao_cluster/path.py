@@ -1,4 +1,4 @@
-"""tao_path: a function that fits the trees of a path."""
+"""tao_path: a function that fits a series of trees of different sizes."""
 
 from .estimator import TAOClustering
 
@@ -17,11 +17,11 @@ def tao_path(
 ):
     """Fit trees of decreasing size along lambda, or of increasing size along the number of leaves.
 
-    Oblique trees are fitted in order of increasing lambda; each fit starts from the tree before.
+    Oblique trees are fitted in order of increasing lambda; each fit starts from the previous tree.
     The initial trees, the conversion of X and the free clustering are shared, so that ten trees
     take about as long as two or three fits. Axis-aligned trees (``split="axis"``) follow the number
-    of leaves. Each tree is at least as good as a fit with that `max_leaves`, and no worse than the
-    smaller ones.
+    of leaves. Each of them costs at most as much as a single fit with the same `max_leaves`, and at
+    most as much as the smaller trees.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ def tao_path(
     n_clusters : int, default=8
     lambdas : array-like of positive floats, optional
         Values of lambda for oblique trees; they are sorted. By default ten values follow from the
-        data, from a nearly free tree to one with about one leaf per cluster and one or two features
-        per node.
+        data. The smallest value hardly restricts the tree. The largest one gives about one leaf per
+        cluster and one or two features per node.
     depth : "auto" or int, default="auto"
         As in :class:`TAOClustering`.
     leaves : array-like of positive ints, optional
-        Numbers of leaves for axis-aligned trees; they are sorted. By default ten numbers in
-        geometric steps, from one leaf per cluster to `max_leaves` or 2 ** depth.
+        Maximum numbers of leaves for axis-aligned trees; they are sorted. By default up to ten
+        numbers in geometric steps, from one leaf per cluster to `max_leaves` or 2 ** depth.
     sample_weight, embedding, y
         As in :meth:`TAOClustering.fit`.
     **parameters
@@ -45,15 +45,16 @@ def tao_path(
     Returns
     -------
     list of TAOClustering
-        Fitted models in order of `lambda_` or `max_leaves`. The `history_` of each one begins at
-        the start of the path.
+        Fitted models in order of `lambda_` or `max_leaves`. The `history_` of a model has the
+        records of the whole path up to this model.
 
     Raises
     ------
     ValueError
         If `lambdas` are not positive and finite, or `leaves` not positive integers. If a parameter
-        would not be used: `lambda_`, a goal (use :func:`knee`), `validation`, `lambdas` for
-        axis-aligned or `leaves` for oblique trees. If `TAOClustering.fit` would raise a ValueError.
+        would not be used: `lambda_`, `max_parameters` or `max_cost_increase` (use :func:`knee`),
+        `validation`, `lambdas` for axis-aligned trees, or `leaves` for oblique trees. If
+        `TAOClustering.fit` would raise a ValueError.
 
     Examples
     --------

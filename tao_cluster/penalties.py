@@ -1,4 +1,8 @@
-"""Penalties P(z, T(x)) for disagreement (eq. 6), and the losses that a tree step minimises."""
+"""Penalties P(z, T(x)) for disagreement, and the losses that a tree step minimises.
+
+The penalty method assigns each row x to a cluster z, and the tree has the output T(x) for this row.
+Numbers of equations and sections are those of the KDD'22 paper (Gabidolla & Carreira-Perpinan).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,30 +20,39 @@ __all__ = ["Penalty", "SquaredError", "ZeroOne"]
 class Penalty(Protocol):
     """A penalty for the disagreement of an assignment with the output of a leaf.
 
-    A leaf has one output, so P(e_k, theta_leaf) over all leaves and clusters is a small table, from
-    which the optimiser reads everything.
+    All rows of a leaf have the same output theta. The penalties P(e_k, theta) of all leaves and
+    clusters k are thus a small table, which is all that the optimiser needs. Here e_k is the
+    one-hot vector of cluster k.
 
     Attributes
     ----------
     is_binary : bool
-        Whether all values are 0 or 1, so that node problems have no instance weights beyond those
-        of the rows.
+        Whether all penalties are 0 or 1. The instance weights at a node are then the weights of the
+        rows; otherwise they also depend on the penalties.
     """
 
     is_binary: bool
 
     def leaf(self, labels, weight, n_clusters) -> tuple[int, np.ndarray | None]:
-        """Return the optimal output of a leaf for its rows (eq. 10): label and histogram."""
+        """Return the output of a leaf that suits its rows best (eq. 10): label, histogram or None.
+
+        Parameters
+        ----------
+        labels : int array of shape (m,), the assignments of the rows of the leaf
+        weight : float64 array of shape (m,)
+        n_clusters : int
+        """
 
     def table(self, tree, n_clusters) -> np.ndarray:
-        """Return P(e_k, output of node i) at leaves: float64 array (n_nodes, n_clusters)."""
+        """Return P(e_k, output of leaf i) at [i, k]: float64 array (n_nodes, n_clusters)."""
 
 
 @dataclass(frozen=True)
 class ZeroOne:
-    """P is 1 if the cluster differs from the label of the leaf, and 0 otherwise.
+    """Penalty of 1 if the assignment of a row differs from the label of its leaf, and 0 otherwise.
 
-    A leaf has the label with the largest weight, ties to the lowest cluster.
+    The label of a leaf is the cluster to which rows with the largest total weight are assigned. If
+    several clusters have the same weight, it is the lowest one.
     """
 
     is_binary = True
@@ -50,34 +63,40 @@ class ZeroOne:
         return int(votes.argmax()), None
 
     def table(self, tree, n_clusters):
-        """Return one minus the one-hot label of each leaf."""
+        """Return one minus the one-hot vector of the label of each leaf; see :class:`Penalty`."""
         return 1.0 - _certain(tree, n_clusters)
 
 
 @dataclass(frozen=True)
 class SquaredError:
-    """P = ||e_z - theta||^2; leaves have a histogram theta over the clusters (section 7).
+    """Penalty ||e_z - theta||^2, where theta is the histogram of a leaf (section 7).
 
-    The histogram has the share of each cluster in the weight of the leaf. The label is the largest
-    one, ties to the lowest. At a node, the instance weight of a row is the difference of its
-    penalties in the leaves of both children.
+    e_z is the one-hot vector of the assignment z of a row. Entry k of the histogram is the share of
+    cluster k in the weight of the rows of the leaf. The label of the leaf is the cluster with the
+    largest share, or the lowest one of several. At a node, the instance weight of a row is the
+    weight of the row times the difference of its penalties on both sides.
     """
 
     is_binary = False
 
     def leaf(self, labels, weight, n_clusters):
-        """Return the label and the normalised histogram."""
+        """Return the label of a leaf, and its histogram, whose sum is 1."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
         return int(votes.argmax()), votes / votes.sum()
 
     def table(self, tree, n_clusters):
-        """Return 1 - 2 theta_k + ||theta||^2; a leaf without a histogram counts as pure."""
+        """Return 1 - 2 theta_k + ||theta||^2 for each leaf and cluster k; see :class:`Penalty`.
+
+        A leaf without a histogram counts as if all its rows were assigned to its label.
+        """
         theta = leaf_histograms(tree, n_clusters)
         return 1.0 - 2.0 * theta + (theta**2).sum(axis=1, keepdims=True)
 
 
 def leaf_histograms(tree, n_clusters):
-    """Return the histogram over the clusters at each leaf; leaves without one count as pure.
+    """Return the histogram over the clusters at each leaf.
+
+    A leaf without a histogram gets the one-hot vector of its label.
 
     Parameters
     ----------
@@ -87,7 +106,7 @@ def leaf_histograms(tree, n_clusters):
     Returns
     -------
     float64 array of shape (n_nodes, n_clusters)
-        Zeros at decision nodes. It is read-only if it is the array of the tree.
+        Zeros at decision nodes. It can be the array of the tree itself, which is read-only.
     """
     if tree.leaf_value is not None and tree.leaf_value.shape[1] == n_clusters:
         return tree.leaf_value
@@ -103,23 +122,25 @@ def _certain(tree, n_clusters):
 class Criterion(Protocol):
     """The loss that a tree step minimises, as a function of the leaf of each row.
 
-    It is the only difference between the penalty method and the direct form in a tree step.
+    The tree steps of the penalty method and of the direct form differ only in this criterion.
     """
 
     def loss_at(self, tree: Tree) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return the loss for the outputs of the leaves of a tree.
+        """Return a function that computes the losses of rows in leaves of the tree.
 
-        It is a function (rows, leaves) -> float64 array of shape (m,): the weighted loss of rows[m]
-        at leaves[m].
+        The function takes row numbers and leaves, two int arrays of shape (m,). It returns a
+        float64 array of shape (m,): entry i is the weighted loss of row rows[i] in leaf leaves[i].
         """
 
     def best_output(self, rows: np.ndarray) -> tuple[int, np.ndarray | None]:
-        """Return the label (and histogram) with the least summed loss over rows (eq. 10)."""
+        """Return the label, and histogram or None, of least loss summed over `rows` (eq. 10)."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelCriterion:
-    """Disagreement with target labels: c_n P(z_n, output of the leaf) (eq. 8).
+    """Loss c_n P(z_n, output of the leaf) of row n: its disagreement with assignments (eq. 8).
+
+    c_n is the weight of row n, and z_n is its assignment.
 
     Parameters
     ----------
@@ -135,18 +156,20 @@ class LabelCriterion:
     n_clusters: int
 
     def loss_at(self, tree):
-        """See :class:`Criterion`."""
+        """Return a function of rows and leaves; see :class:`Criterion`."""
         table = self.penalty.table(tree, self.n_clusters)
         return lambda rows, leaves: self.weight[rows] * table[leaves, self.labels[rows]]
 
     def best_output(self, rows):
-        """See :class:`Criterion`."""
+        """Return the label and histogram that suit the assignments of `rows` best."""
         return self.penalty.leaf(self.labels[rows], self.weight[rows], self.n_clusters)
 
 
 @dataclass(frozen=True, eq=False)
 class CostCriterion:
-    """Cost c_n d(x_n, psi) to the centre of the leaf's label, for fixed centres (eq. 4).
+    """Loss c_n d(x_n, psi_k) of row n in a leaf of label k, for fixed centres psi (eq. 4).
+
+    c_n is the weight of row n, and d is the dissimilarity of the clustering objective.
 
     Parameters
     ----------
@@ -158,7 +181,7 @@ class CostCriterion:
     weight: np.ndarray
 
     def loss_at(self, tree):
-        """See :class:`Criterion`."""
+        """Return a function of rows and leaves; see :class:`Criterion`."""
 
         def loss(rows, leaves):
             out = np.empty(len(rows))
@@ -168,12 +191,12 @@ class CostCriterion:
         return loss
 
     def best_output(self, rows):
-        """Return the label with the least summed cost, ties to the lowest; no histogram."""
+        """Return the label of least cost summed over `rows` (on ties the lowest), and None."""
         return int((self.weight[rows] @ self.distances[rows]).argmin()), None
 
 
 @jit
 def _fill_costs(distances, weight, rows, leaves, label, out):
-    # This takes half the time of numpy's fancy indexing, and passes need it at every node.
+    # This loop takes half the time of NumPy's fancy indexing. Every pass runs it at each node.
     for r in range(rows.shape[0]):
         out[r] = weight[rows[r]] * distances[rows[r], label[leaves[r]]]

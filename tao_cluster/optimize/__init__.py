@@ -1,1 +1,1 @@
-"""The search for a tree: starts, tree step, descent, penalty method, paths and goals."""
+"""Optimisation of trees: initial trees, tree steps, descent, penalty method, paths, size limits."""

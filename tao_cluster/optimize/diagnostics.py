@@ -6,8 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._utils.warnings import warn
 from .path import Knee, lambda_grid
 
-# `fit` warns if lambda exceeds the largest value of the grid, or is below the smallest one, by
-# these factors.
+# `fit` warns if lambda is more than `_FAR_ABOVE` times the largest value of `lambda_grid`, or less
+# than the smallest value divided by `_FAR_BELOW`.
 _FAR_ABOVE, _FAR_BELOW = 10.0, 1000.0
 
 
@@ -25,12 +25,13 @@ def warn_unsolved(search):
 
 
 def range_of_lambda(problem, settings):
-    """Return the range of lambda on a path over these data.
+    """Return the smallest and the largest lambda of the default path over these data.
 
     Returns
     -------
     low, high : float
-        0 and infinity if the user gave no positive lambda, or if lambda has no effect.
+        0 and infinity if the user gave no positive lambda, if splits are axis-aligned, or if there
+        is only one cluster.
     """
     is_given = settings.goal is None and settings.lambda_ and settings.split_kind.prices_weights
     if not is_given or problem.n_clusters < 2:
@@ -48,11 +49,12 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
         All rows.
     settings : Settings
     tree : Tree
-        It has no dead nodes.
+        Rows reach each of its nodes.
     lambda_ : float
     costs : list of float
-        Cost increase in percent of the tree, followed by those of the other trees on the path that
-        it was chosen from. Empty if it was not chosen from a path over lambda.
+        Cost increase of the tree in percent. If it was chosen from a path over lambda without
+        held-out rows, the cost increases of the trees of the path follow. Empty if it was not
+        chosen from a path over lambda.
     limits : tuple of float
         Result of :func:`range_of_lambda`.
     """
@@ -84,7 +86,7 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
 
 
 def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
-    """Return the warning about lost clusters, with the parameter to change."""
+    """Return the warning about lost clusters, which names a parameter to change."""
     most_leaves, goal = settings.most_leaves, settings.goal
     if most_leaves is not None and most_leaves < n_clusters:
         remedy = f"Use a depth of {int(np.ceil(np.log2(n_clusters)))} or more"
@@ -107,7 +109,7 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
 
 
 def _larger_search(settings):
-    """Return the parameters that make the search larger, as the subject of a sentence."""
+    """Return the changes of parameters that make the search larger, as the start of a sentence."""
     algorithm = type(settings.algorithm).__name__
     remedy = f"more initial trees, algorithm={algorithm}(n_init={2 * settings.n_init}),"
     if settings.most_depth is None:  # the initial tree has no depth to choose

@@ -1,10 +1,13 @@
-"""The direct form: descent on the clustering cost itself, without assignments Z.
+"""The direct form: descent on the clustering cost itself, as a function of tree and centres.
+
+The penalty method of the KDD'22 paper also optimises an assignment Z of the rows; the direct form
+has no Z.
 
 At a node, the pseudo-label of a row is the child whose leaf costs it less, and the instance weight
 is the difference of both costs. The node is fitted to these with regularization strength lambda. A
 leaf takes the label of least summed cost, and the centres are updated after each pass. The direct
-form is ours. In the notation of the KDD'22 paper it is the limit of the penalty method for mu to
-infinity, with real costs in place of 0/1 mismatches.
+form is not in the paper. In the notation of the paper it is the limit of the penalty method for mu
+to infinity, with real costs in place of 0/1 mismatches.
 
 `descend` is the loop over passes for oblique and axis-aligned trees. The penalty method and the
 searches over structures use it, too.
@@ -19,11 +22,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.options import check_fields, repr_of_changes
 
-# A fit starts below its lambda, because clusters that are lost at a large lambda do not return.
+# A fit optimises the tree at these shares of its lambda in turn. It starts below lambda, because
+# clusters that are lost at a large lambda do not return.
 _APPROACH = (0.1, 1.0)
 
-_START_PASSES = 3  # over each initial tree
-_PATIENCE = 2  # passes without a better tree
+_START_PASSES = 3  # passes over each initial tree before the trees are compared
+_PATIENCE = 2  # a descent ends after this many passes without a better tree
 
 # Initial trees are compared on a sample of this size if there are at least twice as many rows.
 _PILOT_ROWS = 10_000
@@ -107,11 +111,11 @@ class DirectForm:
 
     @property
     def direct_form(self):
-        """The settings of direct passes: these."""
+        """Settings of the direct passes: this object itself."""
         return self
 
     def run(self, search, trees, lambda_, random_state=None):
-        """Descend from the best of some initial trees.
+        """Optimise the best of some initial trees by passes of the direct form.
 
         Parameters
         ----------
@@ -119,7 +123,8 @@ class DirectForm:
         trees : iterator of Tree
         lambda_ : float
         random_state : int, RandomState instance or None
-            It draws the sample of rows on which initial trees are compared.
+            Seed of the sample of rows on which initial trees are compared, and of the search for a
+            better start.
 
         Yields
         ------
@@ -153,7 +158,8 @@ def descend(
     With an exact node solver, an update of a node is accepted only if it lowers the loss plus the
     penalty of the node. With other solvers all updates are accepted: the cost does not depend on
     the scale of w but ||w||_1 does, so their sum cannot judge an update. The result is the tree
-    with the least objective (4), so that a descent never ends above its start.
+    with the least cost + price * sum_i ||w_i||_1. With `keeps_start`, the result is thus never
+    worse than the start.
 
     Parameters
     ----------
@@ -168,10 +174,11 @@ def descend(
     step : TreeStep, optional
         By default the step of the search.
     price : float, default=lambda_
-        The lambda of the objective that compares trees. 0 compares costs alone.
+        Factor of sum_i ||w_i||_1 in the comparison of trees. 0 compares costs alone.
     keeps_start : bool, default=True
-        Whether `state` itself can be the result. It cannot if the scale of its weights is
-        arbitrary, as for initial trees, unless updates of nodes are judged.
+        Whether `state` itself can be the result. It should be False for initial trees, because the
+        scale of their weights is arbitrary. With an exact node solver, `state` can always be the
+        result.
 
     Returns
     -------
@@ -195,7 +202,9 @@ def descend(
 
 
 def starts(search, trees, lambda_, random_state):
-    """Yield the best initial tree after some passes, and then the result of a search from all.
+    """Yield the best initial tree after some passes, and then a start found by a search.
+
+    The second one is left out if the settings turn the search off.
 
     Parameters
     ----------
@@ -215,7 +224,7 @@ def starts(search, trees, lambda_, random_state):
 def best_start(search, trees, lambda_, random_state):
     """Return the initial tree that has the least objective (4) after a few passes.
 
-    If there are many rows, a sample of them compares the trees.
+    If there are many rows, the trees are compared on a sample of the rows.
 
     Parameters
     ----------
@@ -233,7 +242,7 @@ def best_start(search, trees, lambda_, random_state):
         return _best_start(search, trees, lambda_)
     pilot = type(search).of_sample(problem, settings, search.history, _PILOT_ROWS, random_state)
     tree = _best_start(pilot, trees, lambda_).tree
-    del pilot  # frees its copy of rows before all rows are used
+    del pilot  # frees the copy of the sampled rows before all rows are used
     return search.evaluate(tree)
 
 
@@ -244,7 +253,7 @@ def _best_start(search, trees, lambda_):
 
 
 def finish(search, state, lambda_):
-    """Yield a state and, with relax=True, the refitted and the finished one."""
+    """Yield a state and, with relax=True, also that after refits and that after exact passes."""
     yield state
     if search.settings.relax:
         state = refitted(search, state, lambda_)
@@ -253,12 +262,12 @@ def finish(search, state, lambda_):
 
 
 def refitted(search, state, lambda_):
-    """Return the state after refits of nodes or regrowth of leaves, if relax=True."""
+    """Return the state, with relax=True after refits of nodes or regrowth of leaves."""
     settings = search.settings
     return settings.split_kind.refit(search, state, lambda_) if settings.relax else state
 
 
 def finished(search, state):
-    """Return a refitted state after passes on the clustering cost itself, if relax=True."""
+    """Return the state, with relax=True after passes that minimise the clustering cost itself."""
     settings = search.settings
     return settings.split_kind.optimize_exact(search, state) if settings.relax else state

@@ -316,7 +316,7 @@ class _Rows:
     def is_rough(self):
         """Whether a knee is chosen among trees before their last passes, which saves time.
 
-        A limit must be met by the finished tree. The same holds for few rows, where the last passes
+        A limit must be met by the finished tree. Few rows need all passes, too, because these
         count noisy copies of the rows and can change the choice.
         """
         has_many = self.whole is not self.search or self.search.smoothed is self.search

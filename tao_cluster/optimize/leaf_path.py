@@ -22,7 +22,7 @@ from .state import Search, State
 _N_SIZES = 10  # numbers of leaves on a path
 _N_NEAR = 3  # sizes that are searched for a limit of size: one search can be unlucky
 _MOST_IN_VAIN = 2  # sizes in a row that miss a limit of cost, below the smallest that meets it
-_LAMBDA = 0.0  # penalty per test: the number of leaves is what is chosen
+_LAMBDA = 0.0  # penalty per test; 0 because the number of leaves sets the size
 
 
 def leaf_grid(fewest, most):
@@ -48,7 +48,7 @@ class LeafPath:
 
     @property
     def sizes(self):
-        """Fewest and most leaves that a path without given sizes has."""
+        """Smallest and largest number of leaves of a path for which no numbers were given."""
         settings, problem = self.search.settings, self.search.problem
         most = settings.size_limit
         if most is None:

@@ -40,7 +40,7 @@ _APPROACH = (0.1, 1.0)  # shares of lambda
 _SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
 _WIDTH = 0.4  # share of the best tree's excess cost; see _LocalSearch.width
 _LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
-_MOST_REDRAWN = 3  # tests
+_MOST_REDRAWN = 3  # maximum number of tests that a disturbance replaces
 _PATIENCE = 30  # disturbances per test without a better tree
 _OVERTIME = (
     1.5  # multiple of the passes after which regrowth stops; large trees need long otherwise
@@ -406,7 +406,7 @@ class Sketch:
     columns: np.ndarray
     price: float
     most_leaves: int
-    n_passes: int = field(default=0, init=False)  # over the rows, so far
+    n_passes: int = field(default=0, init=False)  # passes over the rows so far
 
     @classmethod
     def of(cls, problem, trees, lambda_, most_leaves, random_state):
@@ -531,7 +531,7 @@ def n_sketched(problem):
 def _separating_columns(problem, trees):
     """Return the sampled columns: all, or those of trees and those that separate clusters best.
 
-    They are ordered by the share of their variance between the free clusters.
+    A column separates clusters well if a large share of its variance is between free clusters.
     """
     X, free, weight = problem.X, problem.free, problem.weight
     n_columns = X.shape[1]

@@ -36,9 +36,10 @@ _COSTLIER, _MOST_STEPS = 1.15, 60  # factor of the penalty per step of pruning, 
 
 # The search.
 _NOISE = 0.3  # standard deviation of the logarithm of perturbed weights
-_MOST_GROWN = 3  # leaves grown per round
+_MOST_GROWN = 3  # maximum number of leaves grown per round
 _SHARES = (0.1, 0.3, 1.0)  # shares of lambda
-# A sample of this size finds trees if there are twice as many rows; all rows judge them.
+# If there are at least twice as many rows, trees are found on a sample of this size. They are then
+# compared on all rows.
 _PILOT_ROWS = 10_000
 _FEW_ROWS = 2000  # size of the sample if there are no rounds
 _LEAST_PROGRESS = 1e-9  # smaller relative decreases of the criterion do not count
@@ -103,7 +104,7 @@ def optimize_exact(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=T
 
     Returns
     -------
-    State, of a tree without dead nodes
+    State
     """
     enough = _LEAST_SAVING * max(0.0, state.inertia - search.problem.free.inertia)
     for _ in range(n_passes):

@@ -308,7 +308,7 @@ class Criterion:
     most_cost: float | None = None
 
     def over(self, share):
-        """Return the criterion over a sample that has a share of the weight."""
+        """Return the criterion for other rows, whose cost is `share` times that of these rows."""
         most_cost = None if self.most_cost is None else share * self.most_cost
         return replace(self, price=share * self.price, most_cost=most_cost)
 
@@ -338,7 +338,7 @@ class Criterion:
 
 
 class _Goal:
-    """Defaults of goals: there is no limit."""
+    """Base class of the goals for the size of a tree; by default there is no limit."""
 
     is_limit: ClassVar[bool] = False
     is_of_cost: ClassVar[bool] = False

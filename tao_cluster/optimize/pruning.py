@@ -7,7 +7,7 @@ import numpy as np
 from ..tree import Split
 from ..tree.routing import ReducedSets
 
-_REMOVED_SHARE = 0.25  # of the leaves that are too many, per round
+_REMOVED_SHARE = 0.25  # share of the surplus leaves that one round removes
 _ROUNDING = 1e-12  # relative rounding error of the cost
 
 

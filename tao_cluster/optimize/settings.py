@@ -20,7 +20,7 @@ from .split_kinds import SPLIT_KINDS, SplitKind
 
 @dataclass(frozen=True)
 class Effort:
-    """How long trees are searched for.
+    """Limits on the time that the search for a better tree takes.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ EFFORTS["auto"] = EFFORTS["fast"]
 # max_rows="auto": a sample finds the tree if there are more rows than the larger one of these, the
 # second of which is per cluster.
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
-_ANY_SIZE = ("auto", "exkmc")  # initial trees of as many leaves as are asked for
+_ANY_SIZE = ("auto", "exkmc")  # values of `init` for trees of any number of leaves
 # A limit of cost or size may be met by so many times the leaves of depth="auto".
 _TIMES_TO_LIMIT = 8
 _LEAST_DEPTH = 5  # smallest depth="auto"

@@ -20,7 +20,7 @@ LEFT, RIGHT, FEATURE, BIN, LABEL = range(5)
 def compact(nodes):
     """Return the tree without the nodes that the root does not reach, parents before children."""
     rows, source, out = nodes.tolist(), [0], []
-    for node in source:  # grows while it is read
+    for node in source:  # the list grows during the loop
         row = rows[node]
         if row[LEFT] >= 0:
             children = row[LEFT], row[RIGHT]

@@ -176,7 +176,7 @@ class AxisAligned:
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return ExKMC, ExShallow and CART in turn, or CART for given labels.
 
-        They have `max_leaves` leaves, by default 2 ** depth.
+        ExKMC and CART have at most `max_leaves` leaves; ExShallow has one leaf per cluster.
         """
         if objective.explains_labels:
             return Cart(max_leaves or max_leaves_at(depth))
@@ -195,11 +195,11 @@ class AxisAligned:
         return better_start(search, state, trees, lambda_, random_state)
 
     def refit(self, search, state, lambda_):
-        """Regrow leaves, if the solver can."""
+        """Regrow leaves, if the solver can expand trees."""
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
     def optimize_exact(self, search, state):
-        """Return the state: every pass has minimised the clustering cost itself."""
+        """Return the state unchanged: every pass has already minimised the clustering cost."""
         return state
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):

@@ -29,7 +29,7 @@ class State:
     ----------
     tree : Tree
     pruned : Tree
-        The tree without dead nodes.
+        The tree without nodes that no row reaches.
     leaf_of_row : int array of shape (n,)
         Leaf of each row in `tree`.
     centers : float64 array of shape (k, m)
@@ -250,7 +250,7 @@ class Search:
         return data if in_threads is None else in_threads(data, self.settings.n_jobs)
 
     def take_distances(self, centers):
-        """Return the same array for the caller to modify; it leaves the cache."""
+        """Return :meth:`distances` and remove them from the cache, so that they may be modified."""
         distances, self._distances, self._centers = self.distances(centers), None, None
         return distances
 

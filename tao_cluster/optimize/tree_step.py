@@ -138,7 +138,7 @@ class TreeStep:
         """
         rows_of = ReducedSets(*start)
         tree = _fit_leaves(start.tree, criterion, rows_of)
-        leaf_of_row = start.leaf_of_row.copy()  # for the nodes of the last level
+        leaf_of_row = start.leaf_of_row.copy()  # updated level by level, from the deepest one
         for nodes in rows_of.levels():
             # The subtrees below this depth are final in this pass, and so are the losses of rows
             # there.
@@ -268,7 +268,7 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
     tree : Tree
     node : int
     rows : int64 array of shape (m,)
-    loss : LeafLoss of that tree
+    loss : function of rows and leaves, from `loss_at` of a criterion
     n_jobs : int, number of threads
     """
     gain = loss(rows, tree.route(view, rows, tree.children_left[node], n_jobs))
