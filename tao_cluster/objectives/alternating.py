@@ -248,7 +248,7 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
 def _fill_empty(labels, own, weight, n_clusters):
     """Give each cluster without weight one of the rows that are farthest from their centres.
 
-    The same array is returned if no cluster needs, or finds, such a row.
+    The array `labels` itself is returned if no cluster is empty, or no row is away from its centre.
     """
     empty = np.flatnonzero(np.bincount(labels, weights=weight, minlength=n_clusters) == 0)
     paid = np.where(weight > 0, own, 0.0)
@@ -262,7 +262,7 @@ def _fill_empty(labels, own, weight, n_clusters):
 
 
 def _centers_at(objective, X, rows):
-    """Return the centres of clusters of one row each."""
+    """Return the centres of clusters that consist of one row each: one centre per row."""
     one_each = objective.prepare(X[rows])
     blank = np.zeros((len(rows), X.shape[1]))
     return objective.update_centers(one_each, np.arange(len(rows)), np.ones(len(rows)), blank)
@@ -297,7 +297,7 @@ def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
-    """Return centres at rows drawn without replacement."""
+    """Return centres at rows drawn with probability proportional to weight, without replacement."""
     del data
     mass, rows = weight.copy(), []
     for _ in range(n_clusters):
@@ -307,7 +307,10 @@ def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def shuffled_rows(X, weight, rng):
-    """Return distinct rows of positive weight, shuffled in a way that only depends on contents."""
+    """Return the numbers of the distinct rows of positive weight in a random order.
+
+    The order depends on the values of the rows, not on their positions in X.
+    """
     present = np.flatnonzero(weight > 0)
     some = X[present]
     # With weight 1, rows are distinguished by their contents only.

@@ -41,7 +41,7 @@ class Objective(Protocol):
         Iterations of Lloyd's algorithm then follow.
     can_perturb_rows : bool
         Whether a row plus a little noise is a valid row. It is not if rows are codes or
-        dissimilarities. If it is, trees for few rows are also fitted to noisy copies of the rows.
+        dissimilarities. If it is, the search for a tree of few rows also uses noisy copies of them.
     free_labels : method (data, n_clusters, weight) -> int array, optional
         Clusters of the free clustering, if they do not follow from centres.
     in_threads : method (data, n_jobs) -> data, optional

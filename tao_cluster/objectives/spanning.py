@@ -65,7 +65,7 @@ class Spacing(Objective):
         return means
 
     def value(self, data, labels, weight, centers):
-        """Return one over the spacing: 0 for one cluster, inf if clusters touch."""
+        """Return one over the spacing: 0 for one cluster, inf if equal rows are in two clusters."""
         squared = self.squared_spacing(data, labels, weight)
         with np.errstate(divide="ignore"):
             return float(1 / np.sqrt(squared))
@@ -73,7 +73,8 @@ class Spacing(Objective):
     def squared_spacing(self, data, labels, weight):
         """Return the squared spacing of a clustering; inf for one cluster.
 
-        The shortest pair of rows between two sides is an edge of the minimum spanning tree.
+        Only edges of the minimum spanning tree are compared, because the closest pair of rows of
+        different clusters is always one of them.
         """
         present = weight > 0
         if not present.all():

@@ -18,7 +18,7 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
-    """Rows of X and the inverses of their norms; normalised rows are never stored."""
+    """Rows of X and one over the norm of each row; normalised rows are never stored."""
 
     X: Any
     inverse_norms: np.ndarray

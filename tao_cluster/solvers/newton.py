@@ -10,9 +10,10 @@ from .base import NodeSolver, Status
 from .newton_data import Storage, add_rows, deviations, products
 from .newton_model import CURVATURE, MARGIN, RESIDUAL
 
-# Without a penalty, separable rows have no optimum. The least penalty is a share of the one above
-# which all weights are zero, computed for the median column. It is bounded by shares of the value
-# for a column itself, because columns can have different units.
+# The loss of separable rows has no minimum without a penalty. The least penalty of a column is a
+# share (`_MIN_PRICE`) of the penalty above which all weights are zero, computed for the median
+# column. It is bounded by shares (`_OWN_SHARES`) of the same penalty computed for the column,
+# because columns can have different units.
 _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
@@ -34,7 +35,7 @@ _GRAM_PER_DENSITY = 6000
 # weights. More of them hardly save a step, and a Gram matrix grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
 _NEARLY = 0.95  # slopes above this share of the strength can become violators within a step
-_KEEP = 0.3  # a model is kept if a step predicts less than this share of the previous decrease
+_KEEP = 0.3  # a model is kept if its step predicts less than this share of the previous decrease
 
 # The curvature is summed over a sample of the rows: at least these numbers in total and per
 # feature, and more if that takes no longer than a pass over the data.
@@ -72,10 +73,11 @@ class Newton(NodeSolver):
     zero if it has more weights than rows, or weights for most of many features far from the
     optimum.
 
-    *Tiny strengths.* Without a penalty, separable rows have no optimum. The strength is therefore
-    at least about a millionth of the one above which all weights are zero. That value is computed
-    for the median column, and bounded by 1e-7 and 1e-3 times the value for a column itself. The
-    duality gap is that of the problem with this strength.
+    *Tiny strengths.* The loss of separable rows has no minimum without a penalty. The strength for
+    a column is therefore at least about a millionth of the strength above which all weights are
+    zero, computed for the median column. This lower bound is clipped to 1e-7 to 1e-3 times the
+    strength computed for the column itself. The duality gap is that of the problem with the raised
+    strengths.
 
     *Precision.* X is stored in single precision, shifted by about the mean of each column and
     scaled by a power of two. Sums use double precision. If single precision could hide an error of
@@ -246,7 +248,7 @@ class _Descent:
         return np.maximum(price, 1e-300)  # constant columns have a bound of 0
 
     def start(self, w, bias):
-        """Start from given weights, or from zero if that has a lower objective."""
+        """Set the first iterate: the given weights, or zero weights if their objective is lower."""
         self._excess = np.inf
         if bias is not None:
             self._w = w
@@ -298,9 +300,9 @@ class _Descent:
     def _is_too_dense(self, gap):
         """Return whether a start has too many weights to be useful.
 
-        No optimum needs more weights than there are rows. A start with weights for most of many
-        features that is far from the optimum belongs to another problem: models over all its
-        features take longer than a search from zero.
+        No optimum needs more weights than there are rows. If a start has weights for most of many
+        features and is far from the optimum, a search from zero is faster, because models over all
+        these features take long.
         """
         n_used = np.count_nonzero(self._w)
         is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
@@ -358,7 +360,7 @@ class _Descent:
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
     def _renew(self, model, gradient):
-        """Return the model for the next step, the last one if it still serves, or None."""
+        """Return the model for the next step: the last one, corrected, or a new one, or None."""
         if model is None:
             return self._new_model(gradient, before=np.inf, careful=False)
         missing = (self._w != 0) | (np.abs(gradient) > self._price)
@@ -401,7 +403,7 @@ class _Descent:
         return k > (max(_ALWAYS_GRAM, most) if self._storage.is_single else most)
 
     def _should_be_careful(self, model):
-        """Return whether the last steps were short or large, so that the model is inaccurate."""
+        """Return whether the last step shows that the next model needs extra curvature."""
         is_big = model.predicted > _BIG * newton_model.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
