@@ -22,13 +22,13 @@ from .problem.repeats import as_repeats
 __all__ = ["FreeClustering", "cost_increase", "free_clustering"]
 
 _ROUNDING = 1e-12
-# Rows are repeated for estimators without weights: up to this number of rows, or up to this
-# multiple of the distinct rows.
+# If an estimator takes no weights, rows are repeated: to at most this number of rows in total, or
+# to this multiple of the number of distinct rows if that is larger.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
 _CENTERS = ("cluster_centers_", "means_")  # attributes in which estimators store centres
 
-# Rows whose label in a fitted reference may differ from its own prediction: number and share. If
-# the reference has no `predict`, its metric is unknown, and a larger share is allowed.
+# `labels_` of a fitted reference may differ from its predictions in at most this number of rows, or
+# this share of them. If it has no `predict`, its metric is unknown, and a larger share is allowed.
 _FEW_OTHER, _FEW_OTHER_SHARE, _OTHER_METRIC_SHARE = 3, 0.02, 0.25
 
 
@@ -115,7 +115,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
         centers, labels = _finished(objective, data, sample_weight, centers, labels)
     is_given = not (is_ours or objective.explains_labels) and rows.shape[0] >= n_clusters
     used = used_clusters(np.bincount(labels, minlength=n_clusters), is_given)
-    if is_ours and not used.all():  # empty clusters get the last numbers; given ones keep theirs
+    if is_ours and not used.all():  # empty clusters get the last numbers
         order = np.argsort(~used, kind="stable")
         centers, labels = centers[order], np.argsort(order)[labels]
     with one_thread():
@@ -124,7 +124,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
 
 
 def _finished(objective, data, weight, centers, labels):
-    """Continue Lloyd's algorithm where a library has stopped early, if this lowers the cost.
+    """Continue Lloyd's algorithm from the centres of an estimator, if this lowers the cost.
 
     Otherwise a tree with the free labels could cost less than the free clustering, whose centres
     would not be optimal for its clusters. Centres that are optimal up to rounding are returned
@@ -240,7 +240,7 @@ def is_to_be_fitted(reference):
     Raises
     ------
     ValueError
-        If it is a class instead of an object.
+        If the reference is a class instead of an object.
     """
     if isinstance(reference, type):
         name = reference.__name__
@@ -439,8 +439,8 @@ def centers_of(estimator, rows, sample_weight, objective):
     Raises
     ------
     ValueError
-        If it has none of these attributes, labels for another number of rows, or centres that are
-        not a matrix of finite numbers.
+        If the estimator has none of these attributes, labels for another number of rows, only
+        noise, or centres that are not a matrix of finite numbers.
     """
     for name in _CENTERS:
         if hasattr(estimator, name):
@@ -467,7 +467,7 @@ def centers_of(estimator, rows, sample_weight, objective):
 
 
 def _one_row_each(objective, data, n_clusters, shape):
-    """Return one centre per distinct row; the last one repeats if there are fewer than clusters."""
+    """Return one centre per row, for fewer rows than clusters; the last centre is repeated."""
     n_rows, n_columns = shape
     blank = np.zeros((n_rows, n_columns))
     centers = objective.update_centers(data, np.arange(n_rows), np.ones(n_rows), blank)
@@ -518,7 +518,8 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     Raises
     ------
     ValueError
-        If it takes no weights and they are not multiples of one number, or represent too many rows.
+        If the estimator takes no weights, and the weights are not multiples of one number or
+        represent too many rows.
     """
     if "random_state" in estimator.get_params() and estimator.random_state is None:
         estimator.set_params(random_state=check_random_state(random_state))
@@ -539,7 +540,8 @@ def fit_reference(estimator, rows, sample_weight, random_state):
     with one_thread(), warnings.catch_warnings():
         # The caller warns of fewer distinct rows than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # Our own estimators check for Ctrl-C themselves. An interrupted kernel could fail.
+        # Estimators of this package check for Ctrl-C themselves. An interruption inside their
+        # compiled functions could make these fail.
         is_ours = type(estimator).__module__.startswith(f"{__package__}.")
         with contextlib.nullcontext() if is_ours else interruptible():
             return estimator.fit(rows, **options), rows, sample_weight

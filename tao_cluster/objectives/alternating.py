@@ -16,12 +16,12 @@ from .kmeans import KMeans
 
 
 class Swaps(NamedTuple):
-    """Settings of the search for swaps of centres and rows.
+    """Settings of the search that replaces centres by rows while this lowers the cost.
 
     Parameters
     ----------
     n_together : int
-        Rows that are compared as candidates before the best one is tried.
+        Number of rows that are compared as new centres before the best one is tried.
     n_tried : int
         The search ends after this many consecutive rows (or all rows) without success.
     n_passes : int
@@ -178,28 +178,28 @@ class AlternatingClustering(NearestCenters):
 
 
 class ByDistances(Objective):
-    """What follows from distances and centres, for objectives that have nothing better.
+    """Base of objectives that only define distances and centres.
 
-    The free clustering by alternation with `n_init` restarts and its kind of `swaps`, the value as
-    a sum of distances, and dissimilarities shown as they are.
+    The free clustering is found by :class:`AlternatingClustering` with the `n_init` and `swaps` of
+    the objective. The value is the weighted sum of the distances.
     """
 
     swaps: ClassVar[str | None] = None
 
     def reference(self, n_clusters, random_state):
-        """Alternation of assignments and centres, `n_init` restarts, then swaps if there are."""
+        """Return an AlternatingClustering with the `n_init` and `swaps` of the objective."""
         return AlternatingClustering(
             n_clusters, self, n_init=self.n_init, swaps=self.swaps, random_state=random_state
         )
 
     def value(self, data, labels, weight, centers):
-        """Weighted sum of each row's dissimilarity to the centre of its own cluster."""
+        """Return the weighted sum of dissimilarities of rows to the centres of their clusters."""
         own = self.distances(data, centers)[np.arange(len(labels)), labels]
         return float(weight @ own)
 
 
 class Run(NamedTuple):
-    """Where an alternation has ended: the nearest of the centres for each row, and their cost."""
+    """The result of Lloyd's algorithm; `labels` are the nearest `centers`, `cost` is their cost."""
 
     labels: np.ndarray
     centers: np.ndarray
@@ -248,7 +248,7 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
 def _fill_empty(labels, own, weight, n_clusters):
     """Give each cluster without weight one of the rows that are farthest from their centres.
 
-    The same array is returned if no cluster needs, or finds, such a row.
+    The array `labels` itself is returned if no cluster is empty, or no row is away from its centre.
     """
     empty = np.flatnonzero(np.bincount(labels, weights=weight, minlength=n_clusters) == 0)
     paid = np.where(weight > 0, own, 0.0)
@@ -262,7 +262,7 @@ def _fill_empty(labels, own, weight, n_clusters):
 
 
 def _centers_at(objective, X, rows):
-    """Return the centres of clusters of one row each."""
+    """Return the centres of clusters that consist of one row each: one centre per row."""
     one_each = objective.prepare(X[rows])
     blank = np.zeros((len(rows), X.shape[1]))
     return objective.update_centers(one_each, np.arange(len(rows)), np.ones(len(rows)), blank)
@@ -297,7 +297,7 @@ def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
-    """Return centres at rows drawn without replacement."""
+    """Return centres at rows drawn with probability proportional to weight, without replacement."""
     del data
     mass, rows = weight.copy(), []
     for _ in range(n_clusters):
@@ -307,7 +307,10 @@ def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def shuffled_rows(X, weight, rng):
-    """Return distinct rows of positive weight, shuffled in a way that only depends on contents."""
+    """Return the numbers of the distinct rows of positive weight in a random order.
+
+    The order depends on the values of the rows, not on their positions in X.
+    """
     present = np.flatnonzero(weight > 0)
     some = X[present]
     # With weight 1, rows are distinguished by their contents only.
@@ -317,7 +320,7 @@ def shuffled_rows(X, weight, rng):
 
 
 class _Moves:
-    """Swaps of centres for rows, as long as they lower the cost.
+    """Replace centres by rows (a swap) as long as this lowers the cost.
 
     A block of rows gives the change of cost of all swaps for them in one pass over their
     dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and 4.3). The best
@@ -330,10 +333,10 @@ class _Moves:
         self._start(centers)
 
     def run(self, deck):
-        """Try the rows of a deck repeatedly, in its order; return the centres.
+        """Try the rows `deck` as centres, repeatedly and in this order; return the centres.
 
-        If `n_passes` is 0 and the deck has at most `n_tried` rows, no single swap for a row of it
-        lowers the cost of the result.
+        If `n_passes` is 0 and the deck has at most `n_tried` rows, the result is a local optimum:
+        its cost is not lowered if any one centre is replaced by a row of the deck.
         """
         step = max(1, min(self.swaps.n_together, _BLOCK_VALUES // max(len(deck), 1)))
         improve = self._settle if self.swaps.n_passes else self._make_all
@@ -378,7 +381,7 @@ class _Moves:
         return change[center, candidate], center, candidate
 
     def _start(self, centers):
-        """Set the centres."""
+        """Set the centres, and compute the distances to them and the cost."""
         self.centers = np.array(centers, dtype=np.float64)
         self.distances = self.objective.distances(self.data, self.centers)
         self._rank()

@@ -26,22 +26,22 @@ class Objective(Protocol):
     Attributes
     ----------
     centers_are_means : bool
-        Whether centres are weighted means of rows. Initial trees then start from the centres, and
-        otherwise from such means.
+        Whether centres are weighted means of rows. Initial trees are then built from the centres.
+        Otherwise they are built from the means of the clusters.
     explains_labels : bool
-        Whether the objective explains labels y that `fit` is given. Costs are then shares of the
-        weight.
+        Whether the objective explains labels y that `fit` is given. Cost increases are then error
+        rates: percentages of the weight of the rows.
     geometry : Objective, optional
         The objective that defines displayed centres and distances, if this one has no centres in
         space.
     is_sum : bool
         Whether E is the sum above, which TAOClustering needs.
     stops_early : bool
-        Whether the estimator of the free clustering can stop before its centres are optimal, so
-        that its iterations are continued.
+        Whether the estimator of the free clustering can stop before its centres are optimal.
+        Iterations of Lloyd's algorithm then follow.
     can_perturb_rows : bool
         Whether a row plus a little noise is a valid row. It is not if rows are codes or
-        dissimilarities. Only then are trees of few rows also judged by noisy copies of the rows.
+        dissimilarities. If it is, the search for a tree of few rows also uses noisy copies of them.
     free_labels : method (data, n_clusters, weight) -> int array, optional
         Clusters of the free clustering, if they do not follow from centres.
     in_threads : method (data, n_jobs) -> data, optional
@@ -49,12 +49,12 @@ class Objective(Protocol):
     nearest : method (data, centers) -> int array, optional
         Nearest centre of each row, ties to the lowest, if this is cheaper than all distances.
     cluster_sums : method (data, labels, weight, n_clusters) -> float64 array, optional
-        Sums over rows, of shape (n_clusters, m), from which `centers_of` computes centres. Rows in
-        blocks need both.
+        Sums over rows, of shape (n_clusters, m), from which `centers_of` computes centres. Both
+        methods are needed if rows are processed in blocks.
     centers_of : method (sums, total weights, centers) -> centres, optional
         The result of `update_centers` from sums.
     sparse_reference : method (n_clusters, random_state) -> estimator, optional
-        As `reference`, for sparse rows.
+        The estimator of the free clustering for sparse rows, instead of that of `reference`.
     """
 
     centers_are_means: ClassVar[bool] = False
@@ -99,7 +99,10 @@ class Objective(Protocol):
         """Return E(Z, psi)."""
 
     def as_distance(self, dissimilarities) -> np.ndarray:
-        """Return what `transform` shows for d: d, or for k-means its root, in place."""
+        """Return the distances that `transform` shows: d, or the square root of d for k-means.
+
+        The array may be overwritten.
+        """
         return dissimilarities
 
 
@@ -177,7 +180,7 @@ def _add_members(X, origin, labels, weight, sums):
 
 
 def members_of(labels, weight, n_clusters):
-    """Yield (cluster, its rows of positive weight) for each cluster that has some."""
+    """Yield (cluster, numbers of its rows of positive weight) for each cluster with such rows."""
     present = np.flatnonzero(weight > 0)
     order = present[np.argsort(labels[present], kind="stable")]
     bounds = np.searchsorted(labels[order], np.arange(n_clusters + 1))
@@ -210,7 +213,7 @@ def euclidean(X, places, squared=False):
 
 
 def squared_distances(X):
-    """Return a function of one point: squared distances of the rows of X to it."""
+    """Return a function that computes the squared distances of the rows of X to one point."""
     X = X.astype(np.float64, copy=False)
     if not sp.issparse(X):
         return lambda place: cdist(X, place[None], "sqeuclidean")[:, 0]

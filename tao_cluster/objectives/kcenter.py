@@ -41,7 +41,7 @@ class KCenter(Objective):
     is_sum: ClassVar[bool] = False
 
     def reference(self, n_clusters, random_state):
-        """Return farthest-first traversal and alternation with `n_init` restarts."""
+        """Return the estimator :class:`FarthestFirst` with `n_init` restarts."""
         return FarthestFirst(n_clusters, n_init=self.n_init, random_state=random_state)
 
     def distances(self, data, centers):
@@ -64,9 +64,10 @@ class KCenter(Objective):
 class FarthestFirst(NearestCenters):
     """k centres that are close to all rows: farthest-first traversal, then alternation.
 
-    Each centre after the first is the row farthest from the earlier ones, which is at most twice
-    the optimal largest distance (Gonzalez 1985). Centres then move to the centres of the smallest
-    balls of their clusters, and rows to the nearest centre, until no row changes its cluster.
+    Each centre after the first is the row farthest from the earlier ones. The largest distance of a
+    row to its centre is then at most twice the optimum (Gonzalez 1985). Then two steps alternate
+    until no row changes its cluster: each centre moves to the centre of the smallest ball around
+    its cluster, and each row is assigned to the nearest centre.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class FarthestFirst(NearestCenters):
 
 
 def _distinct(rows):
-    """Return the first one of each run of equal rows: int array."""
+    """Return the number of the first row of each group of adjacent equal rows: int array."""
     differs = rows[1:] != rows[:-1]
     is_new = np.asarray(differs.sum(axis=1)).ravel() > 0
     return np.flatnonzero(np.append(True, is_new))
@@ -191,9 +192,9 @@ def _traverse(rows, n_clusters, first):
 def smallest_ball(rows):
     """Return the centre of the smallest ball that contains some rows: float64 array of shape (d,).
 
-    The ball of a few rows is enlarged by the rows farthest outside until there are none. A pass
-    over the rows takes O(n d) time, and few passes are needed. With more than 1024 columns the
-    radius is exact up to a relative error of 5e-4.
+    The ball of a few rows is computed first. The rows farthest outside of it are added until no row
+    is outside. A pass over the rows takes O(n d) time, and few passes are needed. With more than
+    1024 columns the radius is approximate, with a relative error of usually at most 5e-4.
 
     Parameters
     ----------
@@ -243,7 +244,7 @@ def _ball_of_few(points):
 
 
 def _first_on_sphere(points, support, center, way):
-    """Return how far the centre can move, at most 1, and the point that stops it, if any."""
+    """Return the share of `way` that the centre can move, and the point that stops it or None."""
     first = points[support[0]]
     slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
     rate = 2 * (first - points) @ way

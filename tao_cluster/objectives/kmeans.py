@@ -18,7 +18,7 @@ from .base import Objective, cluster_sums
 # Size of blocks of rows that fit into the cache together with their products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 
-# Rows are close enough to zero if the squared norm of their mean is at most this share of the mean
+# Rows are not shifted if the squared norm of their mean is less than this share of their mean
 # squared norm. Distances then lose about one digit.
 _ABOUT_ZERO = 0.9
 
@@ -41,7 +41,8 @@ class KMeans(Objective):
     n_init: int = 10
     centers_are_means: ClassVar[bool] = True
     can_perturb_rows: ClassVar[bool] = True
-    # Its tolerance is one for all columns, so that large ones decide.
+    # scikit-learn's KMeans has one tolerance for all columns, so that large columns determine when
+    # it stops.
     stops_early: ClassVar[bool] = True
 
     def reference(self, n_clusters, random_state):
@@ -98,7 +99,7 @@ class KMeans(Objective):
         return data.sums(labels, weight, n_clusters) + total[:, None] * data.origin
 
     def centers_of(self, sums, total, centers, origin=0.0):
-        """Return means from sums of rows and of weights; see :class:`Objective`."""
+        """Return the means of clusters from sums of rows and of weights; see :class:`Objective`."""
         updated, filled = np.array(centers, dtype=np.float64), total > 0
         updated[filled] = sums[filled] / total[filled, None] + origin
         return updated
@@ -118,7 +119,7 @@ class KMeans(Objective):
             rows = np.subtract(data.X[part], data.origin, dtype=np.float64)
             rows -= moved[labels[part]]
             squares = row_norms(rows, squared=True)
-            # The distance of a row to an equal centre is rounding of the centre.
+            # The computed distance of a row to a centre that equals it is rounding error.
             noise = _OFF * (data.squared_norms[part] + origin)
             total += float(weight[part] @ np.where(squares > noise, squares, 0.0))
         return total
@@ -183,7 +184,7 @@ class _CenteredRows:
         return rows
 
     def _measure(self):
-        """Compute the squared norms."""
+        """Compute the squared norms of the rows relative to the origin."""
         for part, block in self.blocks(self.parts):
             self.squared_norms[part] = row_norms(block, squared=True)
 

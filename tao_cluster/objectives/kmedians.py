@@ -19,8 +19,8 @@ _SORTED_VALUES = 1_000_000
 class KMedians(ByDistances):
     """k-medians: L1 distance; centres are coordinate-wise weighted medians.
 
-    If two values are medians, the lower one is used. CSR input stays sparse: only columns with
-    non-zeros in at least half of the rows of a cluster can have a non-zero median.
+    If two values are medians, the lower one is used. CSR input stays sparse. Only columns whose
+    non-zeros have at least half of the weight of a cluster can have a non-zero median.
 
     Parameters
     ----------
@@ -67,7 +67,10 @@ def _dense_medians(rows, weight):
 
 
 def _sparse_medians(rows, weight):
-    """Return the same for CSR rows: a column with less than half non-zeros has median 0."""
+    """Return the lower weighted median of each column of CSR rows: float64 array of shape (d,).
+
+    A column has the median 0 if its non-zeros have less than half of the weight.
+    """
     out = np.zeros(rows.shape[1])
     stored = np.repeat(weight, np.diff(rows.indptr))
     filled = np.bincount(rows.indices, weights=stored, minlength=len(out))

@@ -49,7 +49,7 @@ class KMedoids(ByDistances):
 
     @property
     def can_perturb_rows(self):
-        """Whether the metric is one of numbers; it is unknown for a function."""
+        """Whether a row plus noise is valid for the metric; False for a function of the user."""
         return isinstance(self.metric, str) and self.metric not in _OF_CODES
 
     def prepare(self, X):
@@ -78,7 +78,7 @@ class KMedoids(ByDistances):
         Raises
         ------
         ValueError
-            If one is negative.
+            If a dissimilarity is negative.
         """
         centers = np.asarray(centers, dtype=data.dtype)
         if self.metric == "precomputed":

@@ -47,7 +47,7 @@ class Labels(Objective):
 
 
 def encode(y, classes=None):
-    """Return labels as numbers.
+    """Return labels as numbers: the position of each label among the distinct labels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def encode(y, classes=None):
         Labels of any type that can be ordered: numbers, strings, booleans. -1, None and NaN mark
         rows without a label.
     classes : array of shape (k,), optional
-        Known labels; others become k. The default is the sorted labels of y.
+        Known labels; other labels get the code k. The default is the sorted labels of y.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def _sorted(known):
 
 
 def _column(y):
-    """Return labels as a one-dimensional array; values of lists are not converted."""
+    """Return labels as a one-dimensional array; lists become arrays of Python objects."""
     y = np.asarray(y) if hasattr(y, "dtype") else np.array(y, dtype=object)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

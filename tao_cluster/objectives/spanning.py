@@ -42,9 +42,9 @@ class Spacing(Objective):
     def free_labels(self, data, n_clusters, weight):
         """Return the clusters of single linkage: int array of shape (n,), numbered by first rows.
 
-        The longest edges of the minimum spanning tree are cut; among equal ones, those that the
-        walk from the first row met last. Equal rows stay together, so that there can be fewer
-        clusters. Rows of weight 0 are in cluster 0.
+        The longest edges of the minimum spanning tree are cut. Among edges of equal length, those
+        that Prim's algorithm added last are cut. Equal rows stay together, so that there can be
+        fewer clusters than `n_clusters`. Rows of weight 0 are in cluster 0.
         """
         labels, present = np.zeros(data.X.shape[0], np.intp), weight > 0
         some = data if present.all() else SpannedRows(data.X[present])
@@ -54,7 +54,7 @@ class Spacing(Objective):
         return labels
 
     def distances(self, data, centers):
-        """Return Euclidean distances to the means, float64 array of shape (n, k)."""
+        """Return Euclidean distances of rows to the centres: float64 array of shape (n, k)."""
         return euclidean(data.X, centers)
 
     def update_centers(self, data, labels, weight, centers):
@@ -65,7 +65,7 @@ class Spacing(Objective):
         return means
 
     def value(self, data, labels, weight, centers):
-        """Return one over the spacing: 0 for one cluster, inf if clusters touch."""
+        """Return one over the spacing: 0 for one cluster, inf if equal rows are in two clusters."""
         squared = self.squared_spacing(data, labels, weight)
         with np.errstate(divide="ignore"):
             return float(1 / np.sqrt(squared))
@@ -73,7 +73,8 @@ class Spacing(Objective):
     def squared_spacing(self, data, labels, weight):
         """Return the squared spacing of a clustering; inf for one cluster.
 
-        The shortest pair of rows between two sides is an edge of the minimum spanning tree.
+        Only edges of the minimum spanning tree are compared, because the closest pair of rows of
+        different clusters is always one of them.
         """
         present = weight > 0
         if not present.all():
@@ -85,7 +86,7 @@ class Spacing(Objective):
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges of a forest, shortest first, ties in the order in which they were found.
+    """Edges of a forest (a graph without cycles) whose nodes are rows.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class Edges:
         return Edges(ends[order], squared[order])
 
     def components(self, n_rows):
-        """Return the connected component of each of n rows, numbered by first rows."""
+        """Return the connected component of each row, numbered in the order of their first rows."""
         pairs = (np.ones(len(self.ends)), (self.ends[:, 0], self.ends[:, 1]))
         graph = sp.csr_matrix(pairs, shape=(n_rows, n_rows))
         _, found = connected_components(graph, directed=False)
@@ -139,9 +140,9 @@ class SpannedRows:
         return self.join(np.arange(self.X.shape[0]), Edges.none())
 
     def join(self, rows, forest):
-        """Return the minimum spanning tree of some rows, given a part of it.
+        """Return the minimum spanning tree of some rows, of which some edges are already known.
 
-        Only distances between rows of different components of the part are computed.
+        Only distances between rows that these edges do not connect are computed.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
-    """Rows of X and the inverses of their norms; normalised rows are never stored."""
+    """Rows of X and one over the norm of each row; normalised rows are never stored."""
 
     X: Any
     inverse_norms: np.ndarray
@@ -31,7 +31,7 @@ class _Directions:
 
 @dataclass(frozen=True)
 class SphericalKMeans(ByDistances):
-    """Spherical k-means: one minus the cosine of the angle; centres are normalised sums.
+    """Spherical k-means: cosine distance; centres are normalised sums of normalised rows.
 
     Only the direction of a row matters (Dhillon & Modha 2001; KDD'22 paper, section 9.2). The tree
     still tests X itself, so rows should be normalised, as tf-idf vectors are. CSR input stays
@@ -57,7 +57,7 @@ class SphericalKMeans(ByDistances):
         )
 
     def prepare(self, X):
-        """Norms of the rows; X itself is only referred to.
+        """Compute the inverse norms of the rows; X itself is not copied.
 
         Raises
         ------
@@ -101,11 +101,11 @@ class SphericalKMeans(ByDistances):
         return self.centers_of(sums, total, centers)
 
     def cluster_sums(self, data, labels, weight, n_clusters):
-        """Return weighted sums of the directions of each cluster: float64 array (k, d)."""
+        """Return the weighted sum of the normalised rows of each cluster: float64 array (k, d)."""
         return cluster_sums(data.X, labels, weight * data.inverse_norms, n_clusters)
 
     def centers_of(self, sums, total, centers):
-        """Return the directions of such sums; see :class:`Objective`."""
+        """Return the normalised sums of the clusters as centres; see :class:`Objective`."""
         norms = row_norms(sums)
         # If directions cancel, the sum is rounding errors and has no direction.
         defined = norms > 8 * np.finfo(np.float64).eps * total

@@ -1,1 +1,1 @@
-"""What a fit minimises: objectives, penalties, criteria and the one frozen problem."""
+"""The problem that a fit solves: checked inputs, distinct rows, scaling and free clustering."""

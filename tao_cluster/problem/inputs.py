@@ -48,7 +48,7 @@ def check_embedding(embedding, n_rows=None):
     Raises
     ------
     ValueError
-        If it has another number of rows than X, or values that are not finite numbers.
+        If the embedding has another number of rows than X, or values that are not finite numbers.
     """
     check_names(embedding, "embedding")
     rows = check_rows(embedding, "embedding")
@@ -105,7 +105,10 @@ def label_column(y, n_rows, classes=None):
 
 
 def fitting_weight(sample_weight, X):
-    """Return the weights of the rows of a fit; some must be positive, and their sum bounded."""
+    """Return the checked weights of the rows of a fit: float64 array of shape (n,).
+
+    At least one weight must be positive, and their sum must be less than 1e100.
+    """
     weight = check_sample_weight(sample_weight, X)
     if not weight.any():
         raise ValueError("sample_weight must have at least one positive entry.")
@@ -187,9 +190,10 @@ class Inputs:
         return cls(X, column, weight, present, len(classes), classes=classes)
 
     def merge(self, n_jobs, unit_free=False):
-        """Return the distinct rows of positive weight: MergedRows, without a copy if all are.
+        """Return the distinct rows of positive weight, with summed weights, as MergedRows.
 
-        With `unit_free` their order does not depend on the units of the columns of X.
+        X is not copied if all rows are distinct and have weight 1. With `unit_free`, the order of
+        the rows does not depend on the units of the columns of X.
         """
         X, space, weight = self.X, self.space, self.weight
         if not self.present.all():
@@ -227,7 +231,7 @@ class MergedRows:
     row_of_input: np.ndarray | None
 
     def held_out(self, validation, n_clusters, random_state):
-        """Return which distinct rows are held out, to choose between trees.
+        """Return, per distinct row, whether it is held out to choose between trees.
 
         Parameters
         ----------
@@ -280,7 +284,7 @@ def _rows_and_weight(X, sample_weight, estimator):
 
 
 def _row_numbers(rows, n_rows):
-    """Return row numbers from row numbers or a mask."""
+    """Convert row numbers (possibly negative) or a bool mask to row numbers of at least 0."""
     rows = np.asarray(rows)
     if rows.dtype == bool and rows.shape == (n_rows,):
         return np.flatnonzero(rows)

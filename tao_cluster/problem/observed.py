@@ -9,11 +9,11 @@ from sklearn.utils.sparsefuncs import min_max_axis
 from .._utils.matrices import row_blocks
 
 _SEPARATOR = re.compile(r"[_=:.\- ]")
-_MOST_PREFIXES = 300  # the shortest ones are tried: each costs a pass over its columns
+_MOST_PREFIXES = 300  # only the shortest prefixes are tried: each takes a pass over its columns
 
 
 def observed_columns(X, names=None):
-    """Describe the columns of the fitted rows: private attributes of an estimator.
+    """Return properties of the columns of the fitted rows, as private attributes by name.
 
     Parameters
     ----------
@@ -61,9 +61,10 @@ def _integer_columns(X):
 
 
 def _set_groups(X, names, is_binary, group):
-    """Number the groups of 0/1 columns with a common prefix of which at most one is 1 per row.
+    """Find one-hot groups by common prefixes of names, and write their numbers to `group`.
 
-    Short prefixes come first, so that a group is as large as the rows allow.
+    A group consists of 0/1 columns of which at most one is 1 in each row. Short prefixes are tried
+    first, so that groups are as large as possible.
     """
     by_prefix = {}
     for j in np.flatnonzero(is_binary):

@@ -25,7 +25,7 @@ _ROUNDING = 1e-12
 _NOISE = 0.3  # fraction of the difference of two rows that is added to a row
 _SHARE = 0.3  # fraction of the total weight that all copies together have
 _MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # limits for rows and copies together
-_SPARSE_FACTOR = 3  # a copy of a sparse row stores up to so many times its values
+_SPARSE_FACTOR = 3  # a copy of a sparse row stores up to this many times the values of the row
 _GOLDEN, _STRIDE = 0.5 * (np.sqrt(5.0) - 1.0), 7919.0
 
 
@@ -46,7 +46,7 @@ class Problem:
     reference, random_state
         The arguments with which `free` was computed; see :func:`.reference.free_clustering`.
     held_out : bool array of shape (n,), optional
-        Rows that are not used to fit trees, but to choose between trees.
+        Whether each row is held out: not used to fit trees, but to choose between trees.
     scaling : Scaling, optional
         The scaling that was applied to the columns of the user to get X.
     """
@@ -137,7 +137,7 @@ class Problem:
         return cost_increase(inertia, self.free.inertia)
 
     def cost_at(self, increase):
-        """Return the cost for an increase in percent: the inverse of :meth:`cost_increase`."""
+        """Return the cost that exceeds the free cost by a percentage; see :meth:`cost_increase`."""
         if self.objective.explains_labels:
             return increase / 100 * float(self.weight.sum())
         return self.free.inertia * (1 + increase / 100)
@@ -151,9 +151,9 @@ class Problem:
 
     @cached_property
     def mismatch_cost(self):
-        """The cost of assigning every row to its second nearest centre, above the free cost.
+        """The increase in cost if every row is assigned to its second nearest centre.
 
-        It is a scale for costs if the free clustering costs 0.
+        It serves as a scale for costs if the free clustering costs 0.
         """
         return float(self.weight @ self.mismatch_prices())
 
@@ -168,13 +168,13 @@ class Problem:
         return len(self.free.centers)
 
     def mismatch_prices(self):
-        """Return by how much each row's second nearest free centre costs more than its nearest."""
+        """Return, per row, the cost of its second nearest free centre minus that of its nearest."""
         return mismatch_prices(self.objective.distances(self.data, self.free.centers))
 
     def positions(self):
         """Return the free centres in the space of X: float64 array of shape (k, d).
 
-        If the centres are no means of rows of X, they are replaced by the means of their rows.
+        If the centres are not means of rows of X, the means of the free clusters replace them.
         """
         if self.space is self.X and self.objective.centers_are_means:
             return self.free.centers
@@ -281,7 +281,8 @@ def _can_sum_squares(X, n_copies):
 def _with_copies(X, donors):
     """Return X and, below it, one noisy copy of X per pair of rows of `donors`.
 
-    A row whose copy would be all zeros, and so have no direction, is copied unchanged.
+    If a noisy copy would have only zeros, the row is copied unchanged, because the cosine distance
+    is not defined for zeros.
     """
     parts = [X]
     for one, other in zip(donors[::2], donors[1::2], strict=True):

@@ -1,8 +1,8 @@
-"""Equal rows: they are merged into one row with a weight, in an order of their own.
+"""Equal rows are merged into one weighted row, in an order that depends only on their values.
 
 A row of weight 2 must have the same effect as the row twice. This holds for sums, but not for
-random draws by row number, such as k-means++ seeds or samples: if rows are repeated, the same
-number stands for another row. Therefore a fit merges equal rows first, and puts the distinct rows
+random draws by row number, such as k-means++ seeds or samples: if rows are repeated, the row
+numbers of other rows change. Therefore a fit merges equal rows first, and puts the distinct rows
 into an order that depends only on their values.
 """
 
@@ -51,7 +51,7 @@ def distinct_rows(X, space, weight, n_jobs=1, unit_free=False):
 
 
 def _all_differ(key):
-    """Whether all numbers are distinct."""
+    """Return whether all numbers of an array are distinct."""
     in_order = np.sort(key)
     return bool(np.all(in_order[1:] != in_order[:-1]))
 
@@ -62,7 +62,7 @@ def content_order(X, n_jobs=1):
 
 
 def _is_new(parts, keys, order):
-    """Return at which positions of an order by the keys a new distinct row begins."""
+    """Return, for rows sorted by their keys, whether each one differs from the row before it."""
     same_key = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
     followers = np.flatnonzero(same_key) + 1
     equal = np.ones(len(followers), dtype=bool)
@@ -85,7 +85,7 @@ def _keys(X, n_jobs, unit_free=False):
 
 
 def _keys_in_spreads(X, direction):
-    """Return the projection of columns scaled to the range 0..1 (sparse: to a range of 1)."""
+    """Return one number per row: the projection of columns scaled to a range of length 1."""
     low, high = ranges(X)
     span = high - low
     factors = direction / np.where(span > 0, span, 1.0)
@@ -94,7 +94,7 @@ def _keys_in_spreads(X, direction):
     keys = np.empty(len(X))
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
-        # In row order in memory, so that equal rows have bit-equal sums.
+        # The block is stored by rows, so that the sums of equal rows are equal in every bit.
         keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
     return keys
 

@@ -15,7 +15,7 @@ from ..tree import midpoint
 from ..tree.routing import ReducedSets, kernel_arrays, project
 from .inputs import check_embedding, label_column
 
-_ROUNDING = 16 * np.finfo(np.float64).eps  # relative to the terms of a sum
+_ROUNDING = 16 * np.finfo(np.float64).eps  # bound of rounding errors, relative to the values
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +70,9 @@ class Scaling:
 
     @classmethod
     def from_moments(cls, mean, variance, is_constant, is_sparse):
-        """Return the same scaling from the moments of the columns.
+        """Return the scaling to mean 0 and variance 1 from the mean and variance of each column.
 
-        Columns that vary only by rounding get the scale 1.
+        Sparse columns keep their mean. Columns that vary only by rounding get the scale 1.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ def _with_numbers(tree, weights, threshold):
 
 
 def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
-    """Return the tree in units of the user by which rows take the same decision paths.
+    """Return the tree in units of the user, in which all rows take the same decision paths.
 
     Each threshold is kept between the weighted sums of the rows on its two sides, so that rounding
     moves no row to the other side. A threshold that was equal to the value of a row, or halfway
@@ -169,7 +169,8 @@ def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
     tree : Tree
         A tree over X.
     leaf_of_row : int array of shape (n,)
-        The leaves of the rows; they differ only if rounding moves a row in spite of the above.
+        The leaf that each row reaches in the result. It differs from the given leaf only if
+        rounding moves the row in spite of the adjusted thresholds.
     """
     before, after = kernel_arrays(scaled), kernel_arrays(X)
     restored, updates, has_moved = scaling.unscaled_tree(tree), {}, False
@@ -186,7 +187,11 @@ def in_units_of(tree, scaling, scaled, X, leaf_of_row, n_jobs=1):
 
 
 def _between(threshold, values, goes_left):
-    """Return the threshold, moved within rounding so that it separates the two sides."""
+    """Return the threshold, moved if necessary so that it separates the values of the two sides.
+
+    A threshold that is equal, up to rounding, to the largest value on the left or to the midpoint
+    between the sides is set to this number.
+    """
     low = values[goes_left].max() if goes_left.any() else -np.inf
     high = values[~goes_left].min() if not goes_left.all() else np.inf
     if not low < high:  # the sums of the two sides differ by rounding only
@@ -286,7 +291,10 @@ class ClusteringSpace:
         return rows if self.scaling is None else self.scaling.apply(rows)
 
     def scaled_centers(self, centers):
-        """Return centres in units of the user on this scale; for given labels, their numbers."""
+        """Return centres, given in units of the user, on the scale of the clustering space.
+
+        If labels are explained, the centre of a cluster is its number.
+        """
         if self.classes is not None:
             return np.arange(float(len(centers)))[:, None]
         return self._scaled_points(centers)

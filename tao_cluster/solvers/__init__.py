@@ -1,4 +1,4 @@
-"""Solvers of the binary problem at a decision node, one file each."""
+"""Node solvers: each finds the test of a decision node that sends rows to their better side."""
 
 from .axis import Axis, is_axis_aligned, upright
 from .base import BoundSolver, NodeProblem, NodeSolver, Status, check_supported

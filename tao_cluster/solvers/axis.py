@@ -1,4 +1,4 @@
-"""Tests of one feature: cuts between bins of values, and the solver of axis-aligned trees."""
+"""The node solver of axis-aligned trees, and the search for the best test of one feature."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,29 +16,35 @@ from ..tree.routing import kernel_arrays
 from .base import NodeSolver, Status
 from .thresholds import NOISE
 
-_N_BINS = 256  # values of a byte
-_N_QUANTILES = _N_BINS - 2  # two bins are left, because 0 and the value after it start new bins
-_BLOCK_VALUES = 2**15  # values per block; sorting takes about 64 bytes per value
+_N_BINS = 256  # so that the number of a bin fits into one byte
+_N_QUANTILES = _N_BINS - 2  # 0 and the next larger value can start two further bins
+_BLOCK_VALUES = 2**15  # values that are sorted together; sorting takes about 64 bytes per value
 
-_N_FIRST = 32  # features of sparse X that are cut first; their best cut bounds the others
-_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000  # limits of a sample: number of values, number of rows
+# If X is sparse, the best cut of this many features is found first. Its loss then excludes other
+# features.
+_N_FIRST = 32
+
+# Limits of the sample of rows that is put into bins: number of values, number of rows.
+_MOST_CODED, _MOST_ROWS = 5 * 10**6, 20_000
 
 
 @dataclass(frozen=True)
 class Axis(NodeSolver):
-    """Exact solver for axis-aligned nodes: the best test of one feature (KDD'22, section 8).
+    """Solver for axis-aligned nodes: it finds the best test of one feature (KDD'22, section 8).
 
-    It minimises the 0/1 loss of the node plus the strength, which is the penalty for using a
-    feature at all, over all features, thresholds and both directions. Thresholds are values of
-    rows. A test that sends large values to the left has weight -1; see :func:`upright`.
+    The solver minimises the weighted 0/1 loss of the node over all features, thresholds and both
+    directions. A test of a feature also costs the penalty `strength`; a test that sends all rows to
+    one side does not. Thresholds are values of rows. A test that sends large values to the left
+    has weight -1; see :func:`upright`.
 
     Notes
     -----
-    A feature with more than 256 values is first cut between 256 bins, and then inside the two bins
-    next to the best cut.
+    The result is exact if each feature has at most 256 distinct values. Features with more values
+    are compared by cuts between at most 256 bins of values. All thresholds inside the two bins next
+    to the best cut are then tried.
 
-    Memory: one byte per value of X; for sparse X a copy by columns and one byte per stored value;
-    about 100 bytes per row of each node in work.
+    Memory: one byte per value of X. For sparse X, a copy by columns and one byte per stored value.
+    In addition, about 100 bytes per row of each node that is being solved.
     """
 
     supports_weights = True
@@ -49,7 +55,7 @@ class Axis(NodeSolver):
     can_expand = True
 
     def bind(self, X):
-        """Store the columns of X; see :class:`BoundSolver`."""
+        """Put the values of each column of X into bins; see :class:`BoundSolver`."""
         if issparse(X):
             X = canonical_csr(X)
         return _BoundAxis(X, column_arrays(X), BinnedColumns.from_matrix(X, X.shape[0]))
@@ -57,13 +63,15 @@ class Axis(NodeSolver):
 
 @dataclass(frozen=True)
 class _BoundAxis:
-    """The solver for the rows of a fit.
+    """The axis-aligned solver with the data of one fit.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    columns : result of :func:`greedy.builder_input.column_arrays`, kept so that X is copied once
+    columns : result of :func:`greedy.builder_input.column_arrays`
+        The values of X by columns. They are kept so that X is copied only once.
     binned : BinnedColumns
+        The values of X as numbers of bins.
     """
 
     X: Any
@@ -71,12 +79,12 @@ class _BoundAxis:
     binned: "BinnedColumns"
 
     def solve(self, problem):
-        """See :class:`BoundSolver`. It minimises the 0/1 loss itself, not the logistic loss.
+        """Solve one node by the 0/1 loss, not by the logistic loss; see :class:`BoundSolver`.
 
         Raises
         ------
         ValueError
-            If features are given: an exact cut cannot be refitted.
+            If `problem.features` is given, because the solver always uses all features.
         """
         if problem.features is not None:
             raise ValueError("Axis uses all features; a choice of features is not supported.")
@@ -89,23 +97,23 @@ class _BoundAxis:
         return cut, Status()
 
     def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
-        """Return the tree with further leaves, where cuts save most (the expansion of ExKMC).
+        """Split the leaves whose cuts lower the cost most, and return the larger tree (ExKMC).
 
         Parameters
         ----------
         tree : Tree, axis-aligned, each test with weight 1
-        leaf_of_row : int array of shape (n,)
+        leaf_of_row : int array of shape (n,), leaf of the tree that each row reaches
         distances : float64 array of shape (n, k), cost of each row under each label
         weight : float64 array of shape (n,), positive
-        max_leaves : int
+        max_leaves : int, maximum number of leaves of the result
         price : float
-            A cut must save more than this.
+            A cut must lower the cost by more than this.
         n_jobs : int
             Number of threads. It does not change the result.
 
         Returns
         -------
-        Tree; the same object if no cut saves enough
+        Tree; the same object if no cut lowers the cost enough
         """
         points = BuilderInput.from_distances(self.X, distances, weight, n_jobs)
         return expand_tree(tree, leaf_of_row, points, max_leaves, price)
@@ -116,25 +124,26 @@ class _BoundAxis:
 
 @dataclass(frozen=True, eq=False)
 class BinnedColumns:
-    """The values of some rows of a fit as numbers of bins, which are ranges of values.
+    """The values of all rows, or of a sample, as numbers of bins. A bin is a range of values.
 
-    A feature with at most 256 values has one bin per value. Bins of other features hold about equal
-    numbers of rows (of stored values if X is sparse), and 0 has a bin of its own.
+    A feature with at most 256 distinct values has one bin per value. Bins of other features hold
+    about equal numbers of rows (of stored values if X is sparse), and 0 has a bin of its own.
 
     Parameters
     ----------
     values : float array of shape (n, d), or of shape (stored values,) by columns if X is sparse
-        None for a sample of the rows.
-    indices : int32 array of shape (stored values,), or None
+        None if only a sample of the rows is in bins.
+    indices : int32 array of shape (stored values,), or None if X is dense
         Row of each stored value.
-    codes : uint8 array of shape (stored values,), by columns
+    codes : uint8 array of shape (stored values,)
+        Bin of each value within its column, column by column.
     indptr : int64 array of shape (d + 1,), start of each column in `codes`
-    zero : uint8 array of shape (d,), bin of 0 in sparse columns
-    first : int64 array of shape (d + 1,), first bin of each feature
+    zero : uint8 array of shape (d,), bin of the value 0 in each column of a sparse X
+    first : int64 array of shape (d + 1,), position in `highest` of the first bin of each feature
     highest : float64 array of shape (bins,), largest value in each bin
-    n_rows : int
-    place : int64 array, or None
-        Position of each row of the fit among these rows, -1 if it is not among them.
+    n_rows : int, number of rows in bins
+    place : int64 array, or None if all rows are in bins
+        Position of each row of the fit in the sample, or -1 for rows outside of the sample.
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays` of a sparse X, or None
     """
 
@@ -151,7 +160,10 @@ class BinnedColumns:
 
     @classmethod
     def from_matrix(cls, X, n_rows=None):
-        """Sample rows of X, evenly spaced in their order; by default as many as are useful."""
+        """Put the values of `n_rows` rows of X, evenly spaced in their order, into bins.
+
+        The default is all rows, but at most 20 000 rows and about 5e6 values.
+        """
         n, place, view = X.shape[0], None, kernel_arrays(X) if issparse(X) else None
         if n_rows is None:
             n_rows = min(_MOST_ROWS, max(1, int(_MOST_CODED // max(1, row_size(X)))))
@@ -190,15 +202,16 @@ class BinnedColumns:
         features : int array, increasing; optional
             Features that may be tested; None stands for all.
         price : float
-            A test must save more than this.
+            A test must lower the loss by more than this.
         is_refined : bool
-            Whether thresholds inside the bins next to the best cut are tried.
+            Whether thresholds inside the two bins next to the best cut are tried.
 
         Returns
         -------
         Split, or None
-            None if no test is better than sending all rows to one side. Ties go to the lowest
-            feature, then to the lowest threshold. The threshold is a value of a row.
+            None if no test is better, by more than `price`, than sending all rows to one side. Ties
+            go to the lowest feature, then to the lowest threshold. The threshold is a value of a
+            row.
         """
         if self.place is not None:
             is_here = self.place[rows] >= 0
@@ -219,12 +232,12 @@ class BinnedColumns:
             threshold = self._refined(feature, at, rows, signed, noise)
         if not is_flipped:
             return Split.from_feature(feature, threshold)
-        # x > t is the same as -x <= -(the next larger number).
+        # The flipped test sends rows with x > t to the left: -x <= -(the next number above t).
         threshold = -float(np.nextafter(threshold, np.inf))
         return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
 
     def _best_bin(self, features, rows, steps, *limits):
-        """Call the kernel with the numbers that rows have here."""
+        """Search for the best cut between bins; `rows` are positions among the rows in bins."""
         by_row, indices = np.empty(0), np.empty(0, np.int32)
         if self.indices is not None:
             by_row, indices = np.zeros(self.n_rows), self.indices
@@ -233,10 +246,12 @@ class BinnedColumns:
         return _best_bin(*bins, rows.astype(np.int64), steps, by_row, features, *limits)
 
     def _promising(self, features, rows, steps, least, total, noise):
-        """Return the features of sparse X that can have the best cut, or tie with it.
+        """Return the features of a sparse X that can have the best cut, or tie with it.
 
-        One side of a cut only has rows that store a value. The loss of a cut is therefore at least
-        the sum of their negative steps, or the total without their positive steps.
+        The loss of a cut is the sum of the steps of the rows on its left. One side of a cut has
+        only rows that store a value of the feature, because the other rows have the value 0. If
+        this is the left side, the loss is at least the sum of the negative steps of these rows. If
+        it is the right side, the loss is at least `total` minus the sum of their positive steps.
         """
         negative, positive = np.zeros((2, len(self.zero)))
         _add_stored(self.view, rows.astype(np.int64), steps, negative, positive)
@@ -265,13 +280,13 @@ class BinnedColumns:
         loss = steps[codes < at].sum() + np.cumsum(steps[near])
         is_last = np.append(ascending[1:] > ascending[:-1], True)
         if (codes > at + 1).sum() == 0:
-            is_last[-1] = False  # this would not be a cut
+            is_last[-1] = False  # this threshold would send all rows to the left
         loss = np.where(is_last, loss, np.inf)
         return float(ascending[np.argmax(loss <= loss.min() + noise)])
 
 
 def _blocks(indptr):
-    """Return slices of columns that hold about as many values as are processed at a time."""
+    """Yield slices of columns of at most `_BLOCK_VALUES` values; a longer column is alone."""
     start, n = 0, len(indptr) - 1
     while start < n:
         stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_VALUES, side="right")) - 1
@@ -281,7 +296,14 @@ def _blocks(indptr):
 
 
 def _stored_bins(values, indptr, n_rows):
-    """Return the bins of sparse columns: codes of stored values, codes of 0, sizes and highest."""
+    """Put the values of sparse columns, including 0, into bins.
+
+    Returns
+    -------
+    codes : uint8 array, bin of each stored value within its column
+    zero : uint8 array of shape (d,), bin of the value 0 in each column
+    sizes, highest : see :func:`_bins`
+    """
     has_zeros = np.diff(indptr) < n_rows
     with_zeros = np.insert(values, indptr[1:][has_zeros], 0.0)
     n_before = np.append(0, np.cumsum(has_zeros))
@@ -297,7 +319,7 @@ def _bins(values, indptr):
     Parameters
     ----------
     values : float array, column by column
-    indptr : int array of shape (d + 1,), start of each column; none is empty
+    indptr : int array of shape (d + 1,), start of each column in `values`; no column is empty
 
     Returns
     -------
@@ -334,8 +356,9 @@ def _best_bin(
 ):
     """Return the loss of the best cut, its feature, the bin before it, and whether it is flipped.
 
-    `steps` are those of the rows of the node; `by_row` are those of all rows, if X is sparse. A cut
-    must have a loss below `least`. The feature is -1 if there is none.
+    A flipped cut sends the larger values to the left. `steps` is the cost of each row of the node
+    on the left minus its cost on the right. If X is sparse, `by_row` has these steps for all rows,
+    0 outside of the node. If no cut has a loss below `least`, the feature is -1.
     """
     feature, at, is_flipped = -1, -1, False
     sums = np.empty(_N_BINS)
@@ -365,12 +388,16 @@ def _best_bin(
 
 @jit
 def _add_stored(X, rows, steps, negative, positive):
-    """Add the steps of rows to the features of which they store a value, separately by sign."""
+    """Add the step of each row to the sums of the features of which the row stores a value.
+
+    A step is the cost of a row on the left minus its cost on the right. Negative steps are added to
+    `negative`, and the others to `positive`, in place.
+    """
     _, indices, indptr = X
     for r in range(rows.shape[0]):
         sums = negative if steps[r] < 0 else positive
         for s in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            sums[np.uint64(indices[s])] += steps[r]  # numba checks the sign of signed indices
+            sums[np.uint64(indices[s])] += steps[r]  # unsigned: no check for negative indices
 
 
 # ---------------------------------------------------------------- axis-aligned trees
@@ -406,13 +433,13 @@ def upright(tree):
         children_left=np.where(turned, right, left),
         children_right=np.where(turned, left, right),
         split_weights=np.abs(tree.split_weights),
-        # Rows with -x > t went to the right; they have x < -t.
+        # The test -x <= t sends rows with x < -t to the right. Reversed, it sends them to the left.
         threshold=np.where(turned, np.nextafter(-tree.threshold, -np.inf), tree.threshold),
     )
 
 
 def is_axis_aligned(tree):
-    """Return whether every test of a tree has one feature of weight 1, or none.
+    """Return whether every test of a tree has one feature with weight 1 or -1, or no feature.
 
     Examples
     --------

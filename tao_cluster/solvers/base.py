@@ -10,13 +10,16 @@ from .._utils.options import name_of
 from ..problem.repeats import as_repeats
 from ..tree import Split
 
-# Maximum number of rows that integer weights may represent if a solver has to repeat rows.
+# A solver without instance weights is trained on repeated rows: their maximum number.
 MAX_REPEATED_ROWS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class NodeProblem:
     """Minimise strength ||w||_1 + sum_n c_n log(1 + exp(-y_n (w.x_n - t))) over w and t (eq. 9).
+
+    This is equation 9 of the KDD'22 paper: a weighted logistic loss with an l1 penalty. The result
+    is a test that sends a row x to the left if w.x <= t.
 
     Parameters
     ----------
@@ -27,7 +30,7 @@ class NodeProblem:
     weight : float64 array of shape (m,), c_n > 0
     strength : float >= 0
     warm_start : Split, optional
-        Where the solver starts. It does not change the minimum.
+        The test from which the solver starts. It does not change the minimum.
     features : int array of shape (k,), increasing, at least one; optional
         Columns that may get a weight; None stands for all. Weights of the warm start on other
         columns are dropped.
@@ -64,16 +67,16 @@ class NodeProblem:
 
 @dataclass(frozen=True)
 class Status:
-    """How a solver ended.
+    """The accuracy that a node solver reached.
 
     Parameters
     ----------
     converged : bool
-        Whether it reached its accuracy.
+        Whether the solver reached its tolerance.
     gap : float
-        Upper bound of (objective - minimum) / objective; NaN if the solver has none.
+        Upper bound of (objective - minimum) / objective; NaN if the solver computes none.
     steps : int
-        Number of steps; 0 if the warm start was good enough.
+        Number of iterations; 0 if the warm start was good enough.
     """
 
     converged: bool = True
@@ -82,19 +85,20 @@ class Status:
 
 
 class BoundSolver(Protocol):
-    """A node solver with the data of one fit, in the form that it works on."""
+    """A node solver together with the data of one fit, converted to the form that it needs."""
 
     def solve(self, problem: NodeProblem) -> tuple[Split, Status]:
-        """Solve one node. The caller ensures that both classes are present.
+        """Return the test of one node and the accuracy that the solver reached.
 
-        The solver must bound the norm of w if rows are separable and the strength is 0 or nearly
-        so.
+        The caller ensures that some rows belong to the left and some to the right. If a test
+        separates them without errors and the strength is 0 or tiny, the logistic loss has no
+        minimum. The solver must then bound the norm of w itself.
         """
 
 
 @runtime_checkable
 class NodeSolver(Protocol):
-    """Settings of a solver of the surrogate problem at a decision node (eq. 9).
+    """A solver of the problem at a decision node, before it is bound to the data of a fit.
 
     Attributes
     ----------
@@ -105,12 +109,12 @@ class NodeSolver(Protocol):
     deterministic : bool
         Whether the same call gives the same result.
     split : {"oblique", "axis"}
-        The kind of its tests.
+        The kind of the tests: of several features ("oblique") or of one ("axis").
     is_exact : bool
-        Whether it minimises the 0/1 loss plus the strength per test, so that updates of nodes can
-        be judged by these.
+        Whether the solver minimises the 0/1 loss plus a penalty, instead of the logistic loss.
+        Updates of nodes can then be judged by this value.
     can_expand : bool
-        Whether its bound solver has `expand`, as that of :class:`Axis` has.
+        Whether the result of `bind` has a method `expand` that adds leaves, as for :class:`Axis`.
     """
 
     supports_weights: bool
@@ -121,7 +125,7 @@ class NodeSolver(Protocol):
     can_expand: bool = False
 
     def bind(self, X: Any) -> BoundSolver:
-        """Convert X to the form of the solver, once per fit."""
+        """Convert X to the form that the solver needs, once per fit."""
 
 
 def check_supported(solver, X, weight, penalty):

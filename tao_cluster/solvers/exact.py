@@ -1,4 +1,4 @@
-"""Node solver for the clustering cost itself: weighted 0/1 loss plus a penalty per parameter."""
+"""Node solver that minimises the weighted 0/1 loss plus a penalty per parameter directly."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,14 +17,14 @@ from .axis import BinnedColumns
 from .base import NodeSolver, Status
 from .thresholds import NOISE, best_threshold, least_sum
 
-# Sizes of the samples of rows that propose a test and improve its weights. All rows of a node give
-# the threshold and judge the test.
+# Numbers of rows in two samples of a large node. The first serves to find a test, the second one
+# to improve its weights. The threshold and the loss of the test are computed from all rows.
 _FEW_ROWS, _MANY_ROWS = 4000, 16_000
 
 _SWEEPS = 2
-_MOST_ADDED = 4  # weights at a time
-_SLOPE_ROWS = 1000  # rows for slopes
-_MEDIAN_ROWS = 256  # rows for medians
+_MOST_ADDED = 4  # maximum number of weights that are added or exchanged, one after the other
+_SLOPE_ROWS = 1000  # number of sampled rows that rank the features by slopes of the loss
+_MEDIAN_ROWS = 256  # number of sampled rows from which medians of columns are computed
 _BLOCK_VALUES = 200_000  # stored values of sparse rows that are copied at a time
 
 
@@ -47,10 +47,12 @@ class Exact(NodeSolver):
 
     Notes
     -----
-    The cut of one feature is the best one between 256 bins of its values. If a node has many rows,
-    a sample proposes tests, and all rows improve and judge them. Memory: one byte for each of at
-    most 5e6 values of X (three bytes if X is sparse), and 8 bytes per row of a node and weight of
-    its test.
+    The cut of one feature is the best one between at most 256 bins of its values. In a node of more
+    than 8000 rows, tests are found on a sample of 4000 rows and improved on a sample of 16 000. All
+    rows then determine the threshold, and decide between the tests.
+
+    Memory: one byte for each of at most 5e6 values of X (three bytes if X is sparse). In addition,
+    8 bytes per row of a node for each weight of its test.
     """
 
     n_candidates: int = 16
@@ -60,20 +62,22 @@ class Exact(NodeSolver):
     is_exact = True
 
     def bind(self, X):
-        """See :class:`BoundSolver`."""
+        """Put the values of a sample of the rows of X into bins; see :class:`BoundSolver`."""
         return BoundExact(self.n_candidates, X, kernel_arrays(X), BinnedColumns.from_matrix(X))
 
 
 @dataclass(frozen=True)
 class BoundExact:
-    """The solver for the rows of a fit.
+    """The solver :class:`Exact` with the data of one fit.
 
     Parameters
     ----------
     n_candidates : int
+        Number of features that are tried when one is added.
     X : array or CSR matrix
-    view : result of ``tao_cluster.tree.routing.kernel_arrays``
+    view : result of ``tao_cluster.tree.routing.kernel_arrays`` for X
     columns : BinnedColumns
+        Values of X in bins, for cuts of one feature.
     """
 
     n_candidates: int
@@ -82,9 +86,10 @@ class BoundExact:
     columns: BinnedColumns
 
     def solve(self, problem):
-        """See :class:`BoundSolver`; `strength` is the penalty per parameter.
+        """Return the test of least 0/1 loss plus penalty; see :class:`BoundSolver`.
 
-        Ties go to the constant tests, then to the current test.
+        `problem.strength` is the penalty per parameter. Among equally good tests, one that sends
+        all rows to one side is preferred, then the one that was improved from the warm start.
         """
         rows = Rows.from_problem(self.X, problem)
         found = [(rows.constant_loss(side) + problem.price(side), side) for side in _SIDES]
@@ -103,7 +108,10 @@ class BoundExact:
         return rows.steps[values <= split.threshold].sum()
 
     def _descended(self, rows, problem, split):
-        """Return the score and the test at the end of a descent from a test."""
+        """Improve a test by coordinate descent; return its score (loss plus penalty) and the test.
+
+        Large nodes are represented by samples of their rows.
+        """
         found, price, n_rows = split, problem.strength, len(rows.numbers)
         if n_rows > 2 * _FEW_ROWS:
             some, share = rows.sample(_FEW_ROWS)
@@ -118,7 +126,8 @@ class BoundExact:
             values = project(self.view, rows.numbers, found.indices, found.weights)
             threshold, _ = best_threshold(values, rows.steps, found.threshold)
             found = replace(found, threshold=threshold)
-        return self._loss(rows, found) + problem.price(found), found  # with the sums of routing
+        # The values w.x are computed as for routing, so that the loss counts the sides correctly.
+        return self._loss(rows, found) + problem.price(found), found
 
 
 _SIDES = (Split.constant(goes_left=False), Split.constant(goes_left=True))
@@ -137,7 +146,7 @@ def _on_features(split, features):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a node for which the side makes a difference.
+    """The rows of a node, with the difference in cost between the two sides for each row.
 
     Parameters
     ----------
@@ -161,38 +170,40 @@ class Rows:
         return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, problem.features)
 
     def sample(self, n_rows):
-        """Return some of the rows, evenly spaced in their order, and their share of the weight."""
+        """Return some of the rows, evenly spaced in their order, and their share of `size`."""
         at = spaced_rows(len(self.numbers), n_rows)
         some = replace(self, numbers=self.numbers[at], steps=self.steps[at])
         return some, some.size / self.size
 
     @cached_property
     def size(self):
-        """Sum of the absolute cost differences."""
+        """Sum of the absolute cost differences of the rows."""
         return float(np.abs(self.steps).sum())
 
     @property
     def noise(self):
-        """Difference of losses that rounding of sums can cause."""
+        """Difference of two losses up to which rounding errors of sums can explain it."""
         return NOISE * self.size
 
     def least(self, losses):
-        """Return the position of the least loss; the first one among equal losses."""
+        """Return the position of the least loss; the first one if losses are equal up to noise."""
         return int(np.argmax(losses <= losses.min() + self.noise))
 
     def constant_loss(self, split):
-        """Return the loss of a test without features."""
+        """Return the loss of a test without features: 0 if it sends all rows to the right."""
         return float(self.steps.sum()) if split.threshold >= 0 else 0.0
 
     @cached_property
     def slopes(self):
-        """Slopes of the smoothed loss along features, over a sample of the rows."""
+        """A sample of the rows that ranks features by the slopes of a smoothed loss."""
         return Slopes.from_rows(self)
 
     def columns(self, features):
-        """Return some features minus about their medians (k, m), and these medians (k,).
+        """Return k features of all m rows minus approximate medians, and these medians.
 
-        While a weight changes the threshold stays. Columns far from 0 would move all rows at once.
+        The shapes are (k, m) and (k,). The medians are subtracted because a weight is optimised for
+        a fixed threshold. If all values of a column were far from 0, a change of its weight would
+        send all rows to the same side.
         """
         some = spaced_rows(len(self.numbers), _MEDIAN_ROWS)
         columns, origin = np.empty((len(features), len(self.numbers))), np.empty(len(features))
@@ -206,7 +217,11 @@ class Rows:
         return columns, origin
 
     def _fill(self, columns, features):
-        """Fill columns from sparse rows block by block, as a copy of rows has all features."""
+        """Copy some features of sparse rows to `columns`, one block of rows at a time.
+
+        The selection of rows of a CSR matrix copies all their features, so that a copy of all rows
+        at once would need too much memory.
+        """
         numbers, step = self.numbers, max(1, int(_BLOCK_VALUES / max(row_size(self.X), 1)))
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
@@ -215,16 +230,16 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A test and its loss.
+    """A test, the values of its features in the rows of a node, and its loss.
 
     Parameters
     ----------
     rows : Rows
     features : int64 array of shape (k,), in any order
     weights : float64 array of shape (k,)
-    threshold : float, of the columns minus their origin
-    columns : float64 array of shape (k, m)
-    origin : float64 array of shape (k,)
+    threshold : float, threshold for the weighted sum of `columns`
+    columns : float64 array of shape (k, m), values of the features minus `origin`
+    origin : float64 array of shape (k,), approximate median of each feature
     loss : float
         Summed cost differences of the rows on the left; infinite if it is not known.
     """
@@ -253,7 +268,11 @@ class Candidate:
         return Split(indices, weights, float(self.threshold + self.weights @ self.origin))
 
     def descended(self, price, n_candidates):
-        """Change, remove, add and exchange weights while this reduces the score."""
+        """Return the test after weights were changed, removed, added and exchanged.
+
+        Each change lowers the score, which is the loss plus `price` per weight. When a feature is
+        added, `n_candidates` features are tried.
+        """
         found = self.improved(price)
         for _ in range(_MOST_ADDED):
             other = found._added(found.loss - price, n_candidates) or found._exchanged(n_candidates)
@@ -267,11 +286,11 @@ class Candidate:
 
         Each weight is removed, with the best threshold afterwards, or set to its best value. The
         threshold is then optimised. This is exact along each coordinate (a step of coordinate
-        descent), so that the score never rises. The last weight stays.
+        descent), so that the score never rises. The last remaining weight is not removed.
         """
         weights, values = self.weights.copy(), self.weights @ self.columns
         threshold, loss = best_threshold(values, self.rows.steps, self.threshold)
-        # Start with the weight whose term varies least.
+        # Start with the weight whose product with its column varies least.
         order = np.argsort(np.abs(weights) * self.columns.std(axis=1), kind="stable")
         for _ in range(n_sweeps):
             before, n_before = loss, np.count_nonzero(weights)
@@ -293,7 +312,7 @@ class Candidate:
         Returns
         -------
         weight, values, threshold, loss
-            After the change; the values are w.x.
+            The state after the change; `values` is w.x of each row.
         """
         steps, noise = self.rows.steps, self.rows.noise
         rest = values - weight * column
@@ -307,9 +326,9 @@ class Candidate:
         return new, values, *best_threshold(values, steps, threshold)
 
     def _added(self, below, n_candidates):
-        """Return the test with the best further feature; None if its loss is not below `below`."""
+        """Return the test with the best further feature, or None if its loss is not < `below`."""
         rows, noise = self.rows, self.rows.noise
-        if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # a lower bound of the loss
+        if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # no test has a smaller loss
             return None
         values = self.weights @ self.columns
         most = n_candidates + len(self.features)
@@ -342,7 +361,7 @@ class Candidate:
         return replace(self, **parts)._added(self.loss, n_candidates)
 
     def losses_without(self):
-        """Return the loss without each of the weights, at the best threshold: float array (k,)."""
+        """Return, for each weight, the least loss of the test without it: float array (k,)."""
         values, terms = self.weights @ self.columns, zip(self.weights, self.columns, strict=True)
         return np.array([least_sum(values - w * column, self.rows.steps)[0] for w, column in terms])
 
@@ -352,8 +371,11 @@ def best_weight(rest, column, threshold, steps):
 
     Parameters
     ----------
-    rest, column, steps : float64 arrays of shape (m,)
+    rest : float64 array of shape (m,), w.x without the column
+    column : float64 array of shape (m,), values of the column
     threshold : float
+    steps : float64 array of shape (m,)
+        Cost of each row on the left minus its cost on the right.
 
     Returns
     -------
@@ -370,12 +392,16 @@ def best_weight(rest, column, threshold, steps):
 
 @jit
 def _turning_points(rest, column, threshold, steps, points, changes):
-    """Compute the weights at which rows change sides and the change of the loss at each."""
+    """Compute the weights at which rows change sides and the change of the loss at each.
+
+    They are written to `points` and `changes`. Return their number, and the loss for a weight below
+    all of them.
+    """
     n, loss = 0, 0.0
     for i in range(rest.shape[0]):
         x, slack = column[i], threshold - rest[i]
         point = slack / x if x != 0.0 else np.inf
-        if not abs(point) < 1e300:  # no weight moves this row
+        if not abs(point) < 1e300:  # the row is on the same side for every weight
             loss += steps[i] if slack >= 0.0 else 0.0
             continue
         # As the weight grows, rows with positive values leave the left side, and the others join
@@ -392,14 +418,14 @@ def _turning_points(rest, column, threshold, steps, points, changes):
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Some rows of a node with all columns, which rank the features that a test may need.
+    """A sample of the rows of a node, which ranks the features that could be added to a test.
 
     Parameters
     ----------
-    X : array of shape (m, d), of columns of mean 0, or CSR matrix
-    squares : X * X
-    at : int array of shape (m,), positions of the rows in their node
-    allowed : int array of features, or None for all
+    X : array of shape (m, d) whose columns have mean 0, or CSR matrix that is not shifted
+    squares : the squares of the values of X
+    at : int array of shape (m,), positions of the sampled rows among the rows of the node
+    allowed : int array of features that may be added, or None for all
     """
 
     X: Any
@@ -409,21 +435,22 @@ class Slopes:
 
     @classmethod
     def from_rows(cls, rows):
-        """Sample some Rows, evenly spaced in their order."""
+        """Sample at most 1000 of the rows of a node, evenly spaced in their order."""
         at = spaced_rows(len(rows.numbers), _SLOPE_ROWS)
         some = rows.X[rows.numbers[at]]
         if not sp.issparse(some):
-            some -= some.mean(axis=0)  # the threshold is free
-        with np.errstate(over="ignore"):  # such a column gets no slope
+            some -= some.mean(axis=0)  # a shift only changes the threshold, which is optimised
+        with np.errstate(over="ignore"):  # a column whose squares overflow is never added
             squares = some.multiply(some) if sp.issparse(some) else some * some
         return cls(some, squares, at, rows.features)
 
     def features(self, values, threshold, steps, most):
         """Return the features along which a small weight lowers a smoothed loss fastest.
 
-        The smoothed loss is the logistic loss with the scale of the rows on the wrong side. Its
-        slope along a feature is divided by the root of its curvature, with the threshold free (a
-        score test).
+        The smoothed loss is the logistic loss of the margins divided by a scale: the mean absolute
+        margin of the rows on the wrong side. Its slope along a feature is divided by the square
+        root of its curvature. Both take the best change of the threshold into account (a score
+        test).
 
         Parameters
         ----------
@@ -453,12 +480,15 @@ class Slopes:
         found = np.flatnonzero(gain > 0)
         if self.allowed is not None:
             found = found[np.isin(found, self.allowed)]
-        if len(found) > most:  # wide data have many candidates; few are needed
+        if len(found) > most:  # a partition is faster than sorting all features
             found = found[gain[found] >= np.partition(gain[found], -most)[-most]]
         return found[np.argsort(-gain[found], kind="stable")][:most]
 
     def _score(self, slope, curvature):
-        """Return squared slopes over curvatures, in the precision of X; they only rank features."""
+        """Return the squared slope of each feature divided by its curvature: array of shape (d,).
+
+        The precision of X is enough, because the result only ranks features.
+        """
         terms = np.column_stack([slope, curvature]).astype(self.X.dtype)
         slopes, means = (self.X.T @ terms).T
         spread = self.squares.T @ terms[:, 1] - means * means

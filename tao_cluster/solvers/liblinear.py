@@ -19,8 +19,8 @@ from .base import NodeSolver, Status, repeats_of
 _ONE_AT_A_TIME = threading.Lock()
 _C_RUNTIME = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
-# Separable rows have no optimum without a penalty: the least strength for a standard deviation of
-# 1.
+# The loss of separable rows has no minimum without a penalty. This is the least strength per unit
+# of the mean weight of the rows, for columns with a standard deviation of 1.
 _MIN_STRENGTH = 1e-4
 
 # The scale of X is the largest standard deviation, but at most this multiple of the median one, so
@@ -46,8 +46,8 @@ class Liblinear(NodeSolver):
 
     Notes
     -----
-    The strength is at least the mean weight times 1e-4 of the largest standard deviation of a
-    column, or 1e-2 of the median one if that is less.
+    The strength is at least the mean weight of the rows times 1e-4 s. Here s is the largest
+    standard deviation of a column, but at most 100 times the median one.
 
     LIBLINEAR's form of X takes 16 bytes per non-zero value and 32 per row, and is made once per
     fit. Training on m rows takes about twice the memory of these rows.
@@ -64,7 +64,7 @@ class Liblinear(NodeSolver):
 
 
 class _BoundLiblinear:
-    """The rows of X in the form of LIBLINEAR, and pointers to them."""
+    """The solver with the data of one fit: LIBLINEAR's copy of the rows, and pointers to them."""
 
     def __init__(self, tol, X):
         self._tol, self._X = tol, X
@@ -79,12 +79,14 @@ class _BoundLiblinear:
         self._pointers = (rows + self._problem.x_space.ctypes.data).astype(np.uint64)
 
     def solve(self, problem):
-        """See :class:`BoundSolver`. The warm start is not used, and `features` are copied.
+        """Solve one node with LIBLINEAR; see :class:`BoundSolver`.
+
+        The warm start is not used. If `problem.features` is given, these columns are copied.
 
         Raises
         ------
         ValueError
-            If the weights are neither all equal nor integers.
+            If the weights are not multiples of one number, or represent too many repeated rows.
         """
         if problem.features is not None:
             return self._solve_on_features(problem)
@@ -125,7 +127,7 @@ class _BoundLiblinear:
 
 
 def _trained(problem, parameter):
-    """Return the model of LIBLINEAR, which is freed together with this object."""
+    """Train LIBLINEAR and return its model, whose memory is freed with the Python object."""
     _C_RUNTIME.srand(1)
     return _library.toPyModel(_library.liblinear.train(problem, parameter))
 
@@ -133,9 +135,9 @@ def _trained(problem, parameter):
 def _origin_and_spread(X):
     """Return a shift per column that keeps X sparse, and about the largest standard deviation.
 
-    The threshold is free, so that a shift only changes the conditioning. Without it, coordinate
-    descent makes no progress on data far from the origin. Columns with zeros in more than a tenth
-    of the rows are not shifted, as a shift would fill them.
+    The threshold is not penalised, so that a shift only changes the conditioning. Without a shift,
+    coordinate descent makes no progress on data far from the origin. Columns with zeros in more
+    than a tenth of the rows are not shifted, because a shift would make the zeros non-zero.
     """
     spread = np.sqrt(variances(X))
     if spread.any():

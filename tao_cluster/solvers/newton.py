@@ -10,22 +10,24 @@ from .base import NodeSolver, Status
 from .newton_data import Storage, add_rows, deviations, products
 from .newton_model import CURVATURE, MARGIN, RESIDUAL
 
-# Without a penalty, separable rows have no optimum. The least penalty is a share of the one above
-# which all weights are zero, computed for the median column. It is bounded by shares of the value
-# for a column itself, because columns can have different units.
+# The loss of separable rows has no minimum without a penalty. The least penalty of a column is a
+# share (`_MIN_PRICE`) of the penalty above which all weights are zero, computed for the median
+# column. It is bounded by shares (`_OWN_SHARES`) of the same penalty computed for the column,
+# because columns can have different units.
 _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
 _MAX_STEPS = 200
-_MOST_SHARE = 1e8  # larger shares make the bound useless
-_FAR = 0.6  # relative gap of a start that is no better than a guess
-_MAX_FAILURES = 5  # failed steps that are repeated with more curvature
+_MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
+_FAR = 0.6  # relative duality gap above which a start with many weights is replaced by zero
+_MAX_FAILURES = 5  # number of failed steps after which the solver stops
 _PATIENCE = 10  # steps without progress after which double precision is used
 _SHORT = 0.6  # after a shorter step, the next model has more curvature than the loss
-_FORGET = 0.3  # factor per step by which the curvature that `_learn` stored fades
-_BIG = 0.1  # the extra curvature stays while a step predicts a larger share of the loss
+_FORGET = 0.3  # factor by which each step reduces the curvature that `_learn` stored
+_BIG = 0.1  # extra curvature is kept while a step is predicted to save a larger share of the loss
 
-# With more features than this, and than this times the share of non-zeros, no Gram matrix is used.
+# No Gram matrix is used for more features than the first number, if they are also more than the
+# second number times the share of non-zeros.
 _ALWAYS_GRAM = 200
 _GRAM_PER_DENSITY = 6000
 
@@ -33,7 +35,7 @@ _GRAM_PER_DENSITY = 6000
 # weights. More of them hardly save a step, and a Gram matrix grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
 _NEARLY = 0.95  # slopes above this share of the strength can become violators within a step
-_KEEP = 0.3  # a model is kept if a step predicts less than this share of the previous decrease
+_KEEP = 0.3  # a model is kept if its step predicts less than this share of the previous decrease
 
 # The curvature is summed over a sample of the rows: at least these numbers in total and per
 # feature, and more if that takes no longer than a pass over the data.
@@ -54,10 +56,10 @@ class Newton(NodeSolver):
     many sparse features.
 
     Three approximations make a step about as cheap as one or two passes over the rows. They are
-    safe because each step is judged by the exact objective. The curvature is summed over a sample
-    of the rows. The model is corrected (BFGS) instead of rebuilt while it serves. It is minimised
-    roughly. If steps are too long, misclassified rows count with a secant of their loss (Jaakkola &
-    Jordan 2000).
+    safe because each step is judged by the exact objective. First, the curvature is summed over a
+    sample of the rows. Second, a model that predicts well is corrected (BFGS) instead of rebuilt.
+    Third, the model is minimised only approximately. If steps are too long, the next model has a
+    larger curvature for misclassified rows (Jaakkola & Jordan 2000).
 
     Parameters
     ----------
@@ -71,10 +73,11 @@ class Newton(NodeSolver):
     zero if it has more weights than rows, or weights for most of many features far from the
     optimum.
 
-    *Tiny strengths.* Without a penalty, separable rows have no optimum. The strength is therefore
-    at least about a millionth of the one above which all weights are zero. That value is computed
-    for the median column, and bounded by 1e-7 and 1e-3 times the value for a column itself. The
-    duality gap is that of the problem with this strength.
+    *Tiny strengths.* The loss of separable rows has no minimum without a penalty. The strength for
+    a column is therefore at least about a millionth of the strength above which all weights are
+    zero, computed for the median column. This lower bound is clipped to 1e-7 to 1e-3 times the
+    strength computed for the column itself. The duality gap is that of the problem with the raised
+    strengths.
 
     *Precision.* X is stored in single precision, shifted by about the mean of each column and
     scaled by a power of two. Sums use double precision. If single precision could hide an error of
@@ -111,7 +114,7 @@ class _BoundNewton:
     storage: Storage
 
     def solve(self, problem):
-        """See :class:`BoundSolver`."""
+        """Solve one node to the relative duality gap `tol`; see :class:`BoundSolver`."""
         rows = np.asarray(problem.rows, dtype=np.int64)
         features, warm_start = problem.features, problem.warm_start
         if features is not None:
@@ -142,7 +145,10 @@ class _BoundNewton:
         return Split(indices.astype(np.int32), w[used], threshold), status
 
     def _start(self, warm_start, features):
-        """Return scaled weights and bias of a warm start, and whether it uses `features` only."""
+        """Return a warm start as ((weights, bias), whether all its weights are on `features`).
+
+        The weights are in the units of the storage. The bias is None if there is no warm start.
+        """
         storage = self.storage
         w, bias = np.zeros(len(storage.origin)), None
         if warm_start is None:
@@ -170,14 +176,14 @@ class _Model:
 
     features: np.ndarray  # (k,) int64, increasing
     matrix: np.ndarray | tuple  # second derivatives, or the columns that they come from
-    slope: np.ndarray  # of the loss where the step starts
-    is_exact: bool  # over all rows
+    slope: np.ndarray  # (k,), derivatives of the loss by the weights where the step starts
+    is_exact: bool  # whether the second derivatives are summed over all rows
     predicted: float  # decrease of the objective by the last step, to first order
-    careful: bool  # more curvature than the loss has
-    curvature: np.ndarray  # (m,), of the rows
-    change: np.ndarray | None = None
-    size: float = 1.0  # of the step, relative to `change`
-    is_fast: bool = False  # whether steps become small fast
+    careful: bool  # whether the model has more curvature than the loss
+    curvature: np.ndarray  # (m,), second derivative of the loss of each row by its margin
+    change: np.ndarray | None = None  # (k,), change of the weights that minimises the model
+    size: float = 1.0  # length of the last step, relative to `change`
+    is_fast: bool = False  # whether the predicted decrease falls quickly from step to step
 
     @property
     def by_columns(self):
@@ -191,7 +197,7 @@ class _Model:
 
 
 class _Descent:
-    """The convex problem at one node, with the weights `w` and the `state` of the rows.
+    """The convex problem at one node, and the current weights in its minimisation.
 
     Parameters
     ----------
@@ -209,19 +215,20 @@ class _Descent:
         self._X, self._rows = storage.gather(rows)
         self._sign = np.where(goes_right, 1.0, -1.0)
         self._weight = np.asarray(weight, dtype=np.float64)
-        # Weight of the rows of each side; a difference could round to less than 0.
+        # Total weight of the rows of each side. Both are sums, because a difference could round to
+        # less than 0.
         self._right = float(self._weight[goes_right].sum())
         self._left = float(self._weight[~goes_right].sum())
         self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
-        # Rounding errors: of a value, relative to its column's reach, and of a slope from
-        # residuals that sum to 1, relative to its price.
+        # Bounds of rounding errors: of a value, relative to the largest absolute value of its
+        # column (reach), and of a slope, relative to its penalty, if the residuals sum to 1.
         self._value_error = 0.5 * float(np.finfo(storage.dtype).eps)
         self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
 
     def _at_least(self, price):
-        """Return the penalties, each raised to a share of the largest that its column can need."""
+        """Return the penalties, each at least a small share of the one that makes all weights 0."""
         share = self._right / (self._right + self._left)
         most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
@@ -241,7 +248,7 @@ class _Descent:
         return np.maximum(price, 1e-300)  # constant columns have a bound of 0
 
     def start(self, w, bias):
-        """Start from given weights, or from zero if that has a lower objective."""
+        """Set the first iterate: the given weights, or zero weights if their objective is lower."""
         self._excess = np.inf
         if bias is not None:
             self._w = w
@@ -293,16 +300,19 @@ class _Descent:
     def _is_too_dense(self, gap):
         """Return whether a start has too many weights to be useful.
 
-        No optimum needs more weights than there are rows. A start with weights for most of many
-        features that is far from the optimum belongs to another problem: models over all its
-        features take longer than a search from zero.
+        No optimum needs more weights than there are rows. If a start has weights for most of many
+        features and is far from the optimum, a search from zero is faster, because models over all
+        these features take long.
         """
         n_used = np.count_nonzero(self._w)
         is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
         return n_used > len(self._rows) or (is_most and gap > _FAR)
 
     def _needs_precision(self, past, enough):
-        """Return whether single precision is not enough: rounding errors or tiny steps."""
+        """Return whether single precision is not enough: rounding errors, or no more progress.
+
+        `past` has the pair (gap, objective) of each step so far.
+        """
         if not self._storage.is_single:
             return False
         gap, objective = past[-1]
@@ -323,11 +333,11 @@ class _Descent:
         return float(self._price @ np.abs(self._w))
 
     def solution(self):
-        """Return the weights and the bias."""
+        """Return the current weights, in the units of the storage, and the bias."""
         return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
 
     def _gap(self, gradient, tol=None):
-        """Return the duality gap, or a bound that is sufficient for `tol`, and the objective."""
+        """Return (gap, objective); with `tol`, the gap may be a bound that decides if it is met."""
         penalty = self._penalty()
         objective = newton_model.loss_of(self._state) + penalty
         scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
@@ -350,7 +360,7 @@ class _Descent:
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
     def _renew(self, model, gradient):
-        """Return the model for the next step, the last one if it still serves, or None."""
+        """Return the model for the next step: the last one, corrected, or a new one, or None."""
         if model is None:
             return self._new_model(gradient, before=np.inf, careful=False)
         missing = (self._w != 0) | (np.abs(gradient) > self._price)
@@ -366,7 +376,11 @@ class _Descent:
         return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
-        """Return a model over the working set; `before` is the last predicted decrease."""
+        """Return a model over the working set of features, or None if no step is possible.
+
+        `before` is the decrease that the last step predicted. A `careful` model has more curvature
+        than the loss.
+        """
         features = self._working_set(gradient)
         curvature = self._state[CURVATURE]
         if careful:
@@ -384,12 +398,12 @@ class _Descent:
         return _Model(features, matrix, slope, is_exact, before, careful, curvature)
 
     def _is_too_wide(self, k, n_sample):
-        """Return whether columns are cheaper than a Gram matrix of rank `n_sample` at most."""
+        """Return whether a model over k features is cheaper with columns than a Gram matrix."""
         most = min(n_sample, _GRAM_PER_DENSITY * self._storage.density)
         return k > (max(_ALWAYS_GRAM, most) if self._storage.is_single else most)
 
     def _should_be_careful(self, model):
-        """Return whether the last steps were short or large, so that the model is inaccurate."""
+        """Return whether the last step shows that the next model needs extra curvature."""
         is_big = model.predicted > _BIG * newton_model.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
@@ -405,7 +419,7 @@ class _Descent:
         return np.flatnonzero(used)
 
     def _sample_size(self, k):
-        """Return the number of rows that represent all in a model over k features."""
+        """Return the number of rows over which a model of k features sums the curvature."""
         if not self._storage.is_single:
             return len(self._rows)
         work = _SAMPLE_WORK * self._storage.row_size * len(self._rows) / k**2

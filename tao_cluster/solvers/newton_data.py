@@ -1,8 +1,8 @@
-"""X in the form of the Newton solver (by rows, in single precision, near the origin), and passes.
+"""Storage of X for the Newton solver (by rows, in single precision), and sums over its rows.
 
 The passes over rows take X as a float32 or float64 array of shape (n, d), or as the arrays (data,
-indices, indptr) of a CSR matrix. Its indices are unsigned, because numba checks the sign of signed
-ones.
+indices, indptr) of a CSR matrix. The indices are unsigned, because numba checks signed indices for
+negative values, which takes time.
 """
 
 import threading
@@ -18,9 +18,9 @@ from ..tree.routing import kernel_arrays
 
 # Data with a smaller share of non-zeros are stored as sparse.
 _DENSE_SHARE = 0.5
-_DENSE_PART = 0.1  # the same share for some columns, whose rows are short
-NEVER_DENSE = np.inf  # the share for data that stay sparse
-# If the rows of a node are at least this share of all rows, sparse rows are read without a copy.
+_DENSE_PART = 0.1  # the same share for copies of a few columns
+NEVER_DENSE = np.inf  # a share that keeps all data sparse
+# If the rows of a node are more than this share of all rows, sparse rows are read without a copy.
 _MOST_GATHERED = 0.25
 _BLOCK_ROWS = 512
 _BLOCK_VALUES = 10**6
@@ -80,7 +80,10 @@ class Storage:
         return cls(*form(X), source, threading.local())
 
     def block(self, rows, features):
-        """Return the storage of some features of some rows; it is sparse if this one is."""
+        """Return the storage of some features of some rows.
+
+        It is sparse if this storage is sparse and less than a tenth of the values are non-zero.
+        """
         values = part_of(self.values, rows, features, len(self.origin), _DENSE_PART)
         size = values_of(values).size / max(len(rows), 1)
         return self._part(features, values, self.reach[features], size)
@@ -123,7 +126,7 @@ class Storage:
         )
 
     def gather(self, rows):
-        """Return values and row numbers in them, for many passes over some rows.
+        """Return (values, numbers of the given rows in these values), for many passes over rows.
 
         Short rows far apart in memory take several times longer to read than neighbours, so sparse
         rows are copied. Each thread reuses its arrays, because new memory pages cost more than the
@@ -146,10 +149,10 @@ class Storage:
 
 
 def _whole_spreads(mean, spread):
-    """Return the mean of each column, rounded to multiples of its standard deviation.
+    """Return the mean of each column, rounded to a multiple of about its standard deviation.
 
-    Data near the origin are not shifted. They keep all their digits, and a copy of some rows has
-    the same values as the whole.
+    The unit of rounding is the next power of two. A mean that is small relative to the standard
+    deviation becomes 0, so that data near the origin are not shifted and keep all their digits.
     """
     least = 1e-15 * np.abs(mean) + 1e-300  # the deviation of a constant column is rounding error
     unit = np.exp2(np.ceil(np.log2(np.maximum(spread, least))))
@@ -157,7 +160,7 @@ def _whole_spreads(mean, spread):
 
 
 def _powers_of_two(reach):
-    """Return a power of two near the reach of each column; 1 for an empty column."""
+    """Return a power of two near the largest absolute value of each column; 1 for zeros only."""
     bits = np.log2(reach, out=np.zeros_like(reach), where=reach > 0)
     return np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
 
@@ -176,7 +179,10 @@ def _dense_form(X):
 
 
 def _sparse_form(X):
-    """Return the same for sparse data; only columns without zeros are shifted."""
+    """Return the results of :func:`_dense_form` for a CSR matrix, with values as CSR arrays.
+
+    Only columns without zeros are shifted.
+    """
     filled = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     origin, data = np.zeros(X.shape[1]), X.data
     if filled.any():
@@ -190,7 +196,7 @@ def _sparse_form(X):
     for start in range(0, len(data), _BLOCK_VALUES):
         part = slice(start, start + _BLOCK_VALUES)
         np.divide(data[part], unit[X.indices[part]], out=single[part], casting="same_kind")
-    # numba checks the sign of signed indices.
+    # Unsigned indices are faster: numba checks signed indices for negative values.
     index = np.uint16 if X.shape[1] <= 2**16 else np.uint32
     values = (single, X.indices.astype(index), X.indptr.astype(np.int64))
     return values, origin, reach / unit, unit, X.nnz / X.shape[0]
@@ -200,7 +206,7 @@ def _sparse_form(X):
 
 
 def is_sparse(X):
-    """Return whether X is a CSR matrix."""
+    """Return whether X is given by the arrays of a CSR matrix (a tuple)."""
     return isinstance(X, tuple)
 
 
@@ -287,7 +293,7 @@ def _add_rows_csr(data, indices, indptr, rows, factor, out):
 
 
 def add_rows(X, rows, factor, n_features):
-    """Return the sum of factor[r] times row rows[r]: float64 array of shape (n_features,)."""
+    """Return the sum of factor[r] * X[rows[r]] over r: float64 array of shape (n_features,)."""
     out = np.zeros(n_features)
     if is_sparse(X):
         _add_rows_csr(*X, rows, factor, out)
@@ -313,7 +319,7 @@ def _deviations_csr(data, indices, indptr, rows, weight, center, out):
 
 
 def deviations(X, rows, weight, n_features):
-    """Return, per feature, the sum of weight[r] times the distance of row rows[r] from the mean."""
+    """Return, per feature, the weighted sum of absolute deviations of rows from their mean."""
     total = weight.sum()
     center = add_rows(X, rows, weight / total, n_features)
     if is_sparse(X):
@@ -416,7 +422,10 @@ def extract(X, rows, features, inverse, workspace=None):
 
 
 def inverse_index(X, features, n_columns):
-    """Return the position of each column in `features`, or k for others; None if X is dense."""
+    """Return the position of each column in `features`; None if X is dense.
+
+    Columns that are not in `features` get the number len(features).
+    """
     if not is_sparse(X):
         return None
     inverse = np.full(n_columns, len(features), np.uint32)
@@ -426,7 +435,10 @@ def inverse_index(X, features, n_columns):
 
 @jit
 def _select(X, rows, inverse, n_wanted, most):
-    """Return some features of some rows of a CSR matrix, or no values beyond `most` of them."""
+    """Return some features of some rows of a CSR matrix, as CSR arrays.
+
+    If they have `most` or more stored values, only the row pointers are computed.
+    """
     data, indices, indptr = X
     ends = np.zeros(rows.shape[0] + 1, np.int64)
     for r in range(rows.shape[0]):
@@ -470,7 +482,7 @@ def part_of(X, rows, features, n_columns, dense_share):
 
 @jit
 def copy_rows(X, rows, indptr, data, indices):
-    """Copy rows of a CSR matrix to the places given by `indptr`."""
+    """Copy rows of a CSR matrix to `data` and `indices`, at the positions given by `indptr`."""
     for r in range(rows.shape[0]):
         start, stop = X[2][rows[r]], X[2][rows[r] + 1]
         values, features = X[0][start:stop], X[1][start:stop]

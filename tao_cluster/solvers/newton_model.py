@@ -1,7 +1,8 @@
 """The loss of weighted rows and its second-order model, which a Newton step minimises.
 
-The logistic loss (derivatives, best bias, line search, duality gap); its second derivatives over a
-sample of the rows, as a Gram matrix or as columns of X; a quadratic function plus an l1 norm.
+The first part is the logistic loss: derivatives, best bias, line search, duality gap. The second
+part computes second derivatives over a sample of the rows, as a Gram matrix or as columns of X. The
+third part minimises a quadratic function plus an l1 norm.
 """
 
 import numpy as np
@@ -11,7 +12,8 @@ from scipy.special import xlog1py, xlogy
 from .._utils.jit import jit
 from .newton_data import NEVER_DENSE, extract, inverse_index, is_sparse, part_of, values_of
 
-# Rows of a state: the margins w.x + b, then of each row's loss the value and the derivatives.
+# A state is an array of shape (4, m) for m rows of X: the margin w.x + b of each row, and the
+# value, first and second derivative of its loss.
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
@@ -26,12 +28,13 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 # for the sum of this many rows.
 _BLOCK_VALUES, _LEAST_BLOCK, _MOST_BLOCK = 2**16, 512, 4096
 _NEAR = 16  # number of rows whose mean is close enough to the mean of all
-# If one row has all of the curvature, features have none, except by other rows.
+# Share of the total curvature that is added to each second derivative. Otherwise, if a single row
+# has all the curvature, the second derivatives are 0, because the bias is eliminated.
 _TRACE = 1e-18
 
-# Coordinate descent ends after a sweep that adds less than this share to the decrease, over all
-# features, and over those with a weight between two such sweeps. Sweeps without a Gram matrix are
-# expensive, so they end earlier.
+# Coordinate descent ends when a sweep over all features adds at most the share `_ENOUGH` to the
+# decrease so far. Sweeps over the features with a weight, between two such sweeps, end at the share
+# `_SETTLED`. Without a Gram matrix sweeps are expensive, so that they end at a larger share.
 _MAX_SWEEPS, _MAX_SWEEPS_IN_ALL = 50, 2500
 _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
@@ -44,9 +47,9 @@ _ENOUGH_BY_COLUMNS = 1e-2
 def _fill(state, sign, weight, bits):
     """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
 
-    Loops without branches or calls compile to vector instructions: exp(-a) and log(1 + e) are
-    computed by their series, to full relative precision. `bits` is a workspace of one int64 per
-    row.
+    With a = |margin|, e = exp(-a) and log(1 + e) are computed by their series, to full relative
+    precision. Such loops without branches or calls compile to vector instructions. `bits` is a
+    workspace of one int64 per row.
     """
     margin, loss = state[MARGIN], state[LOSS]
     residual, curvature = state[RESIDUAL], state[CURVATURE]
@@ -64,7 +67,7 @@ def _fill(state, sign, weight, bits):
         series = (series * x + 1 / 24) * x + 1 / 6
         series = (series * x + 0.5) * x + 1.0
         loss[r] = series * x + 1.0
-        bits[r] = (1023 - bits[r]) << 52  # those of 2 ** -whole
+        bits[r] = (1023 - bits[r]) << 52  # the bits of the float64 number 2 ** -whole
     for r in range(n):
         e = loss[r] * power[r]
         inverse = 1.0 / (1.0 + e)
@@ -220,7 +223,7 @@ def along(state, sign, weight, direction):
 
 
 def centred(direction, curvature):
-    """Return the change of the margins, with the best change of the bias for the curvature."""
+    """Return a change of the margins plus the change of the bias that is best for the curvature."""
     return direction - (curvature @ direction) / curvature.sum()
 
 
@@ -261,10 +264,11 @@ def gap(state, weight, penalty, scale, enough):
     Parameters
     ----------
     state, weight : see :func:`start`
-    penalty : float, of the weights behind the state
+    penalty : float, penalty of the weights that gave the state
     scale : float, at most 1
-        It makes the residuals a dual point: no scaled gradient exceeds its penalty.
-    enough : float
+        The residuals times this number are a feasible point of the dual problem: no component of
+        the scaled gradient exceeds its penalty.
+    enough : float, the value with which the caller compares the gap
 
     Returns
     -------
@@ -313,7 +317,10 @@ def _entropy(share):
 
 
 def _sample(curvature, n_sample):
-    """Sample rows at equal steps of the summed curvature; also return the share of each."""
+    """Sample rows in proportion to their curvature; return their positions and shares.
+
+    The shares sum to 1.
+    """
     if not curvature.any():  # all rows are far from the threshold and count equally
         curvature = np.ones_like(curvature)
     seen = np.cumsum(curvature)
@@ -327,7 +334,10 @@ def _sample(curvature, n_sample):
 
 @jit
 def _centre(part, center, root, mean):
-    """Return centred rows times the root of their share, and add their sum to the mean."""
+    """Subtract `center` from rows and multiply them by the root of their share, in place.
+
+    The sums of the centred rows, weighted by their shares, are added to `mean`.
+    """
     for r in range(part.shape[0]):
         row = part[r]
         for f in range(row.shape[0]):
@@ -336,9 +346,9 @@ def _centre(part, center, root, mean):
 
 
 def _ridge(X):
-    """Return the share of the second derivatives that is added to them, by the precision of X.
+    """Return the relative increase of the diagonal of a Gram matrix, by the precision of X.
 
-    Rounding can make a Gram matrix indefinite.
+    Without it, rounding errors could make the matrix indefinite.
     """
     return 1e-5 if values_of(X).dtype == np.float32 else 1e-12
 
@@ -352,7 +362,7 @@ def gram(X, rows, curvature, features, reach, n_sample):
     curvature : float64 array of shape (m,), second derivatives by the margins
     features : int64 array of shape (k,), increasing
     reach : float64 array of shape (d,), largest absolute value of each feature
-    n_sample : int, approximate number of rows that represent all
+    n_sample : int, approximate number of rows that are sampled
 
     Returns
     -------
@@ -394,7 +404,7 @@ def _transposed(X, rows, features, n_columns):
 
 
 def columns(X, rows, curvature, features, reach, n_sample):
-    """Return a sample of the rows as columns: what :func:`gram` would multiply.
+    """Return a sample of the rows by columns, for use instead of the matrix of :func:`gram`.
 
     Returns
     -------
@@ -512,7 +522,7 @@ def _length(at, step, price, slope, curvature, ends):
 
 @jit
 def _leap(gram, slope, weights, price, change, product, used):
-    """Step towards the minimum over features with a weight, if no sign changes.
+    """Step towards the minimum over the non-zero weights for fixed signs, with a line search.
 
     Returns
     -------
@@ -619,7 +629,10 @@ def correct(gram, change, slope_change):
 
 @jit
 def _moments(columns, scaled):
-    """Return mean and second derivative per column; `scaled` becomes share times value."""
+    """Return the weighted mean and the second derivative per column.
+
+    `scaled` is filled with the products of the stored values and the shares of their rows.
+    """
     data, index, indptr, share, extra = columns
     k, total = extra.shape[0], np.sum(share)
     mean, diagonal = np.zeros(k), np.zeros(k)
@@ -636,9 +649,9 @@ def _moments(columns, scaled):
 
 @jit
 def _sweep_columns(columns, scaled, moments, slope, weights, price, change, product, order):
-    """Run :func:`_sweep` with columns.
+    """Run coordinate descent once, with columns of X instead of a Gram matrix.
 
-    `product` is rows times the change, with its mean as last entry.
+    `product` is the change of w.x in each sampled row; its last entry is their weighted mean.
     """
     data, index, indptr, share, extra = columns
     mean, diagonal = moments

@@ -1,4 +1,4 @@
-"""The threshold of least loss, and refits of a node that end with it.
+"""The search for the threshold of least loss, and refits of the weights of a node.
 
 The *step* of a row is its cost on the left minus its cost on the right. Up to a constant, the loss
 of a test is the sum of the steps of the rows on its left.
@@ -18,8 +18,8 @@ from .base import BoundSolver, Status
 _FEW = 64  # this many points are sorted without buckets
 _N_BUCKETS = 512
 _N_PROBES = 33
-_ROUNDING = 1e-12  # differences of points, relative to their range, that are rounding
-NOISE = 1e-9  # differences of losses, relative to the sum of |steps|, that are rounding
+_ROUNDING = 1e-12  # smaller differences of points, relative to their range, are rounding errors
+NOISE = 1e-9  # smaller differences of losses, relative to the sum of |steps|, are rounding errors
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Refit:
     reweights: bool = False
 
     def solve(self, problem):
-        """See :class:`BoundSolver`. Features and factors are those of the warm start."""
+        """Solve one node with the features of the warm start only; see :class:`BoundSolver`."""
         old = problem.warm_start
         if len(old.indices) == 0:
             return constant_side(problem), Status()
@@ -181,7 +181,7 @@ def _sort(points, order):
 
 @jit
 def _middle(points):
-    """Return the centre and half width of the middle half of some points."""
+    """Return the centre and half width of the middle half of some points, from a sample."""
     probes, order = np.empty(_N_PROBES), np.empty(_N_PROBES, np.int64)
     for i in range(_N_PROBES):
         probes[i] = points[i * (points.shape[0] - 1) // (_N_PROBES - 1)]
@@ -216,7 +216,10 @@ def _in_buckets(points, center, scale, n_buckets):
 
 @jit(inline="always")
 def _between_buckets(points, steps, order, first, best, noise):
-    """Compare the sums between buckets; return the summed and the negative steps of each."""
+    """Update `best` with the sums between buckets; return two sums of steps per bucket.
+
+    The first sum is over all steps of a bucket, the second one over the negative steps.
+    """
     n_buckets = first.shape[0] - 1
     sums, falls = np.zeros(n_buckets), np.zeros(n_buckets)
     below, largest = 0.0, np.inf  # there is no interval before the first point
