@@ -46,7 +46,7 @@ _CAPTION = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """Agreement of refits to resamples, and with other seeds, with a model.
+    """Agreement between a model and its refits to resamples of the rows and with other seeds.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _draw(rng, n_rows, weight, n_least):
 
 
 def _refit(model, draw, rows):
-    """Fit to all rows, or to each row as often as it was drawn."""
+    """Fit to all rows if `draw` is None, else to each row as often as it was drawn."""
     if draw is None:
         model.fit(**rows)
     elif has_fit_parameter(model, "sample_weight"):
@@ -258,7 +258,7 @@ def _refit_and_measure(kind, model, draw, rows):
         left_out = np.flatnonzero(draw == 0)
         if len(left_out):
             arrays = {name: _safe_indexing(array, left_out) for name, array in rows.items()}
-            del arrays["X"]  # the estimator takes the output of the steps before it
+            del arrays["X"]  # the last step of a Pipeline takes `tested` instead
             new = estimator.cost_increase(_safe_indexing(tested, left_out), **arrays)
     tree = estimator.tree_
     record = {
@@ -308,7 +308,7 @@ def _summarize(model, rows, found):
 
 
 def _features(own, usages, of_kind):
-    """Return how often the refits test each feature; their trees may test different ones."""
+    """Return the table `Stability.features` from the features that the model and refits test."""
     usages = pd.concat([own, *usages], axis=1, sort=False)
     refits = usages.iloc[:, 1:].to_numpy()
     is_used = ~np.isnan(refits)

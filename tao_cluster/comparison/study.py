@@ -214,7 +214,7 @@ class _Study:
     def compile(self, series):
         """Fit everything once to a few rows, so that later times exclude the compilation."""
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
-        has_lambdas = self.path["lambdas"] is not None  # without them, further kernels run
+        has_lambdas = self.path["lambdas"] is not None  # without given lambdas, further kernels run
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,
@@ -299,7 +299,7 @@ def _within(models, limit):
 
 
 def _same(a, b):
-    """Whether two values of a parameter are equal; arrays only if they are identical."""
+    """Whether two values of a parameter are equal; arrays must be the same object."""
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
 
 
@@ -442,7 +442,7 @@ DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "
 
 
 def hold_out(validation, n_rows, random_state):
-    """Return positions of the rows to fit and of the held-out rows; (None, None) without any."""
+    """Return positions of fitted and held-out rows; (None, None) if `validation` is None."""
     if validation is None:
         return None, None
     if np.ndim(validation) == 0:
