@@ -61,7 +61,8 @@ class Stability:
         kind                 "resample" or "seed"
         ARI                  agreement with the model on all rows (adjusted Rand index; 1 is
                              perfect)
-        cost_increase        percent over the free clustering of the refit, on its rows
+        cost_increase        cost in percent above that of the free clustering of the refit, on the
+                             rows of the refit
         cost_increase_new    the same on the rows that a resample left out; NaN for seeds
         leaves, parameters   size of the tree
         ===================  =====================================================================
@@ -79,7 +80,8 @@ class Stability:
                              all refits
         ===================  =====================================================================
     pairs : dict of str to float
-        Mean ARI between two resamples ("resample") and between two seeds ("seed"), on all rows.
+        Mean ARI on all rows between the refits to two resamples ("resample"), and between the
+        refits with two seeds ("seed").
     """
 
     model: Any

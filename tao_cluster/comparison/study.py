@@ -77,8 +77,8 @@ def compare(
         ``{"leaves": [10, 20], "parameters": [50, 100]}``: numbers of leaves of the axis-aligned
         trees, and limits on the number of parameters of the oblique trees. A sequence stands for
         leaves. Defaults: leaves follow from the parameters (an axis-aligned tree with n leaves has
-        3 n - 2 parameters), or are k, 2 k and 4 k; without parameters, all trees of the path are
-        listed.
+        3 n - 2 parameters), or are 1, 2 and 4 times the number of clusters; without
+        parameters, all trees of the path are listed.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering; see :class:`TAOClustering`.
     validation : float, or array of int or bool, default=None

@@ -159,8 +159,8 @@ class Comparison:
         """Draw cost against size, one series per method.
 
         The models of one method are joined by a line from the smallest to the largest. ExKMC is
-        drawn as the curve of all trees of its trace; on held-out rows, only fitted models are
-        known. An axis is logarithmic if its values differ by a large factor.
+        drawn as the curve of all trees of its trace; on held-out rows, only the costs of fitted
+        models are known. An axis is logarithmic if its values differ by a large factor.
 
         Parameters
         ----------
