@@ -74,7 +74,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Rows of a file as features.
+    """Features that were computed from the rows of a file.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Loaded:
     recipe : Recipe, optional
         Computes the same features for another table; None if the file is an array.
     rows : int array of shape (n,), optional
-        Row numbers in the file, if rows were left out.
+        Number of each row of X in the file; None if no rows were left out.
     ids : array of shape (n,), optional
         Names of the rows.
     classes : array of shape (n,), optional
@@ -107,9 +107,10 @@ class Loaded:
 def features_of(frame, choices):
     """Turn the columns of a table into features.
 
-    Row numbers, constant columns and strings that are nearly all different are left out. A string
-    column with few categories becomes one feature of 0 and 1 per category; with two categories
-    (also true and false), a single feature. Its name is an Indicator, shown as ``plan is gold``.
+    Row numbers and constant columns are left out, and string columns with more than 20 categories,
+    or more than two categories and more than half as many as rows. Other string columns become one
+    feature of 0 and 1 per category, or a single feature if there are two categories (also true and
+    false). The name of such a feature is an Indicator, shown as ``plan is gold``.
 
     Parameters
     ----------
@@ -331,7 +332,7 @@ class Column:
         return own + ([Indicator(self.name, "missing")] if self.flags_missing else [])
 
     def features(self, column):
-        """Return the values of the features, arrays of shape (n,), and unknown categories."""
+        """Return a list of feature arrays of shape (n,), and the set of unknown categories."""
         gaps = column.isna()
         flags = [gaps.to_numpy(dtype=np.float64)] if self.flags_missing else []
         column = column if self.fill is None else column.fillna(self.fill)

@@ -17,7 +17,7 @@ from .using import add_parsers as add_uses
 
 
 def main(argv=None):
-    """Run the command line and return the exit code: 2, after an error message, for bad input."""
+    """Run the command line; return exit code 0, 2 after an error, or 130 after an interruption."""
     options = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():

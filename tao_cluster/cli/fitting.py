@@ -126,7 +126,7 @@ def add_parsers(commands):
 
 
 def _data_options():
-    """Return the options of all three commands: the data and their clustering."""
+    """Return a parser with the options of the data and the clustering, for all three commands."""
     parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "data",
@@ -196,7 +196,7 @@ def _data_options():
 
 
 def _tree_options():
-    """Return the options of `fit` and `path`: the tree."""
+    """Return a parser with the options of the tree, for `fit` and `path`."""
     parser = ArgumentParser(add_help=False)
     parser.add_argument(
         "--split",

@@ -1,4 +1,4 @@
-"""The folder of results of a fit: its files are written and read here."""
+"""Write and read the files in the folder that holds the results of a fit."""
 
 import json
 from pathlib import Path
@@ -77,7 +77,7 @@ def report_fit(model, seconds, rows=None, names=None):
     seconds : float
         Time of the fit.
     rows : array, CSR matrix or DataFrame, optional
-        Some measures need the rows; they are left out otherwise.
+        Rows of the fit. Without them, the measures that need the rows are left out.
     names : list of str, optional
         Names of the features; by default those of the model.
     """
@@ -128,7 +128,10 @@ def write_tree(folder, model, recipe, rows=None, image_shape=None):
 
 
 def write_labels(file, labels, rows=None, ids=None, recipe=None, *, header=True, **columns):
-    """Write one line per row: its name, or its number if rows were left out, and its cluster."""
+    """Write a CSV line per row: the cluster and the further columns.
+
+    The number of the row comes first if `rows` is given, then its name if `ids` is given.
+    """
     table = {} if rows is None else {"row": rows}
     if ids is not None:
         table[recipe.id_column] = ids

@@ -89,7 +89,7 @@ class LargeFile:
     ----------
     path : str
     recipe : Recipe, or None
-        Columns that are features; None for an array.
+        Columns that are features; None if all columns are.
     table : ParquetTable, or None
         None for an array.
     """
@@ -123,7 +123,7 @@ class LargeFile:
 
     @property
     def blocks(self):
-        """The rows of the file, as the fit takes them."""
+        """Blocks of the rows of the file, for `outofcore.fit`."""
         n_jobs = min(effective_n_jobs(-1), _MOST_THREADS)
         if self.table is None:
             return blocks_of(self.path, n_jobs=n_jobs)

@@ -93,7 +93,7 @@ def read_file(path, separator=None):
 
 
 def _kind(path):
-    """Return the ending of a file name, without the ending of the compression."""
+    """Return the ending of a file name, in lower case; for `data.csv.gz` it is `.csv`."""
     return Path(path.stem if _is_packed(path) else path.name).suffix.lower()
 
 
@@ -161,7 +161,7 @@ def _read_csv(path, separator):
     except ValueError:
         _check_lines(path, separator, len(names))
         raise
-    if frame.iloc[:, -1].isna().any():  # lines may have too few values
+    if frame.iloc[:, -1].isna().any():  # because a line has too few values, or a value is missing
         _check_lines(path, separator, len(names))
     frame.columns = names
     frame.index += int(has_names)
@@ -169,7 +169,7 @@ def _read_csv(path, separator):
 
 
 def _lines(path, separator):
-    """Yield (number of its last line, values) of each record of a text file that is not empty.
+    """Yield (number of its last line, values) of each record of a text file; skip empty lines.
 
     A record has several lines if a quoted value has line breaks.
     """

@@ -83,7 +83,7 @@ def add_out(parser, **settings):
 
 
 def place(text):
-    """Return an argument as a path; an empty one would mean the current folder."""
+    """Return an argument as a path; reject an empty one, which would mean the current folder."""
     if not text:
         raise ArgumentTypeError("expected a name, got an empty string")
     return Path(text)

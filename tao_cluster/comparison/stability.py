@@ -46,7 +46,7 @@ _CAPTION = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """Agreement of refits to resamples, and with other seeds, with a model.
+    """Agreement between a model and its refits to resamples of the rows and with other seeds.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ class Stability:
         kind                 "resample" or "seed"
         ARI                  agreement with the model on all rows (adjusted Rand index; 1 is
                              perfect)
-        cost_increase        percent over the free clustering of the refit, on its rows
+        cost_increase        cost in percent above that of the free clustering of the refit, on the
+                             rows of the refit
         cost_increase_new    the same on the rows that a resample left out; NaN for seeds
         leaves, parameters   size of the tree
         ===================  =====================================================================
@@ -79,7 +80,8 @@ class Stability:
                              all refits
         ===================  =====================================================================
     pairs : dict of str to float
-        Mean ARI between two resamples ("resample") and between two seeds ("seed"), on all rows.
+        Mean ARI on all rows between the refits to two resamples ("resample"), and between the
+        refits with two seeds ("seed").
     """
 
     model: Any
@@ -239,7 +241,7 @@ def _draw(rng, n_rows, weight, n_least):
 
 
 def _refit(model, draw, rows):
-    """Fit to all rows, or to each row as often as it was drawn."""
+    """Fit to all rows if `draw` is None, else to each row as often as it was drawn."""
     if draw is None:
         model.fit(**rows)
     elif has_fit_parameter(model, "sample_weight"):
@@ -258,7 +260,7 @@ def _refit_and_measure(kind, model, draw, rows):
         left_out = np.flatnonzero(draw == 0)
         if len(left_out):
             arrays = {name: _safe_indexing(array, left_out) for name, array in rows.items()}
-            del arrays["X"]  # the estimator takes the output of the steps before it
+            del arrays["X"]  # the last step of a Pipeline takes `tested` instead
             new = estimator.cost_increase(_safe_indexing(tested, left_out), **arrays)
     tree = estimator.tree_
     record = {
@@ -308,7 +310,7 @@ def _summarize(model, rows, found):
 
 
 def _features(own, usages, of_kind):
-    """Return how often the refits test each feature; their trees may test different ones."""
+    """Return the table `Stability.features` from the features that the model and refits test."""
     usages = pd.concat([own, *usages], axis=1, sort=False)
     refits = usages.iloc[:, 1:].to_numpy()
     is_used = ~np.isnan(refits)

@@ -77,8 +77,8 @@ def compare(
         ``{"leaves": [10, 20], "parameters": [50, 100]}``: numbers of leaves of the axis-aligned
         trees, and limits on the number of parameters of the oblique trees. A sequence stands for
         leaves. Defaults: leaves follow from the parameters (an axis-aligned tree with n leaves has
-        3 n - 2 parameters), or are k, 2 k and 4 k; without parameters, all trees of the path are
-        listed.
+        3 n - 2 parameters), or are 1, 2 and 4 times the number of clusters; without
+        parameters, all trees of the path are listed.
     reference : None, estimator or array of shape (n_clusters, m), default=None
         The free clustering; see :class:`TAOClustering`.
     validation : float, or array of int or bool, default=None
@@ -214,7 +214,7 @@ class _Study:
     def compile(self, series):
         """Fit everything once to a few rows, so that later times exclude the compilation."""
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
-        has_lambdas = self.path["lambdas"] is not None  # without them, further kernels run
+        has_lambdas = self.path["lambdas"] is not None  # without given lambdas, further kernels run
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,
@@ -299,7 +299,7 @@ def _within(models, limit):
 
 
 def _same(a, b):
-    """Whether two values of a parameter are equal; arrays only if they are identical."""
+    """Whether two values of a parameter are equal; arrays must be the same object."""
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
 
 
@@ -442,7 +442,7 @@ DEFAULT_METHODS = ("tao", "tao-axis", "exkmc", "imm", "exgreedy", "exshallow", "
 
 
 def hold_out(validation, n_rows, random_state):
-    """Return positions of the rows to fit and of the held-out rows; (None, None) without any."""
+    """Return positions of fitted and held-out rows; (None, None) if `validation` is None."""
     if validation is None:
         return None, None
     if np.ndim(validation) == 0:

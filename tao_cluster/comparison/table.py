@@ -159,8 +159,8 @@ class Comparison:
         """Draw cost against size, one series per method.
 
         The models of one method are joined by a line from the smallest to the largest. ExKMC is
-        drawn as the curve of all trees of its trace; on held-out rows, only fitted models are
-        known. An axis is logarithmic if its values differ by a large factor.
+        drawn as the curve of all trees of its trace; on held-out rows, only the costs of fitted
+        models are known. An axis is logarithmic if its values differ by a large factor.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Comparison:
         return any(map(explains_labels, self.models.values()))
 
     def _traces(self, size):
-        """Return size and cost of the trees of the longest trace of each method with traces."""
+        """Return arrays of (size, cost) of the trees in the longest trace of each method."""
         # A tree with n leaves has n - 1 tests of one feature, each with a weight and a threshold.
         sizes = {"leaves": lambda n: n, "parameters": lambda n: n + 2 * (n - 1)}
         curves = {}

@@ -145,7 +145,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         return _lazily(X, self, "predict")
 
     def apply(self, X):
-        """Return the leaf of `tree_` that each row reaches, in the form of :meth:`predict`."""
+        """Return the leaf of `tree_` that each row reaches; lazy as the result of `predict`."""
         return _lazily(X, self, "apply")
 
     def transform(self, X):
@@ -193,7 +193,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         return sorted({*super().__dir__(), *fitted, *(_METHODS if model else ())})
 
     def __getstate__(self):
-        # A client belongs to its process, and only it may be able to read the rows.
+        # A client works in its own process only, and the rows may be readable only through it.
         state = super().__getstate__()
         return {**{k: v for k, v in state.items() if k != "_rows"}, "client": None}
 
@@ -248,7 +248,7 @@ def _lazily(X, model, method):
 
 
 def _of_block(X, model, method, empty):
-    """Return the result for a chunk, or for a partition with its index.
+    """Return the result of a method for a chunk, or, with its index, for a partition.
 
     `empty` is the result for blocks without rows, which estimators reject.
     """

@@ -88,7 +88,7 @@ def results_on_cluster(client, tasks, patience):
 
 
 def _wait(client, number, future, patience):
-    """Wait until a future is finished; LostRowsError if there is no worker for too long."""
+    """Wait for a future; raise LostRowsError if no worker accepts tasks for `patience` seconds."""
     last_seen = time.monotonic()
     while future.status == "pending":
         check_interrupted()
@@ -106,7 +106,7 @@ def _wait(client, number, future, patience):
 
 
 def _has_workers(client):
-    """Whether some workers accept tasks; paused ones do not."""
+    """Whether some workers accept tasks; paused workers do not."""
     try:
         count = client.sync(client.scheduler.ncores_running, callback_timeout=_ANSWER)
     except Exception:

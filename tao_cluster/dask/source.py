@@ -101,7 +101,7 @@ class DaskBlocks:
         return list(zip(*columns, strict=True))
 
     def results(self, function, state):
-        """See :meth:`tao_cluster.outofcore.Blocks.results`."""
+        """Yield function(block, state) per block; see `tao_cluster.outofcore.Blocks.results`."""
         work = dask.delayed(partial(_call, function, state), traverse=False)
         name = f"{getattr(function, '__name__', 'work').strip('_')}-{uuid.uuid4().hex}"
         tasks = [
@@ -178,7 +178,7 @@ def _lengths(part):
 
 
 def _aligned(X, part, name, ndim):
-    """Return a collection in the same blocks of rows as X; None for None."""
+    """Return a collection in the same blocks of rows as X; None if `part` is None."""
     if part is None:
         return None
     part = by_rows(part, name, ndim)

@@ -25,7 +25,7 @@ from .._utils.optional import progress_bar
 from .._utils.threads import check_interrupted, one_thread
 from .files import ParquetTable, read_npy
 
-# Largest number of values and of rows in a block that is cut from an array or a file.
+# Largest number of values and largest number of rows in a block that is cut from an array or file.
 BLOCK_VALUES, MOST_ROWS = 2**22, 2**18
 _END = object()
 
@@ -39,8 +39,11 @@ class Block:
     number : int
         Position among the blocks, from 0.
     X : array-like or sparse matrix of shape (m, d), or DataFrame
+        Features of the rows.
     weight : array-like of shape (m,), optional
+        Weights of the rows; None if all weights are 1.
     embedding : array-like or sparse matrix of shape (m, q), optional
+        Coordinates in which the rows are clustered; None if they are clustered by X.
     """
 
     number: int
@@ -56,7 +59,7 @@ class Blocks(Protocol):
     Parameters
     ----------
     names : list of str, or None
-        Names of the columns of X.
+        Names of the columns of X; None if the columns have no names.
     has_embedding : bool
         Whether the blocks have an embedding.
     """
@@ -67,16 +70,17 @@ class Blocks(Protocol):
     def results(self, function: Callable, state: Any) -> Iterator:
         """Yield function(block, state) for each :class:`Block`, in the order of their numbers.
 
-        The function and the state can be pickled. Only some blocks and results need to be in memory
-        at the same time. BLAS must use one thread (``tao_cluster._utils.threads.one_thread``), so
-        that results do not depend on the number of threads.
+        An implementation may pickle the function and the state, for example to send them to other
+        processes. It need not hold all blocks or all results in memory at the same time. BLAS must
+        use one thread (``tao_cluster._utils.threads.one_thread``), so that results do not depend on
+        the number of threads.
 
         Raises
         ------
         BlockError
             If a block cannot be read, or if the function fails. The message names the block.
         LostRowsError
-            If the rows can no longer be read, for example without a Dask scheduler.
+            If the rows can no longer be read, for example because the Dask scheduler is gone.
         """
 
 
@@ -87,7 +91,7 @@ def sum_over_blocks(function, blocks, state=None):
     ----------
     function : callable (Block, state)
         It returns a number, an array or an object with ``__add__``, such as
-        ``tao_cluster.outofcore.statistics.Sums``. None is skipped.
+        ``tao_cluster.outofcore.statistics.Sums``. Blocks for which it returns None are skipped.
     blocks : Blocks
     state : object
         Second argument of the function, the same for all blocks. It should be small, since it is
@@ -96,7 +100,7 @@ def sum_over_blocks(function, blocks, state=None):
     Returns
     -------
     object
-        The sum; None if there are no blocks. It does not depend on the number of threads or
+        The sum; None if there are no results to add. It does not depend on the number of threads or
         workers. Another partition of the rows into blocks changes only the rounding of sums.
 
     Examples
@@ -108,7 +112,7 @@ def sum_over_blocks(function, blocks, state=None):
     np.float64(10.0)
     """
     total = None
-    # Closing the generator stops the work on further blocks.
+    # If an error ends the loop, closing the generator stops the work on further blocks.
     with contextlib.closing(found for found in blocks.results(function, state)) as results:
         for number, result in enumerate(results):
             check_interrupted()
@@ -140,7 +144,10 @@ class LostRowsError(RuntimeError):
 
 @contextlib.contextmanager
 def block_errors(number):
-    """Context manager that turns an exception into a BlockError with the number of the block."""
+    """Context manager that turns an exception into a BlockError with the number of the block.
+
+    BlockErrors and LostRowsErrors are raised again unchanged.
+    """
     try:
         yield
     except (BlockError, LostRowsError):
@@ -168,14 +175,14 @@ def blocks_of(X, sample_weight=None, embedding=None, n_jobs=1):
         - Any other iterable yields the blocks (arrays, CSR matrices or DataFrames). It must be
           readable more than once: a list, an object whose ``__iter__`` returns a new iterator (not
           a generator), or a callable without arguments that returns an iterator. An object with
-          ``reset()`` and ``next(input_data)``, such as XGBoost's DataIter, passes ``data`` and
-          optionally ``weight``.
+          ``reset()`` and ``next(input_data)``, such as XGBoost's DataIter, must call
+          ``input_data`` with ``data`` and optionally ``weight``.
     sample_weight : array of shape (n,), iterable of arrays, or str, optional
-        Weights of the rows, at least 0: all of them, one array per block, or the name of a column
-        of the Parquet files.
+        Weights of the rows, at least 0: one array for all rows, one array per block, or the name of
+        a column of the Parquet files.
     embedding : array, iterable of arrays, or list of str, optional
-        Coordinates in which the rows are clustered: all of them, one array per block, or the names
-        of columns of the Parquet files.
+        Coordinates in which the rows are clustered: one array for all rows, one array per block, or
+        the names of columns of the Parquet files.
     n_jobs : int or None, default=1
         Number of threads that work on blocks.
 
@@ -237,7 +244,10 @@ def _data_iter_blocks(X):
 
 
 def _opener(part, name):
-    """Return a function that starts a new iterator over blocks; None for None."""
+    """Return a function that starts a new iterator over the blocks in `part`.
+
+    If `part` is None, return None. `name` is the name of the argument, for the error message.
+    """
     if part is None:
         return None
     if isinstance(part, Iterable) and not isinstance(part, Iterator | str):
@@ -252,7 +262,12 @@ def _opener(part, name):
 
 
 def _zip_blocks(openers):
-    """Yield blocks of X with those of the weights and of the embedding."""
+    """Yield (X, weight or None, embedding or None) of each block.
+
+    Parameters
+    ----------
+    openers : list of the results of :func:`_opener` for X, the weights and the embedding
+    """
     nothing = itertools.repeat(None)
     parts = [nothing if open_ is None else open_() for open_ in openers]
     while True:
@@ -266,7 +281,7 @@ def _zip_blocks(openers):
 
 
 def _reader_blocks(read, n_jobs, has_embedding=False):
-    """Return the blocks of a reader function; the first one gives the names of the columns."""
+    """Return the blocks that `read()` yields. The first block defines the names of the columns."""
     with block_errors(0):
         first = next(read(), (np.empty((0, 0)),))[0]
         if len(np.shape(first)) != 2:
@@ -279,7 +294,7 @@ def _reader_blocks(read, n_jobs, has_embedding=False):
 
 
 def _table_blocks(X, sample_weight, embedding, n_jobs):
-    """Return slices of a table as blocks."""
+    """Return blocks that are consecutive slices of the rows of an array, matrix or DataFrame."""
     if len(X.shape) != 2:
         raise ValueError(f"X must have rows and columns; its shape is {tuple(X.shape)}.")
     parts = [part.tocsr() if sp.issparse(part) else part for part in (X, sample_weight, embedding)]
@@ -298,7 +313,7 @@ def _table_blocks(X, sample_weight, embedding, n_jobs):
 
 
 def _some(part, rows):
-    """Return some rows; None for None."""
+    """Return the rows in a slice of an array, matrix or DataFrame; None if `part` is None."""
     if part is None:
         return None
     return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]
@@ -307,20 +322,22 @@ def _some(part, rows):
 def parquet_blocks(path, columns=None, sample_weight=None, embedding=None, n_jobs=1):
     """Read blocks of rows from Parquet files.
 
-    A block is a part of a large row group, or consists of several small ones. The blocks depend
-    only on the files and their order. About one block per thread is in memory.
+    A block is a part of a large row group, or consists of several small row groups. The blocks
+    depend only on the files and their order. At most n_jobs + 2 blocks are in memory at the same
+    time.
 
     Parameters
     ----------
     path : path-like of a file or a folder, list of path-like, or pyarrow Dataset
         The files ``*.parquet`` of a folder and its subfolders are read, sorted by path.
     columns : list of str, optional
-        Features. Default: all columns that are not named below. They hold numbers or booleans.
-        They are read as float32 if float32 represents all of their types, else as float64.
+        Columns that are the features. Default: all columns except those of `sample_weight` and
+        `embedding`. They must hold numbers or booleans. They are read as float32 if numpy promotes
+        their types to float32 (for example float32 alone, or with int16), else as float64.
     sample_weight : str, optional
         Column with the weights of the rows.
     embedding : list of str, optional
-        Columns in which the rows are clustered.
+        Columns with the coordinates in which the rows are clustered. Default: the features.
     n_jobs : int or None, default=1
         Number of threads that work on blocks.
 
@@ -357,12 +374,14 @@ class LocalBlocks:
     Parameters
     ----------
     read : callable() -> iterator of tuple (X, weight or None, embedding or None)
+        Function that starts a new pass over the rows.
     names : list of str, optional
         Names of the columns. A DataFrame with other columns raises a BlockError.
     has_embedding : bool, default=False
+        Whether the blocks have an embedding.
     n_jobs : int or None, default=1
-        Number of threads that work on blocks, as joblib counts them. At most n_jobs + 2 blocks are
-        in memory.
+        Number of threads that work on blocks. As in joblib, None is 1 and -1 is the number of
+        cores. At most n_jobs + 2 blocks are in memory at the same time.
     """
 
     read: Callable
@@ -371,7 +390,7 @@ class LocalBlocks:
     n_jobs: int = 1
 
     def results(self, function, state):
-        """See :class:`Blocks`."""
+        """Yield function(block, state) for each block; see :meth:`Blocks.results`."""
 
         def work(block):
             with block_errors(block.number), one_thread():
@@ -390,7 +409,7 @@ class LocalBlocks:
                     return
                 _check_columns(part[0], self.names)
             yield Block(number, *part)
-            del part  # free its memory before the next one is read
+            del part  # free the memory of this block before the next one is read
 
     def _in_threads(self, work, n_jobs):
         with ThreadPoolExecutor(n_jobs) as pool:
@@ -420,7 +439,10 @@ def _check_columns(X, names):
 
 
 def names_of(X):
-    """Return the names of the columns of a frame, None for other data and for default names."""
+    """Return the names of the columns of a DataFrame.
+
+    Return None for other data, and for the default names of pandas (0, 1, 2, ...).
+    """
     names = list(X.columns) if isinstance(X, pd.DataFrame) else []
     if not any(isinstance(name, str) for name in names):
         return None if are_default(map(str, names)) else names
@@ -439,10 +461,10 @@ class ProgressBlocks:
     blocks: Any
 
     def __getattr__(self, name):
-        """Return attributes of the blocks, such as their names."""
+        """Return an attribute of the wrapped blocks, such as `names`."""
         return getattr(self.blocks, name)
 
     def results(self, function, state):
-        """Yield the result for each block."""
+        """Yield function(block, state) for each block, and advance the progress bar."""
         name, results = function.__name__.strip("_"), self.blocks.results(function, state)
         yield from progress_bar(results, desc=f"pass: {name}", leave=False, unit=" blocks")

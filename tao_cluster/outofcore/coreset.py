@@ -16,19 +16,20 @@ from ..objectives.alternating import spread_seeds
 from ..reference import nearest_center
 from .statistics import Sums
 
-# Largest number of rows of the first, rough sample, and of centres per cluster found in it.
+# Largest expected number of rows of the first, rough sample. Number of centres per cluster that are
+# searched in this sample.
 _FIRST_ROWS, _CENTERS_PER_CLUSTER = 20_000, 4
 
 _UNIT = 2.0**-53  # spacing of 53-bit numbers in [0, 1)
-_STREAMS = 0xD1342543DE82EF95  # odd multiplier of the seed, so that seeds have distinct streams
+_STREAMS = 0xD1342543DE82EF95  # odd multiplier of the seed: every seed gets other numbers
 
 
 def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):
-    """Return the problem of a weighted sample of the rows, with the same free centres.
+    """Return a clustering problem with a weighted sample of the rows and the same free centres.
 
-    The rows with the largest ratios of size to a uniform random number are drawn (priority
-    sampling, Duffield, Lund & Thorup 2007). Sizes are those of :class:`Sensitivity` for the free
-    clusters.
+    The free centres are those of the clustering without a tree. Each row has a size s, which
+    :class:`Sensitivity` computes from the free clusters, and a uniform random number u. The rows
+    with the largest ratios s / u are drawn (priority sampling, Duffield, Lund & Thorup 2007).
 
     Parameters
     ----------
@@ -64,6 +65,7 @@ def uniforms(numbers, seed):
     ----------
     numbers : int64 array of shape (m,), numbers of the rows
     seed : int, 0 <= seed < 2 ** 32
+        Each seed gives other random numbers.
 
     Returns
     -------
@@ -79,11 +81,12 @@ def uniforms(numbers, seed):
 
 
 def _totals(cost, weight, cluster, n_clusters):
-    """Return the total cost and the total weight of each cluster: float64 array of shape (2, k).
+    """Return the total cost (row 0) and total weight (row 1) of each cluster: array (2, k).
 
     Parameters
     ----------
-    cost : float64 array of shape (m,), distances of the rows without their weights
+    cost : float64 array of shape (m,)
+        Distance of each row to the centre of its cluster, not multiplied by its weight.
     weight : float64 array of shape (m,)
     cluster : int array of shape (m,)
     n_clusters : int
@@ -93,19 +96,22 @@ def _totals(cost, weight, cluster, n_clusters):
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """Sizes of rows, to which the probabilities of drawing them are proportional.
+    """Sizes of rows: a sample draws each row with a probability proportional to its size.
 
-    The size of a row is ``weight * (slope * distance + base[cluster])``; all sizes sum to 1. It is
-    the mean of the three terms of a bound on the sensitivity of the row: ``d / D``,
-    ``D_i / (W_i D)`` and ``1 / (b W_i)`` (Feldman & Langberg 2011; Bachem, Lucic & Krause 2017,
-    "Practical coreset constructions", algorithm 2). Here d is the distance of the row, D the total
-    cost, D_i and W_i the cost and the weight of its cluster, and b the number of clusters. The last
-    term gives each cluster the same expected number of rows, even a small one.
+    The size of a row is ``weight * (slope * distance + base[cluster])``. The sizes of all rows sum
+    to 1 if the total cost is positive. The size per unit of weight is the mean of three terms that
+    bound the sensitivity of the row: ``d / D``, ``D_i / (W_i D)`` and ``1 / (b W_i)`` (Feldman &
+    Langberg 2011; Bachem, Lucic & Krause 2017, "Practical coreset constructions", algorithm 2).
+    Here d is the distance of the row to the centre of its cluster, D the total cost, D_i and W_i
+    the cost and the weight of this cluster, and b the number of clusters that have rows. The third
+    term has the same sum in every cluster, so that small clusters are sampled, too.
 
     Parameters
     ----------
     slope : float
-    base : float64 array of shape (b,)
+        Increase of the size per unit of weight and distance.
+    base : float64 array of shape (n_clusters,)
+        Size per unit of weight of a row at the centre of each cluster.
     """
 
     slope: float
@@ -122,19 +128,20 @@ class Sensitivity:
         return cls(slope / 3, base)
 
     def sizes(self, distance, weight, cluster):
-        """Return the size of each row."""
+        """Return the size of each row, from its distance, weight and cluster (arrays (m,))."""
         return weight * (self.slope * distance + self.base[cluster])
 
 
 @dataclass(frozen=True, eq=False)
 class Sample(Sums):
-    """Sampled rows, as lists of one array per block.
+    """Sampled rows, as lists with one array per block.
 
     Parameters
     ----------
     X, embedding : lists of arrays or CSR matrices; None without embedding
     weight : list of float64 arrays, weights in the sample
-    cluster : list of int arrays, nearest of the centres that define the sizes
+    cluster : list of int arrays
+        Number of the nearest centre of each row, among the centres that were given for the draw.
     """
 
     X: list
@@ -143,7 +150,7 @@ class Sample(Sums):
     cluster: list
 
     def joined(self):
-        """Return X, embedding or None, weight and cluster of all rows."""
+        """Return X, embedding or None, weight and cluster of all sampled rows, one array each."""
         parts = (self.X, self.embedding, self.weight, self.cluster)
         return tuple(None if part is None else _stacked(part) for part in parts)
 
@@ -169,24 +176,25 @@ def _drawn(rows, centers, sensitivity, threshold, seed):
 
 
 def all_rows(source, center):
-    """Return all rows as a sample: X, embedding or None, weight. The centre is not relevant."""
+    """Return all rows as a sample: X, embedding or None, weight. `center` has no effect."""
     every_size = Sensitivity(0.0, np.ones(1))
     return source.sum(_drawn, center[None], every_size, 0.0, 0).joined()[:3]
 
 
 def sensitivity_sample(source, centers, size, seed):
-    """Draw a coreset with the sizes of :class:`Sensitivity`.
+    """Draw each row with a probability proportional to its size, which Sensitivity defines.
 
     Parameters
     ----------
     source : AllRows
     centers : float64 array of shape (b, m)
-    size : int, expected number of rows
+        Centres of the clusters for which the sizes are computed.
+    size : int, expected number of rows in the sample
     seed : int
 
     Returns
     -------
-    X, embedding or None, weight
+    X, embedding or None, weight : arrays or CSR matrices with the sampled rows
     """
     totals = source.sum(_costs, centers)
     sample = source.sum(_drawn, centers, Sensitivity.from_totals(*totals), 1 / size, seed)
@@ -197,26 +205,30 @@ def sensitivity_sample(source, centers, size, seed):
 
 
 def _calibrated(weight, cluster, totals):
-    """Scale the weights of the sample so that each cluster has its total weight in all rows."""
+    """Scale the weights of the sample, so that they sum in each cluster to `totals`.
+
+    `totals` has the weight of each cluster over all rows. Clusters without sampled rows are
+    ignored.
+    """
     drawn = np.bincount(cluster, weight, len(totals))
     factor = np.divide(totals, drawn, out=np.ones(len(drawn)), where=drawn > 0)
     return weight * factor[cluster]
 
 
 def coreset(source, center, n_clusters, size, rng):
-    """Draw a coreset for centres that are found in a first, rough sample.
+    """Draw a coreset with probabilities that depend on centres found in a first, rough sample.
 
     Parameters
     ----------
     source : AllRows
     center : float64 array of shape (m,), mean of all rows
     n_clusters : int
-    size : int, expected number of rows
+    size : int, expected number of rows in the coreset
     rng : RandomState
 
     Returns
     -------
-    X, embedding or None, weight
+    X, embedding or None, weight : arrays or CSR matrices with the sampled rows
     """
     first, second = (int(seed) for seed in rng.randint(2**31, size=2))
     X, space, weight = sensitivity_sample(source, center[None], min(size, _FIRST_ROWS), first)

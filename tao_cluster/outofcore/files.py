@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from .._utils.optional import import_optional
 
-# Bytes of a column that are read ahead. Number of rows that are copied into an array at a time, so
-# that the columns are transposed in the cache.
+# Size of the buffer for reading a column, in bytes. Number of rows that are copied at a time from
+# columns into an array, which is small enough for the processor cache.
 _BUFFER, _TILE = 2**20, 2**11
 
 _CHOOSE = "select the features by parquet_blocks(..., columns=[...])"
@@ -27,7 +27,8 @@ class Part:
     Parameters
     ----------
     names : list of str
-    dtype : numpy dtype, float32 if it represents the types of all columns, else float64
+    dtype : numpy dtype
+        float32 if numpy promotes the types of the columns to float32, else float64.
     """
 
     names: list
@@ -51,7 +52,9 @@ class ParquetTable:
     Parameters
     ----------
     files : list of str, or list of fragments of a pyarrow Dataset, in the order of the rows
-    X, weight, embedding : Part, or None
+    X : Part, columns of the features
+    weight : Part with the column of the weights, or None
+    embedding : Part with the coordinates in which the rows are clustered, or None
     """
 
     files: list
@@ -61,20 +64,21 @@ class ParquetTable:
 
     @classmethod
     def from_files(cls, source, weight=None, embedding=None, columns=None):
-        """Select columns of files by their schemas, which are read from the footers.
+        """Select columns of Parquet files. Only the schemas in the file footers are read.
 
         Parameters
         ----------
         source : path-like, list of path-like, or pyarrow Dataset
-            A file, or a folder of which the files `*.parquet` are read, including subfolders,
-            sorted by path. Partition columns of a Dataset, which are not in its files, are not
-            read.
+            A file, or a folder, of which all files `*.parquet` are read, including those in
+            subfolders, sorted by path. Partition columns of a Dataset, which are not in its files,
+            are not read.
         weight : str, optional
             Column with the weights of the rows.
         embedding : list of str, optional
-            Columns in which the rows are clustered.
+            Columns with the coordinates in which the rows are clustered.
         columns : list of str, optional
-            Features. Default: all other columns, in the order of the first file.
+            Columns that are the features. Default: all other columns, in the order of the first
+            file.
 
         Raises
         ------
@@ -107,7 +111,9 @@ class ParquetTable:
 
         Parameters
         ----------
-        most_values, most_rows : int, largest size of a batch, which has at least one row
+        most_values, most_rows : int
+            Largest number of values and largest number of rows of a batch. A batch has at least one
+            row.
 
         Raises
         ------
@@ -123,18 +129,18 @@ class ParquetTable:
             yield X, None if weight is None else weight[:, 0], embedding
 
     def read_column(self, name, most_values, most_rows):
-        """Yield arrays with the values of another column, in the batches of :meth:`read`."""
+        """Yield one array of values of column `name` per batch; the batches are those of `read`."""
         for batch, _ in self._batches([name], most_values, most_rows):
             yield batch.column(0).to_pandas().to_numpy()
 
     @property
     def _names(self):
-        """Names of all columns that are read, with repeats if they belong to several parts."""
+        """Names of the columns of X, weight and embedding; a name may occur in several of them."""
         parts = (self.X, self.weight, self.embedding)
         return [name for part in parts if part is not None for name in part.names]
 
     def _batches(self, names, most_values, most_rows):
-        """Yield batches of some columns, each with (file name, number of its first row)."""
+        """Yield (batch, (file name, number of the first row of the batch in this file))."""
         step = max(1, min(most_rows, most_values // len(self._names)))
         names = list(dict.fromkeys(names))
         for file in self.files:
@@ -146,7 +152,14 @@ class ParquetTable:
 
 
 def _raise_for_missing(batch, file, start):
-    """Raise a ValueError that names the first missing or infinite value of a batch."""
+    """Raise a ValueError that names the row and the column of a missing or infinite value.
+
+    Parameters
+    ----------
+    batch : pyarrow RecordBatch
+    file : str, name of the file
+    start : int, number of the first row of the batch in the file
+    """
     for name in batch.schema.names:
         wrong = np.flatnonzero(~np.isfinite(_numbers(batch.column(name))))
         if len(wrong):
@@ -168,7 +181,7 @@ def _opened(file):
     parquet = import_optional("pyarrow.parquet", "A Parquet file", "pip install pyarrow")
     try:
         source = file if isinstance(file, str) else file.open()
-        # With pre_buffer, all row groups that were read would stay in memory.
+        # With pre_buffer=True, all row groups that were read would stay in memory.
         options = {"buffer_size": _BUFFER, "pre_buffer": False}
         with parquet.ParquetFile(source, **options) as content:
             yield content
@@ -189,7 +202,10 @@ def _files(source):
 
 
 def _paths(path):
-    """Return a file itself, or the files of a folder without hidden ones."""
+    """Return the paths of the Parquet files at a path: the file itself, or those in a folder.
+
+    Files and subfolders of the folder whose names start with "." or "_" are left out.
+    """
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -238,16 +254,16 @@ def numeric_columns(source):
 
 
 def first_rows(source, names, n_rows):
-    """Return some columns of the first rows of the first file: DataFrame."""
+    """Return the columns `names` of at most `n_rows` rows at the start of the first file."""
     with _opened(_files(source)[0]) as content:
         for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
-            # The metadata for pandas may be invalid, so that only the values are used.
+            # The metadata that pandas wrote may be invalid, so they are removed.
             return batch.replace_schema_metadata(None).to_pandas()
     return pd.DataFrame(columns=names)
 
 
 def _common_names(schemas):
-    """Return the names of the columns; raise a ValueError if the files have different ones."""
+    """Return the column names of the files; raise a ValueError if they differ between files."""
     (first, names), *others = schemas.items()
     for file, schema in others:
         apart = {*schema} ^ {*names}
@@ -260,7 +276,7 @@ def _common_names(schemas):
 
 
 def _listed(names, name):
-    """Check names of columns and return them as a list."""
+    """Check that `names` are distinct names of columns, at least one, and return them as a list."""
     if isinstance(names, str) or not all(isinstance(each, str) for each in names):
         raise ValueError(f"{name} must be a list of names of columns of the Parquet files.")
     names = list(names)
@@ -273,7 +289,7 @@ def _listed(names, name):
 
 
 def _dtype(schemas, names):
-    """Return the dtype that represents the values of these columns in all files."""
+    """Return float32 if numpy promotes the types of these columns to it, else float64."""
     kinds = set()
     for file, schema in schemas.items():
         for name in names:
@@ -300,7 +316,7 @@ def dtype_of(kind):
 
 
 def _numbers(column):
-    """Return the values of a column as an array, with NaN for nulls."""
+    """Return the values of a pyarrow column as a numpy array, with NaN for nulls."""
     if not np.issubdtype(column.type.to_pandas_dtype(), np.number):  # booleans, decimals
         column = column.cast("int8" if column.type == "bool" else "float64")
     return column.to_numpy(zero_copy_only=False)
@@ -323,7 +339,7 @@ def read_npy(path, mmap_mode=None):
 
 
 def read_npz(path):
-    """Read the sparse matrix of an .npz archive as CSR, or its array X, or its only array.
+    """Read an .npz archive: its sparse matrix as CSR, else its only array, else its array X.
 
     Raises
     ------
@@ -338,7 +354,7 @@ def read_npz(path):
         if {"format", "shape"} <= set(names):
             matrix = sp.load_npz(path)
             if hasattr(matrix, "check_format"):
-                matrix.check_format(full_check=True)  # scipy and our kernels do not check it
+                matrix.check_format(full_check=True)  # neither scipy nor the kernels check indices
             return sp.csr_matrix(matrix)
         chosen = names if len(names) == 1 else [name for name in names if name == "X"]
         found = archive[chosen[0]] if chosen else None
@@ -352,7 +368,10 @@ def read_npz(path):
 
 @contextlib.contextmanager
 def file_errors(path):
-    """Context manager that turns errors of a reader into a ValueError that names the file."""
+    """Context manager that turns errors of reading a file into a ValueError that names the file.
+
+    An ImportError is raised again unchanged.
+    """
     try:
         yield
     except MemoryError as error:

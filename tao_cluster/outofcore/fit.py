@@ -1,4 +1,4 @@
-"""`fit`: fit an estimator to rows in blocks, more than memory holds."""
+"""`fit`: fit an estimator to more rows than memory holds, which are read in blocks."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -24,11 +24,12 @@ from .coreset import all_rows, coreset
 from .refinement import TreeStatistics, free_inertia, lloyd, refine, relabel_leaves, tree_statistics
 from .statistics import AllRows, ColumnStatistics, WeightedRows
 
-# Default size of the sample: rows, and rows per cluster if these are more.
+# The default size of the sample is the larger of _SAMPLE_ROWS and _ROWS_PER_CLUSTER per cluster.
 _SAMPLE_ROWS, _ROWS_PER_CLUSTER = 100_000, 1000
 
-# Convergence of Lloyd's algorithm: summed squared shifts of the centres, as a share of the mean
-# variance of the columns (scikit-learn's `tol`), or decrease of the cost, as a share of the cost.
+# Lloyd's algorithm stops if the summed squared shifts of the centres are at most _TOL times the
+# mean variance of the columns (as `tol` of scikit-learn), or if the cost decreases by at most
+# _LEAST_GAIN times the cost.
 _TOL, _LEAST_GAIN = 1e-4, 1e-5
 
 
@@ -54,11 +55,13 @@ def fit(
     The fit has three stages:
 
     1. The estimator is fitted to a weighted sample of the rows (a coreset).
-    2. Lloyd's algorithm runs over all rows, from the free centres of the sample.
-    3. Refinement passes over all rows improve the tree. The weights of a test are refitted to rows
-       of its node, drawn in proportion to the cost difference between its two sides. Each threshold
-       is the one of least cost over all rows, and each leaf gets the label of least total cost. A
-       change is kept if it lowers the cost of all rows.
+    2. Lloyd's algorithm runs over all rows. It starts from the free centres of the sample, which
+       are the centres of the clustering without a tree.
+    3. Refinement passes over all rows improve the tree. The weights of a test are refitted to a
+       sample of the rows of its node. A row is drawn with a probability proportional to the
+       difference between its costs in the left and in the right child. Each threshold becomes the
+       one of least cost over all rows, and each leaf gets the label of least total cost. A change
+       is kept if it does not increase the cost over all rows.
 
     Costs, counts and centres are sums over all rows, not estimates from the sample.
 
@@ -66,8 +69,8 @@ def fit(
     ----------
     estimator : estimator of tao_cluster or greedy
         It is not changed. The centres of its objective must be computable from sums over rows, as
-        for k-means and spherical k-means. The tests of greedy methods are those found in the
-        sample. With ``verbose=1``, a progress bar shows each pass.
+        for k-means and spherical k-means. Trees of greedy methods keep the tests that were found in
+        the sample. With ``verbose=1``, a progress bar shows each pass.
     blocks : array, numpy.memmap, sparse matrix, DataFrame, path, iterable, or Blocks
         The rows; see :func:`blocks_of`.
     sample_weight, embedding : optional
@@ -76,7 +79,7 @@ def fit(
         Expected number of rows of the sample. "auto" is 100 000, or 1000 per cluster if that is
         larger. If there are no more rows than this, the sample consists of all of them.
     n_passes : int >= 0, default=3
-        Largest number of refinement passes. Each of them reads all rows four to eight times. Greedy
+        Largest number of refinement passes. Each of them reads all rows at most nine times. Greedy
         methods, and ``algorithm=DirectForm(relax=False)``, have none.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples. Whether a row is drawn depends on its number and the seed. Another
@@ -85,8 +88,8 @@ def fit(
     Returns
     -------
     model : estimator of the same class
-        Fitted to all rows. It has no `labels_` and `free_labels_`, which would need memory for each
-        row. Records of the search, such as `history_`, refer to the sample.
+        The estimator fitted to all rows. It has no `labels_` and `free_labels_`, which would need
+        memory for each row. Records of the search, such as `history_`, refer to the sample.
 
     Raises
     ------
@@ -161,7 +164,7 @@ def fit(
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """A tree, its centres of shape (k, m), and its statistics over all rows."""
+    """A tree, the centres of its clusters, of shape (k, m), and its statistics over all rows."""
 
     tree: Tree
     centers: np.ndarray
@@ -169,12 +172,12 @@ class _State:
 
     @property
     def inertia(self):
-        """Cost over all rows."""
+        """Cost of the tree over all rows."""
         return self.statistics.cost
 
 
 def _sample(source, look, n_clusters, coreset_size, rng):
-    """Return a weighted sample of all rows."""
+    """Return a weighted sample of the rows, or all rows if there are at most `coreset_size`."""
     space, size = source.reader.space, coreset_size
     if size == "auto":
         size = max(_SAMPLE_ROWS, _ROWS_PER_CLUSTER * n_clusters)
@@ -193,10 +196,11 @@ def _sample(source, look, n_clusters, coreset_size, rng):
 
 
 def _free_centers(source, sample, look, estimator):
-    """Return the free centres of shape (k, m).
+    """Return the centres of the clustering without a tree (free centres), of shape (k, m).
 
-    Centres of the default reference are found in the sample and improved over all rows. Those of
-    a reference given by the user, fitted to the sample if it is unfitted, are not changed.
+    If the user gave no reference, the centres are found in the sample, and Lloyd's algorithm
+    improves them over all rows. If the user gave a reference, its centres are used as they are; an
+    unfitted reference is first fitted to the sample.
     """
     space, objective = source.reader.space, source.reader.objective
     rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
@@ -217,7 +221,7 @@ def _free_centers(source, sample, look, estimator):
 
 
 def _states(source, sample, model, method, free_centers, total, n_passes, rng):
-    """Yield states of decreasing cost; the first one has the tree of the sample."""
+    """Yield the state of the tree found in the sample, then one state per refinement pass."""
 
     def evaluate(found):
         share = sample.weight / total
@@ -256,7 +260,7 @@ def _store(model, state, source, free_centers, free_cost):
 def _best(states):
     """Return the last state, and warn if an interruption or lost rows ended the passes early.
 
-    If there is no state yet, the error is raised again.
+    If the passes end before the first state, the error is raised again.
     """
     best = None
     try:
@@ -271,7 +275,10 @@ def _best(states):
 
 
 def _check_method(method):
-    """Raise a ValueError for a method whose centres are not sums over rows."""
+    """Raise a ValueError for a method that out-of-core fits do not support.
+
+    Its centres must be computable from sums over rows, and its `validation` must be a share.
+    """
     objective = method.objective
     if objective.explains_labels or objective.cluster_sums is None or not objective.is_sum:
         raise ValueError(
@@ -287,5 +294,5 @@ def _check_method(method):
 
 
 def _in_user_units(space, centers):
-    """Return centres in the units of the user."""
+    """Return centres in the units of the data of the user: undo the scaling of the space."""
     return centers.copy() if space.scaling is None else space.scaling.undo(centers)

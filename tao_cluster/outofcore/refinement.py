@@ -19,13 +19,14 @@ from .thresholds import Bracket, best_thresholds, node_gains
 
 NODE_ROWS = 8000  # expected number of rows to which the weights of a test are refitted
 
-# The search for thresholds ends when others could lower the cost by at most this share, in total.
+# The search for thresholds ends when other thresholds, for all tests together, could lower the cost
+# by at most this share of the cost.
 RESOLUTION = 1e-5
 
 # Refinement ends when a pass lowers the cost by at most this share.
 _SMALL = 1e-4
 
-_ROUNDING = 1e-12  # relative difference of costs that are regarded as equal
+_ROUNDING = 1e-12  # costs whose relative difference is at most this are regarded as equal
 
 
 def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
@@ -45,7 +46,7 @@ def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
     Returns
     -------
     centers : float64 array of shape (k, m)
-    n_iter : int
+    n_iter : int, number of passes
     """
     objective = source.reader.objective
     for n_iter in range(1, max_iter + 1):  # noqa: B007
@@ -59,7 +60,7 @@ def lloyd(source, centers, tol, least_gain=0.0, max_iter=100):
 
 @dataclass(frozen=True, eq=False)
 class _Assigned(Sums):
-    """Sums of shape (k, m) and weights of shape (k,) of the rows nearest to each centre."""
+    """Sum (k, m) and total weight (k,) of the rows nearest to each centre."""
 
     sums: np.ndarray
     weight: np.ndarray
@@ -79,14 +80,14 @@ def free_inertia(rows, centers):
 
 
 def refine(source, sample, state, evaluate, n_passes, rng, at_midpoints):
-    """Yield the states of a tree after each refinement pass that lowers its cost.
+    """Yield the state of a tree after each refinement pass; stop when a pass increases its cost.
 
     Parameters
     ----------
     source : AllRows
     sample : WeightedRows, a weighted sample of all rows
     state : object with a `tree`, its optimal `centers` and its `inertia` over all rows
-    evaluate : callable (Relabeled) that returns such a state
+    evaluate : callable (Relabeled) -> state of its tree, an object like `state`
     n_passes : int, largest number of passes
     rng : RandomState
     at_midpoints : bool, whether thresholds are put halfway between rows
@@ -135,14 +136,25 @@ def refinement_pass(source, state, sample, rng, at_midpoints):
 
 @dataclass(frozen=True, eq=False)
 class _Drawn(Sums):
-    """Values of shape (m, n_terms) and cost differences of shape (m,): lists of one per block."""
+    """Rows drawn for the test of one node, as lists with one array per block.
+
+    Parameters
+    ----------
+    values : list of float64 arrays of shape (m, n_terms), features in the test
+    differences : list of float64 arrays of shape (m,)
+        Cost of each row in the left child minus that in the right child. It is divided by the
+        probability of drawing the row.
+    """
 
     values: list
     differences: list
 
 
 def _draw(rows, tree, centers, threshold, seed):
-    """Draw rows of each node with probability min(1, |gain| / threshold of the node)."""
+    """Draw rows of each node with probability min(1, |gain| / threshold[node]).
+
+    The gain of a row is its cost in the left child minus its cost in the right child.
+    """
     drawn = [_Drawn([], []) for _ in range(tree.n_nodes)]
     for node, at, gain in node_gains(rows, tree, centers):
         size, t = np.abs(gain), threshold[node]
@@ -154,7 +166,11 @@ def _draw(rows, tree, centers, threshold, seed):
 
 
 def _brackets(tree, node, drawn):
-    """Return brackets for the test of a node as it is, and with weights refitted to drawn rows."""
+    """Return Brackets for the current test of a node and for the test with refitted weights.
+
+    The weights are refitted to the drawn rows. The second bracket is left out if refitting does not
+    lower the cost of these rows, and both are left out if no rows were drawn.
+    """
     old = Split.from_tree(tree, node)
     if not len(old.indices) or not drawn.values:
         return []
@@ -187,9 +203,18 @@ def _of_unit_weight(split):
 
 
 def _updates(found):
-    """Return the best test of each node, if it differs from the current test."""
+    """Return the best test of each node that differs from the current test.
+
+    Parameters
+    ----------
+    found : list of Bracket, first the one of the current test for each node
+
+    Returns
+    -------
+    dict of int to ((features, weights), threshold), by node
+    """
     now, best = {}, {}
-    for test in found:  # the first one of a node is its current test
+    for test in found:  # the first bracket of a node has its current test
         now.setdefault(test.node, test.cost_now)
         if test.node not in best or test.cost < best[test.node].cost:
             best[test.node] = test
@@ -203,8 +228,9 @@ def _updates(found):
 def _update_sets(tree, updates):
     """Return the sets of updates to try: all of them, those of odd depths, those of even depths.
 
-    Each update is optimal while the rest of the tree is fixed. Updates of nodes above and below
-    each other may conflict; those of nodes at the same depth concern disjoint rows.
+    An update replaces the test of a node. Each update is optimal while the rest of the tree is
+    fixed. Updates of nodes above and below each other may conflict; those of nodes at the same
+    depth concern disjoint rows.
     """
     odd = {node: update for node, update in updates.items() if tree.depth[node] % 2}
     even = {node: update for node, update in updates.items() if not tree.depth[node] % 2}
@@ -218,7 +244,8 @@ class Relabeled(NamedTuple):
     ----------
     tree : Tree, without branches that no row reaches
     centers : float64 array of shape (k, m)
-        Optimal centres for the labels if they are computable from sums, else the given centres.
+        Optimal centres for the labels if they can be computed from sums over rows, else the centres
+        for which the labels were chosen.
     """
 
     tree: Tree
@@ -239,7 +266,7 @@ def relabel_leaves(source, trees, centers, relabels=True):
     Returns
     -------
     Relabeled
-        Of trees, or labels, of equal cost the first is taken.
+        If several trees, or several labels of a leaf, have the same cost, the first is chosen.
     """
     found = source.sum(_leaf_sums, trees, centers)
     results = []
@@ -261,7 +288,14 @@ def relabel_leaves(source, trees, centers, relabels=True):
 
 @dataclass(frozen=True, eq=False)
 class _LeafSums(Sums):
-    """Sums over the rows of leaves: costs (n_nodes, k), weights (n_nodes,), rows (n_nodes, m)."""
+    """Sums over the rows of each leaf; 0 for decision nodes.
+
+    Parameters
+    ----------
+    costs : float64 array of shape (n_nodes, k), cost of the rows at each centre
+    mass : float64 array of shape (n_nodes,), weights of the rows
+    rows : float64 array of shape (n_nodes, m), weighted rows; None without `cluster_sums`
+    """
 
     costs: np.ndarray
     mass: np.ndarray
@@ -283,18 +317,21 @@ def _leaf_sums(rows, trees, centers):
 
 @dataclass(frozen=True, eq=False)
 class TreeStatistics(Sums):
-    """Statistics of a tree that users see, as exact sums over all rows.
+    """Sums over all rows from which the statistics of a tree that users see are computed.
+
+    Arrays with one entry per node are 0 for decision nodes, unless stated otherwise.
 
     Parameters
     ----------
-    cost : float, cost of the rows at the centres of their leaves
+    cost : float, total cost of the rows at the centres of the clusters of their leaves
     mass : float64 array of shape (n_nodes,), total weight of the rows of each leaf
     n_rows : float64 array of shape (n_nodes,), number of rows of each leaf
-    costs : float64 array of shape (n_nodes, k), total cost of the rows of each leaf by cluster
+    costs : float64 array of shape (n_nodes, k), cost of the rows of each leaf at each centre
     sums, squares, most, above
-        See :func:`tao_cluster.tree.split_statistics.value_moments`.
+        Moments of the features of the tests over the rows of their nodes; see
+        :func:`tao_cluster.tree.split_statistics.value_moments`.
     agreement : float64 array of shape (n_nodes, k), or None for trees without histograms
-        Total weight by leaf and nearest free centre.
+        Total weight of the rows of each leaf by their nearest free centre.
     """
 
     cost: float
@@ -320,11 +357,17 @@ class TreeStatistics(Sums):
         return rounded(stds_of(tree, moments, counts, keeps_all=True))
 
     def gaps(self, tree):
-        """Return the gap between each threshold of a single feature and the next larger value."""
+        """Return the gap between each threshold of a single feature and the next larger value.
+
+        Returns
+        -------
+        float64 array of shape (n_nodes,)
+            Gaps in units of the features; NaN for other nodes.
+        """
         return threshold_gaps(tree, self.above)
 
     def histograms(self):
-        """Return the shares of the free clusters in each leaf: array of shape (n_nodes, k)."""
+        """Return the share of each free cluster in the weight of each leaf: array (n_nodes, k)."""
         total = self.agreement.sum(axis=1, keepdims=True)
         return self.agreement / np.where(total > 0, total, 1.0)
 
@@ -338,8 +381,9 @@ def tree_statistics(rows, tree, centers, origin, free_centers, total):
     tree : Tree
     centers : float64 array of shape (k, m)
     origin : float64 array of shape (n_nonzero,)
-        A value of each feature of each test, which is subtracted for numerical accuracy.
-    free_centers : float64 array of shape (k, m)
+        One value per feature of each test, which is subtracted from the feature for numerical
+        accuracy.
+    free_centers : float64 array of shape (k, m), centres of the clustering without a tree
     total : float, total weight of all rows
 
     Returns

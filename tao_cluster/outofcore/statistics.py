@@ -48,7 +48,7 @@ class WeightedRows:
 
     @classmethod
     def from_problem(cls, problem):
-        """Return the rows of a problem."""
+        """Return the rows of a clustering problem."""
         embedding = None if problem.space is problem.X else problem.space
         numbers = np.arange(problem.n_rows)
         terms = (problem.X, embedding, problem.space, problem.weight, numbers, problem.objective)
@@ -56,16 +56,19 @@ class WeightedRows:
 
     @cached_property
     def data(self):
-        """The rows in the form that the methods of the objective take."""
+        """`space` after `objective.prepare`, as the other methods of the objective take it."""
         return self.objective.prepare(self.space)
 
     @cached_property
     def view(self):
-        """X in the form that the kernels take."""
+        """X as the arrays that compiled kernels take."""
         return kernel_arrays(self.X)
 
     def nearest(self, centers):
-        """Return the distance to the nearest centre and its number; of equal ones the lowest."""
+        """Return the distance of each row to its nearest centre, and the number of this centre.
+
+        If several centres are nearest, the lowest number is returned.
+        """
         distances = self.objective.distances(self.data, centers)
         nearest = distances.argmin(axis=1)
         return distances[np.arange(len(nearest)), nearest], nearest
@@ -81,7 +84,7 @@ class Reader:
         Its scaling, if it has one, is applied to X.
     n_features : int
     first : int64 array of shape (n_blocks + 1,)
-        Number of the first row of each block, and the number of all rows.
+        Number of the first row of each block among all rows, then the total number of rows.
     """
 
     space: ClusteringSpace
@@ -90,12 +93,12 @@ class Reader:
 
     @classmethod
     def from_counts(cls, space, n_features, counts):
-        """Make the reader of blocks with these numbers of rows."""
+        """Make the reader of blocks; `counts` has the number of rows of each block."""
         return cls(space, n_features, np.cumsum([0, *counts]))
 
     @property
     def objective(self):
-        """Objective of the rows."""
+        """Objective of the clustering."""
         return self.space.objective
 
     def rows(self, block):
@@ -104,7 +107,7 @@ class Reader:
         Raises
         ------
         ValueError
-            If the block has another shape than in the first pass.
+            If the block does not have the shape that it had in the first pass.
         """
         is_present, X, embedding, weight = _present_rows(block)
         start, stop = self.first[block.number : block.number + 2]
@@ -169,13 +172,13 @@ class _RowFunction:
         return self.function.__name__
 
     def __call__(self, block, terms):
-        """Return the result for the rows of the block; None if it has no weighted rows."""
+        """Return the result for the block; None if the block has no rows of positive weight."""
         rows = self.reader.rows(block)
         return None if rows is None else self.function(rows, *terms)
 
 
 class Sums:
-    """Base of dataclasses that can be added field by field; None is the neutral element.
+    """Base of dataclasses that can be added field by field; a field of None adds nothing.
 
     Parameters
     ----------
@@ -204,7 +207,9 @@ def table(records):
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of columns over rows, which can be added (Chan, Golub & LeVeque 1983).
+    """Moments of columns over rows; moments of different rows can be added.
+
+    The sum uses the formulas of Chan, Golub & LeVeque (1983).
 
     Parameters
     ----------
@@ -251,7 +256,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class ColumnStatistics(Sums):
-    """Result of the first pass over the blocks.
+    """Statistics of the columns and counts of rows, which the first pass over the blocks sums.
 
     Parameters
     ----------
@@ -259,7 +264,7 @@ class ColumnStatistics(Sums):
     n_present : int, number of rows of positive weight
     n_sparse : int, number of sparse blocks
     moments : Moments of X; None without rows
-    of_embedding : Moments of the embedding; of X if there is none
+    of_embedding : Moments of the embedding; those of X if there is no embedding
     """
 
     counts: list
@@ -308,7 +313,7 @@ class ColumnStatistics(Sums):
         )
 
     def reader(self, space):
-        """Return the reader of the blocks, whose rows are clustered in a space."""
+        """Return the Reader of the blocks, for rows that are clustered in a ClusteringSpace."""
         return Reader.from_counts(space, len(self.moments.mean), self.counts)
 
 
@@ -354,7 +359,7 @@ def _present_rows(block, is_finite=False):
 
 
 def _weights(weight, n_rows):
-    """Check the weights of the rows of a block; a block may have no row of positive weight."""
+    """Check and return the weights of the rows of a block; they are 1 if `weight` is None."""
     if weight is None:
         return np.ones(n_rows)
     check_kind(weight, "sample_weight")
@@ -369,6 +374,6 @@ def _weights(weight, n_rows):
 
 
 def _floats(X, name, is_finite):
-    """Return X of a block as an array or canonical CSR matrix of floats."""
+    """Check X or the embedding of a block; return an array or canonical CSR matrix of floats."""
     options = {"ensure_all_finite": is_finite, "ensure_min_samples": 0}
     return stored_by_rows(check_rows(X, name, **options))

@@ -1,10 +1,11 @@
 """The threshold of least cost for each test over all rows, by branch and bound on histograms.
 
-The cost of a threshold is the sum of the cost differences of the rows at most at it. A difference
-is positive if the row costs less on the right, negative if it costs less on the left. Passes over
-the rows sum positive and negative differences separately in bins. A lower bound for thresholds
-inside a bin is the cost at its start plus its negative differences. Bins whose bound is below the
-least cost at an edge are subdivided in the next pass, until none are left.
+The cost difference of a row is its cost in the left child minus its cost in the right child. The
+cost of a threshold is the sum of the cost differences of the rows that it sends to the left: those
+whose value is at most the threshold. Passes over the rows sum positive and negative differences
+separately in bins of values. A lower bound on the cost of all thresholds inside a bin is the cost
+of the lower edge of the bin plus the negative differences in the bin. Bins whose bound is below the
+least cost of an edge are subdivided in the next pass, until no such bins are left.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +23,8 @@ from .statistics import Sums, table
 MOST_EDGES = 512  # largest number of new edges per test and pass
 _MOST_PASSES = 6
 
-# Sums that differ by this share of the summed absolute differences are regarded as equal.
+# Costs of thresholds are regarded as equal if they differ by at most this share of the sum of the
+# absolute cost differences of the rows.
 _NOISE = 1e-12
 
 
@@ -36,7 +38,8 @@ def best_thresholds(source, tree, centers, brackets, resolution, at_midpoints):
     centers : float64 array of shape (k, m)
     brackets : list of Bracket
     resolution : float
-        Stop when other thresholds can lower the cost by at most this, summed over the tests.
+        Stop when other thresholds could lower the cost by at most this amount, summed over the
+        tests.
     at_midpoints : bool, whether thresholds are put halfway between rows
 
     Returns
@@ -99,7 +102,8 @@ def _histograms(rows, tree, centers, brackets):
 class Bracket:
     """A test, and the edges between which its threshold of least cost is searched.
 
-    Costs are sums of the cost differences of the rows on the left.
+    Costs are sums, over the rows that go left, of the cost of each row in the left child minus its
+    cost in the right child.
 
     Parameters
     ----------
@@ -172,12 +176,14 @@ class Bracket:
 class Histogram(Sums):
     """Sums of cost differences in bins; bin b contains the values in (edges[b - 1], edges[b]].
 
+    The cost difference of a row is its cost in the left child minus its cost in the right child.
+
     Parameters
     ----------
     down, up : float64 arrays of shape (n_edges + 1,)
-        Sums of the negative and of the positive differences.
+        Sums of the negative and of the positive differences in each bin.
     least, most : float64 arrays of shape (n_edges + 1,)
-        Smallest and largest value in each bin; inf and -inf in empty bins.
+        Smallest and largest value in each bin; inf and -inf, respectively, for empty bins.
     """
 
     down: np.ndarray
@@ -188,7 +194,7 @@ class Histogram(Sums):
 
     @classmethod
     def from_values(cls, values, differences, edges):
-        """Sum the differences of rows with these values."""
+        """Sum the cost differences of rows in bins by the values of the rows."""
         n_bins = len(edges) + 1
         bins, is_down = np.searchsorted(edges, values), differences < 0
         down, up = (

@@ -88,7 +88,7 @@ def save(model, path):
             "tao_cluster or greedy."
         )
     check_is_fitted(model)
-    model._validate_params()  # or it could not be loaded
+    model._validate_params()  # a file with invalid parameters could not be loaded
     parameters, attributes = _state(model)
     document = {
         "format": FORMAT,
@@ -305,7 +305,7 @@ def _check_growth(model):
 
 
 def _write(path, text):
-    """Write a text to a file; if that fails, a file of this name stays as it was.
+    """Write a text to a file; if that fails, an existing file of this name is unchanged.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def from_json(data):
     Raises
     ------
     ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError
-        If the data have another form.
+        If `data` is not a result of :func:`to_json`.
     """
     if isinstance(data, list):
         return [from_json(value) for value in data]
@@ -203,7 +203,7 @@ def set_attributes(estimator, values, named=()):
 
 
 def of_kind(value, kind):
-    """Return whether a value is of a type as data classes annotate it.
+    """Return whether a value has the type that a field of a dataclass is annotated with.
 
     A bool does not count as an int, an int counts as a float, and floats must be finite.
 
