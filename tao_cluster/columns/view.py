@@ -323,8 +323,8 @@ def raw_view(pipeline, feature_names=None):
     - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
     - OneHotEncoder, SimpleImputer, and selections of columns
     - increasing functions, for columns that are tested alone: PowerTransformer,
-      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``, and
-      FunctionTransformer of an increasing numpy function such as `numpy.log1p`
+      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``,
+      and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
     - CountVectorizer, TfidfVectorizer or HashingVectorizer as the first step, and TfidfTransformer
       behind it: the features are then the words, in the units of these steps
     - ColumnTransformers and Pipelines of the steps listed above, and "passthrough"
