@@ -28,9 +28,9 @@ from ..tree import tree_of
 from ..tree.conditions import Bound
 
 _PRECISION = 3
-MAX_TERMS = 8  # terms per line of text
+MAX_TERMS = 8  # number of terms that a line of text shows
 _COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
-_MOST_SHOWN = 20  # rows that a notebook shows
+_MOST_SHOWN = 20  # number of rows that a notebook shows
 _CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
 _BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
 
@@ -193,7 +193,8 @@ class PathTest:
             numbers = (*products, self.total, self.threshold)
             *texts, total, limit = (number_text(number, _PRECISION) for number in numbers)
         starts = itertools.accumulate(products, initial=0.0)
-        bars = list(zip(names, texts, products, starts, strict=False))  # starts ends with the sum
+        # `starts` has one item more than `names`: its last item is the whole sum.
+        bars = list(zip(names, texts, products, starts, strict=False))
         return bars, f"{total} {compare} {limit}"
 
     @property

@@ -26,7 +26,7 @@ from ..inspection.palette import (
 from ..inspection.rows import picture_kind
 
 _MOST_AT_LEAF = 12  # words or bars per leaf
-_MOST_ROWS, _LEAST_ROWS = 1000, 20  # rows that can be traced
+_MOST_ROWS, _LEAST_ROWS = 1000, 20  # most and fewest rows that can be traced
 _ROW_CHARACTERS = 130_000  # approximate size of the rows that can be traced, as JSON
 _NARROW = 200  # a page of models with at most this many features includes all features
 _LEVELS = 256  # number of distinct values that one byte can represent

@@ -135,12 +135,12 @@ class Image:
 
     @property
     def leaf_height(self):
-        """Height of the image, which is at most its width."""
+        """Height of the box of a leaf in inches: that of the image, at most its width."""
         return self.width * min(1.0, self.shape[0] / self.shape[1])
 
     @property
     def test_height(self):
-        """Height of the image, its colour scale and the threshold."""
+        """Height of the box of a test in inches: the image, its colour scale and threshold."""
         return self.leaf_height + _STRIP + 2 * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
@@ -222,12 +222,12 @@ class Words:
 
     @property
     def leaf_height(self):
-        """Height of all words."""
+        """Height of the box of a leaf in inches: one line per word."""
         return self.n_words * _LINE + 0.08
 
     @property
     def test_height(self):
-        """Height of all words and the threshold."""
+        """Height of the box of a test in inches: one line per word, and one for the threshold."""
         return self.leaf_height + _LINE + 0.03
 
     def draw_test(self, ax, box, split):
@@ -296,12 +296,12 @@ class Bars:
 
     @property
     def test_height(self):
-        """Height of all bars and the threshold."""
+        """Height of the box of a test in inches: one line per bar, and one for the threshold."""
         return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
 
     @property
     def leaf_height(self):
-        """Height of all bars."""
+        """Height of the box of a leaf in inches: one line per bar."""
         return self.n_leaf_bars * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
@@ -317,7 +317,7 @@ class Bars:
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """Draw the largest deviations of the mean of a leaf."""
+        """Draw the features in which the mean of a leaf differs most from that of all rows."""
         indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
         texts = [number(value, "+.1f") for value in shown]
         self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)

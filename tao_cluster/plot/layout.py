@@ -28,7 +28,7 @@ def tidy_positions(tree):
     depth : int array of shape (n_nodes,)
     """
     left, right = tree.children_left, tree.children_right
-    offset = np.zeros(tree.n_nodes)  # of x from that of the parent
+    offset = np.zeros(tree.n_nodes)  # x minus the x of the parent
     contour = [None] * tree.n_nodes  # leftmost and rightmost x per level of a subtree
     for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:
@@ -123,12 +123,12 @@ class Layout:
 
     @property
     def right(self):
-        """Right end of the boxes."""
+        """Right end of all boxes, in inches."""
         return self.corners[:, 0].max() + self.width
 
     @property
     def bottom(self):
-        """Lower end of the boxes, negative."""
+        """Lower end of all boxes in inches; it is negative, since y grows upwards."""
         return (self.corners[:, 1] - self.heights).min()
 
     @property
