@@ -296,7 +296,7 @@ class Bars:
 
     @property
     def test_height(self):
-        """Height of the box of a test in inches: one line per bar, and one for the threshold."""
+        """Height in inches of the box of a test: its bars and, if several, its threshold."""
         return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
 
     @property
