@@ -192,11 +192,11 @@ def _joint_weights(labels, reference_labels, sample_weight):
         pd.factorize(np.asarray(each), use_na_sentinel=False)[0]
         for each in (labels, reference_labels)
     )
-    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up duplicates
+    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of equal pairs
 
 
 def _pairs(weights):
-    """Return the number of pairs of rows within groups of the given weights."""
+    """Return the number of pairs of rows within groups of rows, given the sizes of the groups."""
     return float(np.sum(weights * (np.asarray(weights) - 1)) / 2)
 
 
@@ -419,7 +419,8 @@ def _named(name, objectives):
 def _costs(objective, model, rows, weight, recentred):
     """Yield the cost of the clusters of the tree, then that of the free clusters.
 
-    `recentred`: whether both have their optimal centres instead of the free centres.
+    If `recentred` is true, each clustering has its own optimal centres. Otherwise both have the
+    centres of the free clustering.
     """
     data, centers = objective.prepare(rows), model.free_centers_
     for labels in (model.labels_, model.free_labels_):

@@ -20,14 +20,14 @@ __all__ = [
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
-# Largest rounding error of a shown threshold, as a share of
-_OF_STD = 1e-3  # the standard deviation of the feature or of the largest term
-_OF_ROWS = 0.999  # the gap to the next row, which must stay on the other side
-_OF_GAP = 0.25  # the gap to the next threshold; below 0.5 the thresholds keep their order
+# Largest rounding error of a shown threshold, as a share of different lengths.
+_OF_STD = 1e-3  # share of the standard deviation of the feature or of the largest term
+_OF_ROWS = 0.999  # share of the distance to the nearest row, so that the row stays on its side
+_OF_GAP = 0.25  # share of the distance to the next threshold; below 0.5 the order is kept
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
-    """Return everything that displays show of a tree, as dicts, lists, numbers and strings.
+    """Return all facts about a tree that displays show, as dicts, lists, numbers and strings.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def _counted(model):
 
 
 class _Sizes(NamedTuple):
-    """How many rows reach each node.
+    """Numbers of the rows that reach each node, and their weights.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class _Sizes(NamedTuple):
     counted: str
 
     def at(self, node):
-        """Return the entries of a node's report."""
+        """Return the row counts of a node as keys and values of its dict in a report."""
         is_weighted = not np.array_equal(self.rows, self.weights)
         return {
             "rows": int(self.rows[node]),
@@ -257,7 +257,10 @@ _NO_SIZE = {"rows": None, "weight": None, "count": None, "share": None, "counted
 
 
 def _of_rows(model, tree, X, sample_weight):
-    """Return sizes of nodes, standard deviations and gaps; each is None if no rows are known."""
+    """Return node sizes, standard deviations of tested features, and gaps from thresholds to rows.
+
+    Each of the three is None if no rows are known.
+    """
     if X is None:
         if sample_weight is not None:
             raise ValueError("sample_weight needs the rows X that it belongs to.")
@@ -380,7 +383,10 @@ def _tolerances(tree, nodes, gaps=None):
 
 
 def _error_by_rows(node):
-    """Return the error that the rows of a node allow, as a list; empty without varying rows."""
+    """Return the error of a threshold that the standard deviations of its node allow.
+
+    The result is a list of one number. It is empty if the standard deviations are 0 or unknown.
+    """
     terms = node["terms"]
     if len(terms) == 1:
         size = (terms[0]["spread"] or 0.0) / max(node["count"] or 1.0, 1.0)

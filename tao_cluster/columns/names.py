@@ -47,7 +47,7 @@ def printable_lines(text):
 
 
 def brief(text, longest=48):
-    """Return a text for a plot; the middle of one longer than `longest` is left out."""
+    """Return a text for a plot; beyond `longest` characters, "…" replaces its middle."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[: half - 1]}…{text[-half:]}"
 
@@ -57,19 +57,19 @@ def _escape(found):
 
 
 class Indicator(str):
-    """The name of a feature that is 1 where a column has a value, and 0 elsewhere.
+    """The name of a 0/1 feature that is 1 in the rows where `column` has the value `value`.
 
-    The string is printable; `column` and `value` keep their original form.
+    The string itself is printable. The attributes `column` and `value` keep their original form.
 
     A test of this feature alone reads ``plan is gold`` or ``plan is not gold``. In a weighted sum
     the feature is written ``[plan is gold]``. As after one-hot encoding, a column has exactly one
-    value per row: a rule with ``plan is gold`` omits that the plan is not another one.
+    value per row. A rule that states ``plan is gold`` therefore leaves out ``plan is not free``.
 
     Parameters
     ----------
-    column : str
-    value : str, or an object with a string form; None for missing values
-    has_missing : bool, whether missing values count as this value
+    column : str, name of the column that holds the category
+    value : str, or an object with a string form; None stands for missing values
+    has_missing : bool, whether missing values of the column count as this value
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Filled(str):
 
 
 def _value_text(value):
-    """Return the text of a category; integers have no decimals."""
+    """Return a category as text: "gold", "3" for the float 3.0, or "missing" for None."""
     if value is None:
         return "missing"
     if isinstance(value, Number):
@@ -143,19 +143,19 @@ class Numbered(Sequence):
 
 
 def names_of(model, feature_names=None):
-    """Return feature names as given, else those of `fit`, else x0, x1, ...: sequence of str."""
+    """Return the given names, else those that `fit` stored, else x0, x1, ...: sequence of str."""
     if feature_names is None:
         feature_names = fitted_names(model)
     return check_feature_names(feature_names, tree_of(model).n_features)
 
 
 def check_feature_names(feature_names, n_features):
-    """Return a sequence of names, by default x0, x1, ...
+    """Return checked feature names: sequence of str, x0, x1, ... if `feature_names` is None.
 
     Raises
     ------
     ValueError
-        If the number of names is not `n_features`.
+        If `feature_names` is not a sequence of strings, or if its length is not `n_features`.
     """
     if feature_names is None:
         return Numbered(n_features)
@@ -171,16 +171,16 @@ def check_feature_names(feature_names, n_features):
 
 
 def printable_names(names):
-    """Return the printable forms of names: sequence of str, Indicator and Filled."""
+    """Return names in :func:`printable` form; an Indicator or Filled name keeps its type."""
     return names if isinstance(names, Numbered) else [_printable_name(name) for name in names]
 
 
 def _printable_name(name):
     if isinstance(name, Indicator):
-        return name  # it is printable already
+        return name  # the string of an Indicator is always printable
     return Filled(printable(name), name.fill) if isinstance(name, Filled) else printable(name)
 
 
 def has_indicators(names):
-    """Return whether some of the features are categories."""
+    """Return whether any name is an Indicator, the name of a one-hot encoded category."""
     return not isinstance(names, Numbered) and any(isinstance(name, Indicator) for name in names)

@@ -1,4 +1,4 @@
-"""Steps of a pipeline as maps of single raw columns: affine, monotone, or one-hot encoded."""
+"""Express each column that the steps of a pipeline compute as a function of one raw column."""
 
 import operator
 import warnings
@@ -35,7 +35,7 @@ _INVERSE = {
     operator.mul: operator.truediv,
     operator.truediv: operator.mul,
 }
-# Increasing functions, each with its inverse and the values below which it is not defined.
+# Increasing functions, each with its inverse and the number below which it is not defined.
 _INCREASING: dict[Any, Any] = {
     np.log: (np.exp, 0.0),
     np.log2: (np.exp2, 0.0),
@@ -60,10 +60,12 @@ class Source:
     Parameters
     ----------
     column : int, position of the raw column
-    key : str, identifies the category among those of the raw column; empty for numbers
+    key : str, identifies the category in the raw column; empty for a column of numbers
     category : the category; None if it stands for missing values
-    slot : int, position of the category among those of the raw column
-    fill : the value by which an imputer replaces missing ones, in raw units; None without imputer
+    slot : int, position of the category in the list of categories of the raw column
+    fill
+        Value by which an imputer replaces missing values, in raw units. It is None without an
+        imputer, and for a category that the imputer does not fill in.
     """
 
     column: int
@@ -74,7 +76,7 @@ class Source:
 
     @property
     def is_category(self):
-        """Whether the column is 1 for a category and 0 for the others."""
+        """Whether the column has the value 1 for one category and 0 for all other categories."""
         return bool(self.key)
 
 
@@ -83,14 +85,14 @@ _FUNCTIONS = tuple(_INCREASING)
 
 @dataclass(frozen=True, eq=False)
 class Increasing:
-    """An increasing function of one column: that of a fitted transformer, or of numpy.
+    """An increasing function of one column, computed by numpy or by a fitted transformer.
 
     Parameters
     ----------
     function : numpy function of one argument, or fitted transformer with `inverse_transform`
-    j : int, position of the column among those of the transformer
+    j : int, position of the column in the input of the transformer; not used for numpy functions
     lowest : float
-        The function is not defined below; there it counts as minus infinity.
+        The function is not defined below this number. There its value counts as minus infinity.
     """
 
     function: Any
@@ -107,7 +109,7 @@ class Increasing:
         return found if found.ndim else float(found)
 
     def inverse(self, z):
-        """Return the arguments at which the function has some values, up to rounding."""
+        """Return the arguments for which the function has the values z, up to rounding."""
         with np.errstate(all="ignore"):
             found = self._evaluate(np.asarray(z, dtype=np.float64), "inverse_transform")
         return found if np.ndim(found) else float(found)
@@ -120,7 +122,8 @@ class Increasing:
         rows = np.ones((values.size, self.function.n_features_in_))
         rows[:, self.j] = values.ravel()
         with warnings.catch_warnings():
-            # Overflow at the ends of the bisection, and rows without column names.
+            # Suppress warnings of overflow for the extreme numbers that a bisection tries, and of
+            # missing column names.
             warnings.simplefilter("ignore")
             found = getattr(self.function, method)(rows)
         return np.asarray(found, dtype=np.float64)[:, self.j].reshape(values.shape)
@@ -128,33 +131,36 @@ class Increasing:
 
 @dataclass(frozen=True)
 class Column:
-    """A column between two steps, as an increasing or affine function of its source.
+    """A column that a pipeline step takes or returns, as a monotone function of its source.
 
-    The function is the sequence of elementary operations of the steps, each with its rounding.
-    For float64 numbers the result is equal to that of the steps bit by bit. Each operation is
-    monotone also after rounding, and so is their sequence.
+    The source is a raw column or a category of one. The function applies the elementary operations
+    of the steps one after the other, and each of them rounds. For float64 numbers the result is
+    therefore equal to that of the steps bit by bit. Each operation is monotone even after
+    rounding, and so is the whole function.
 
     Parameters
     ----------
     source : Source
-    operations : tuple of (function of the module operator, float) or (Increasing, NaN)
+    operations : tuple of pairs
+        Each pair is either a function of the module `operator` and its second argument (a float),
+        or an :class:`Increasing` function and NaN.
     """
 
     source: Source
     operations: tuple = ()
 
     def then(self, function, number=np.nan):
-        """Return the column after one more operation."""
+        """Return the column after one more operation; `number` is its second argument, if any."""
         return replace(self, operations=(*self.operations, (function, float(number))))
 
     def __call__(self, x):
-        """Return what a float or an array of raw values becomes."""
+        """Return the values of this column for a float or an array of raw values."""
         for function, number in self.operations:
             x = function(x, number)
         return x
 
     def inverse(self, z):
-        """Return the raw values that become z, up to rounding."""
+        """Return the raw values for which this column has the values z, up to rounding."""
         for function, number in reversed(self.operations):
             if isinstance(function, Increasing):
                 z = function.inverse(z)
@@ -164,12 +170,12 @@ class Column:
 
     @property
     def is_affine(self):
-        """Whether no operation is a general increasing function."""
+        """Whether the column is an affine function of its source (only arithmetic operations)."""
         return not any(isinstance(function, Increasing) for function, _ in self.operations)
 
     @property
     def slope(self):
-        """The factor of differences, if the column is affine; otherwise only its sign counts."""
+        """Slope of an affine column in its source; for others, only the sign is meaningful."""
         slope = 1.0
         for function, number in self.operations:
             if function in (operator.mul, operator.truediv):
@@ -177,7 +183,7 @@ class Column:
         return slope
 
     def raw_distances(self, z, distance):
-        """Return the raw distances of z - distance and z + distance from z: pair of floats."""
+        """Convert a distance below and above the value z of the column to raw units: two floats."""
         if self.is_affine:
             return (distance / abs(self.slope),) * 2
         below, middle, above = self.inverse(np.array([z - distance, z, z + distance]))
@@ -191,8 +197,8 @@ def through(step, columns, name):
     Parameters
     ----------
     step : fitted transformer, "passthrough", "drop" or None
-    columns : list of Column
-    name : str, of the step in its pipeline
+    columns : list of Column, the input of the step
+    name : str, name of the step in its pipeline
 
     Returns
     -------
@@ -201,13 +207,13 @@ def through(step, columns, name):
     Raises
     ------
     ValueError
-        If a column of the result is not a function of one raw column that is supported.
+        If a column that the step returns is not a supported function of a single raw column.
     """
     raise _unsupported(step, name, "does not transform columns one by one")
 
 
 def _unsupported(step, name, reason):
-    """Return the error of a step whose columns cannot be expressed in raw columns."""
+    """Return the ValueError for a step whose output cannot be expressed in raw columns."""
     return ValueError(
         f"The step {name!r} ({type(step).__name__}) {reason}, so the tests of the tree cannot be "
         "expressed in the raw columns. Use the last step alone to show the tree in the columns "
@@ -254,11 +260,12 @@ def _ordinal(step, columns, name):
 
 
 def _scale(operations, step, columns, name):
-    """Return the columns after the operations of a scaler.
+    """Return the columns that a fitted scaler computes.
 
-    Each operation is (function, attribute with its numbers, option that turns it off).
+    Each of `operations` is a tuple: a function of the module `operator`, the fitted attribute with
+    its second argument per column, and the option that turns the operation off.
     """
-    if getattr(step, "clip", False):  # MaxAbsScaler has the option in newer scikit-learn only
+    if getattr(step, "clip", False):  # an old MaxAbsScaler has no option clip
         return _increasing(step, columns, name)
     for function, attribute, option in operations:
         if getattr(step, option, True):
@@ -303,7 +310,7 @@ def _category(source, slot, value):
 
 
 def _is_missing(value):
-    return value is None or value != value  # noqa: PLR0124  NaN, which may be an object
+    return value is None or value != value  # noqa: PLR0124  only NaN differs from itself
 
 
 @through.register(SimpleImputer)
@@ -313,7 +320,7 @@ def _imputer(step, columns, name):
     filled = [
         _filled(column, value)
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
-        if step.keep_empty_features or not _is_missing(value)  # the imputer drops the others
+        if step.keep_empty_features or not _is_missing(value)  # the imputer drops empty columns
     ]
     gaps = step.indicator_.features_ if step.add_indicator else ()
     return filled + [Column(Source(columns[j].source.column, "missing", None)) for j in gaps]
@@ -336,7 +343,8 @@ def _chain(step, columns, name):
 
 @through.register(ColumnTransformer)
 def _parts(step, columns, name):
-    # The positions to which scikit-learn has resolved names, slices, masks and callables.
+    # Positions of the columns of each part. The user may have selected them by name, slice, mask
+    # or callable; scikit-learn has converted all of these to positions.
     inputs = step._transformer_to_input_indices
     parts = []
     for below, part, _ in step.transformers_:
@@ -352,7 +360,7 @@ def columns_of(steps, n_raw):
     Parameters
     ----------
     steps : list of (str, fitted transformer)
-    n_raw : int
+    n_raw : int, number of raw columns
 
     Returns
     -------
@@ -365,14 +373,14 @@ def columns_of(steps, n_raw):
 
 
 def raw_input(steps):
-    """Return the number of raw columns and their names (or None), as the first step stores them."""
+    """Return the number of raw columns and their names (or None), which the first step stores."""
     first = next(step for _, step in steps if hasattr(step, "n_features_in_"))
     names = getattr(first, "feature_names_in_", None)
     return first.n_features_in_, None if names is None else [str(name) for name in names]
 
 
 def split_text_steps(steps):
-    """Split the steps at the end of those that turn strings into word columns.
+    """Split steps into those at the start that turn strings into word columns, and all others.
 
     Returns
     -------

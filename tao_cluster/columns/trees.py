@@ -1,4 +1,4 @@
-"""Convert a tree on the columns of a pipeline to a tree on their sources, the raw columns."""
+"""Convert a tree that tests the transformed columns of a pipeline to one that tests raw columns."""
 
 import math
 
@@ -9,20 +9,21 @@ from ..tree import Tree
 
 
 def raw_tree(tree, columns, feature_of, n_features):
-    """Return the tree that tests the sources of the columns.
+    """Return a tree with the same nodes that tests raw columns instead of transformed ones.
 
-    A test of one column is converted exactly: bisection finds the last raw number that the
-    arithmetic of the steps sends to the side of small numbers. In a test of several columns the
-    weights are multiplied by the slopes of the columns, and the intercepts move into the
-    threshold, so that sums differ by rounding.
+    A test of one column is converted exactly: bisection finds the last raw number on one side of
+    the test, and computes the steps with their rounding. In a test of several columns, the weights
+    are multiplied by the slopes of the columns, and the intercepts move into the threshold. The
+    weighted sums therefore differ by rounding errors.
 
     Parameters
     ----------
     tree : Tree
     columns : list of Column, of length tree.n_features
+        The transformed columns, as functions of their sources (raw columns or categories).
     feature_of : int array of shape (tree.n_features,)
-        Position of each column's source among the features of the new tree.
-    n_features : int
+        For each column, the feature of the new tree that is its source.
+    n_features : int, number of features of the new tree
 
     Returns
     -------
@@ -31,7 +32,7 @@ def raw_tree(tree, columns, feature_of, n_features):
     Raises
     ------
     ValueError
-        If a test of several columns has one that is not an affine function of its source.
+        If a test of several columns uses one that is not an affine function of its source.
     """
     splits, thresholds = [None] * tree.n_nodes, tree.threshold.copy()
     for node in tree.decision_nodes:
@@ -51,7 +52,7 @@ def raw_tree(tree, columns, feature_of, n_features):
 
 
 def _one_column(column, weight, threshold):
-    """Return the weight, 1 or -1, and the threshold of the test on the source."""
+    """Return the weight (1 or -1) and the threshold of a test of one column, in raw units."""
 
     def goes_left(x):
         return weight * column(x) <= threshold
@@ -60,19 +61,22 @@ def _one_column(column, weight, threshold):
         return _of_indicator(goes_left(0.0), goes_left(1.0))
     if weight * column.slope > 0:
         return 1.0, largest_float_where(goes_left)
-    # Large numbers go left: the test is on the negative of the number.
+    # Large raw numbers go left, so the test is -x <= threshold.
     return -1.0, largest_float_where(lambda negative: goes_left(-negative))
 
 
 def _of_indicator(zero_goes_left, one_goes_left):
-    """Return the test of a 0/1 column; its threshold is outside if both values go one way."""
+    """Return weight and threshold of a test of a 0/1 column; 0 and 1 may go to the same side."""
     if zero_goes_left:
         return 1.0, 1.5 if one_goes_left else 0.5
     return -1.0, -0.5 if one_goes_left else -1.5
 
 
 def _several(columns, features, weights, threshold):
-    """Return features, weights and threshold of a sum; weights of one source are added."""
+    """Return raw features, weights and threshold of a test of several columns.
+
+    The weights of columns with the same source are added.
+    """
     if not all(column.is_affine for column in columns):
         raise ValueError(
             "A test of the tree adds up several columns, and a step of the pipeline transforms one "
@@ -89,12 +93,14 @@ def _several(columns, features, weights, threshold):
 
 
 def raw_gaps(tree, gaps, columns):
-    """Convert the gaps around thresholds to the units of the raw columns.
+    """Convert the distances between thresholds and their nearest rows to raw units.
 
     Parameters
     ----------
-    tree : Tree, on the columns
-    gaps : float64 array of shape (n_nodes,), NaN where more or less than one feature is tested
+    tree : Tree, which tests the transformed columns
+    gaps : float64 array of shape (n_nodes,)
+        Distance from the threshold of each node to the nearest row. It is NaN at leaves and at
+        tests that do not have exactly one feature.
     columns : list of Column
 
     Returns
@@ -112,17 +118,19 @@ def raw_gaps(tree, gaps, columns):
 
 
 def raw_stds(tree, stds, raw, columns, feature_of):
-    """Convert the standard deviations of the columns at each test to the raw units.
+    """Convert the standard deviations of the tested columns to raw units.
 
-    If a column is not affine, its standard deviation is converted at the threshold of the test.
+    If a column is not an affine function of its source, the width of the interval of one standard
+    deviation to either side of the threshold is converted, and halved.
 
     Parameters
     ----------
     tree, columns, feature_of
         As for :func:`raw_tree`.
     stds : float array of shape (tree.n_nonzero,)
-        Standard deviation of each column at each test.
-    raw : Tree, of the same nodes
+        Standard deviation of each tested column over the rows of its node, in the order of
+        ``tree.split_weights``.
+    raw : Tree, the result of :func:`raw_tree`
 
     Returns
     -------
@@ -133,7 +141,7 @@ def raw_stds(tree, stds, raw, columns, feature_of):
     used = zip(tree.split_indices, at, stds, strict=True)
     converted = [sum(columns[j].raw_distances(z, std)) / 2 for j, z, std in used]
     features = feature_of[tree.split_indices]
-    # Columns of one source differ by rounding only.
+    # The converted values of columns with the same source differ only by rounding: keep one.
     known = dict(zip(zip(nodes, features, strict=True), converted, strict=True))
     raw_nodes = np.repeat(np.arange(raw.n_nodes), np.diff(raw.split_indptr))
     return np.array([known[at] for at in zip(raw_nodes, raw.split_indices, strict=True)])

@@ -36,7 +36,8 @@ class RawView(Readable):
     steps : list of (str, fitted transformer), the steps before
     columns : list of Column, the columns that the model was fitted to
     raw_names : sequence of str, names of all raw columns for display
-    fit_names : list of str or None, names of the columns that the pipeline was fitted to
+    fit_names : list of str or None
+        Column names of the DataFrame that the pipeline was fitted to; None if it had no names.
     text_steps : list of (str, fitted transformer)
         A vectorizer and the steps that weight its words, if the pipeline begins with one. The
         features are then its words, and raw rows are strings.
@@ -58,19 +59,19 @@ class RawView(Readable):
 
     @cached_property
     def _sources(self):
-        """The distinct sources of the columns, one per feature, in the order of the raw columns."""
+        """The raw column or category behind each feature, in the order of the raw columns."""
         distinct = dict.fromkeys(column.source for column in self.columns)
         return sorted(distinct, key=lambda source: (source.column, source.slot))
 
     @cached_property
     def _feature_of(self):
-        """Position of the feature of each column."""
+        """For each of `columns`, the position of the feature that it is computed from."""
         place = {source: f for f, source in enumerate(self._sources)}
         return np.array([place[column.source] for column in self.columns], dtype=np.int32)
 
     @cached_property
     def _column_of(self):
-        """Position of the first column of each feature."""
+        """For each feature, the position in `columns` of the first column computed from it."""
         return np.unique(self._feature_of, return_index=True)[1]
 
     @property
@@ -80,7 +81,7 @@ class RawView(Readable):
 
     @cached_property
     def feature_names_in_(self):
-        """Names of these features: object array. A category has a name such as "plan is gold"."""
+        """Names of the features of `tree_`: object array, with names such as "plan is gold"."""
         names = np.empty(len(self._sources), dtype=object)
         names[:] = [_name(source, self.raw_names[source.column]) for source in self._sources]
         return names
@@ -89,7 +90,7 @@ class RawView(Readable):
 
     @cached_property
     def tree_(self):
-        """The tree on these features."""
+        """The tree of the model, with tests of raw columns instead of transformed columns."""
         return raw_tree(tree_of(self.model), self.columns, self._feature_of, len(self._sources))
 
     @property
@@ -100,12 +101,15 @@ class RawView(Readable):
 
     @property
     def split_gaps_(self):
-        """Distances from thresholds to the nearest rows, in raw units."""
+        """Distance from the threshold of each node to the nearest fitted row, in raw units.
+
+        It is NaN at leaves and at tests that do not have exactly one feature.
+        """
         return raw_gaps(tree_of(self.model), self.model.split_gaps_, self.columns)
 
     @property
     def _column_range(self):
-        """Smallest and largest fitted value of each feature in raw units, if they are known."""
+        """Smallest and largest fitted value of each feature in raw units; None if unknown."""
         known = getattr(self.model, "_column_range", None)
         if known is None:
             return None
@@ -120,22 +124,22 @@ class RawView(Readable):
 
     @property
     def feature_importances_(self):
-        """Share of the cost that the tests of a feature save, added over its columns."""
+        """Importance of each feature: the sum of the importances of the columns made from it."""
         shares = self.model.feature_importances_
         return np.bincount(self._feature_of, shares, len(self._sources))
 
     @property
     def cluster_centers_(self):
-        """Centres in raw columns, or in the embedding if the rows were clustered there."""
+        """Centres of the clusters in raw units, or in the embedding if `fit` clustered one."""
         return self._raw_centers(self.model.cluster_centers_)
 
     @property
     def free_centers_(self):
-        """Centres of the free clustering, in the same units."""
+        """Centres of the free clustering (without a tree), in the units of `cluster_centers_`."""
         return self._raw_centers(self.model.free_centers_)
 
     def _raw_centers(self, centers):
-        """Return the raw values that the steps map to centres; shares of rows for categories."""
+        """Return centres in raw units; the centre of a category is the share of rows with it."""
         if centers is None or self.model._space.has_embedding:
             return centers
         return np.column_stack([self.columns[j].inverse(centers[:, j]) for j in self._column_of])
@@ -179,7 +183,7 @@ class RawView(Readable):
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
     def vectorized(self, X):
-        """Return X; if the pipeline begins with a vectorizer, convert strings to word columns."""
+        """Return X, with strings converted to word columns if the first step is a vectorizer."""
         if not self.text_steps or isinstance(X, dict):
             return X
         if not isinstance(X, str) and np.ndim(_shaped(X)) == 2:
@@ -190,7 +194,7 @@ class RawView(Readable):
         return X
 
     def integer_features(self, table):
-        """Return which features are columns of integers in a DataFrame: bool array, or None."""
+        """Return which features are integer columns of a DataFrame: bool array, else None."""
         if not hasattr(table, "infer_objects"):
             return None
         kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
@@ -200,12 +204,14 @@ class RawView(Readable):
         return np.array([kinds[j] for j in columns], dtype=bool)
 
     def with_numbers(self, row, numbers):
-        """Return a raw row with new values of some features; the category set to 1 is entered.
+        """Return a raw row with new values of some features.
+
+        If the feature of a category becomes 1, the category is written into its raw column.
 
         Parameters
         ----------
         row : one raw row, as the pipeline takes it
-        numbers : dict of float by feature
+        numbers : dict of float, the new values by position of the feature
 
         Returns
         -------
@@ -224,7 +230,10 @@ class RawView(Readable):
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):
-        """Return raw columns, selected by name if they have names, with missing values replaced."""
+        """Return the raw columns of numeric features, with missing values imputed.
+
+        The columns are selected by name if X and the fit have column names, else by position.
+        """
         sources = [self._sources[f] for f in features]
         columns = [source.column for source in sources]
         fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
@@ -239,10 +248,11 @@ class RawView(Readable):
         return check_rows(_with_gaps_filled(part, fills))
 
     def _indicators(self, Z, features):
-        """Yield (features, 0/1 matrix) of encoded categories, with later scaling reversed.
+        """Yield groups of category features and their 0/1 values: (features, matrix).
 
-        If a scaler has moved 0 to another number, nearly all values of a sparse column are stored.
-        Such columns become dense; the others stay sparse.
+        The values are taken from Z, the transformed rows, and the scaling after the encoder is
+        reversed. If a scaler has moved 0 to another number, nearly all values of a sparse column
+        are stored. Such columns become dense; the others stay sparse.
         """
         columns = self._column_of[features]
         zero, one = ([self.columns[j](value) for j in columns] for value in (0.0, 1.0))
@@ -260,12 +270,12 @@ class RawView(Readable):
         return Z
 
     def _named(self, X):
-        """Return X with the column names of the fit if it has none: steps may select by name."""
+        """Return X; if it has no column names, add those of the fit, by which steps may select."""
         return X if self.fit_names is None or hasattr(X, "columns") else as_frame(X, self.fit_names)
 
 
 def _with_gaps_filled(X, fills):
-    """Replace the missing values of each column by its number; NaN as number keeps them."""
+    """Replace missing values of column j by fills[j]; they stay missing where fills[j] is NaN."""
     values, of_value = (X.data, X.indices) if sp.issparse(X) else (X, np.arange(X.shape[1]))
     gaps = np.isnan(values)
     if not gaps.any():
@@ -283,7 +293,7 @@ def _name(source, column):
 
 
 def _unscaled(part, zero, one, is_dense):
-    """Return columns of 0 and 1 from columns in which `zero` and `one` stand for them."""
+    """Return 0/1 columns from columns in which zero[j] stands for 0 and one[j] for 1."""
     if sp.issparse(part):
         part = part.toarray() if is_dense else part.copy()
     if sp.issparse(part):
@@ -293,7 +303,7 @@ def _unscaled(part, zero, one, is_dense):
 
 
 def _shaped(X):
-    """Return a stand-in for rows that has their number of dimensions."""
+    """Return an object for which np.ndim is the number of dimensions of X, even if X is sparse."""
     return X if not hasattr(X, "shape") else np.empty((0,) * len(X.shape))
 
 
@@ -312,12 +322,12 @@ def raw_view(pipeline, feature_names=None):
 
     - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
     - OneHotEncoder, SimpleImputer, and selections of columns
-    - increasing functions, if every test has one feature: PowerTransformer, QuantileTransformer,
-      KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``, and
-      FunctionTransformer of an increasing numpy function such as `numpy.log1p`
+    - increasing functions, for columns that are tested alone: PowerTransformer,
+      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``,
+      and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
     - CountVectorizer, TfidfVectorizer or HashingVectorizer as the first step, and TfidfTransformer
       behind it: the features are then the words, in the units of these steps
-    - ColumnTransformers and Pipelines of the steps before the last item, and "passthrough"
+    - ColumnTransformers and Pipelines of the steps listed above, and "passthrough"
 
     All exports, plots and explanations accept the pipeline itself and use this view of it. After
     an imputer they describe the table with its missing values replaced.
@@ -388,7 +398,10 @@ def raw_view(pipeline, feature_names=None):
 
 
 def _flat_steps(pipeline):
-    """Return (name, step) in order, also those of a pipeline that is the last step."""
+    """Return the steps of a pipeline as (name, step); a pipeline as last step is expanded.
+
+    Steps without a method `fit`, such as "passthrough", are left out.
+    """
     steps = [("", pipeline)]
     while isinstance(steps[-1][1], Pipeline):
         steps[-1:] = [(name, step) for name, step in steps[-1][1].steps if hasattr(step, "fit")]
@@ -396,7 +409,7 @@ def _flat_steps(pipeline):
 
 
 def shown(model, feature_names=None):
-    """Return a model and its feature names for display; a pipeline in its raw columns.
+    """Return a model and its printable feature names; a pipeline becomes its raw view.
 
     Parameters
     ----------
@@ -414,14 +427,17 @@ def shown(model, feature_names=None):
 
 
 def named(model, feature_names=None):
-    """Return the same with the original names, for looking up columns by name."""
+    """Return a model and its original feature names; a pipeline becomes its raw view.
+
+    Unlike the printable names of :func:`shown`, original names identify columns of a table.
+    """
     if isinstance(model, Pipeline):
         model, feature_names = raw_view(model, feature_names), None
     return model, names_of(model, feature_names)
 
 
 def numbers_of(model, X):
-    """Return the features of rows for the tree of a model: X, except for a view of a pipeline."""
+    """Return rows in the features of the model's tree: X, or `model.numbers(X)` for a RawView."""
     return model.numbers(X) if isinstance(model, RawView) else X
 
 
@@ -470,7 +486,7 @@ def one_row(model, x, feature_names=None):
 
 
 def _named_row(model, x, feature_names):
-    """Return the values of a Series or dict by column name, or by position without names."""
+    """Return a Series or dict as one row; its values are found by name, or else by position."""
     own = fitted_names(model)
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
@@ -500,7 +516,8 @@ def with_cells(row, cells):
 
     Returns
     -------
-    row of the same type; float64 if all values are numbers
+    row of the same type
+        A dense array has the dtype float64 if all values are numbers, else object.
     """
     if hasattr(row, "iloc"):
         changed = row.astype(object)

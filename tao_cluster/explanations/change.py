@@ -21,12 +21,13 @@ from .path import list_html
 from .profile import position_of
 
 _PRECISION = 4
-# Margins between sums and their thresholds, in scales of the feature of largest effect. They are
-# tried in this order, until the changed row reaches the cluster.
+# Margins by which the changed weighted sum clears its threshold. The unit is the largest change of
+# the sum that a step of one scale in one feature causes. They are tried in this order, until the
+# changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # error of a sum, relative to the sum of its absolute terms
-_NO_STEP = 1e-12  # smaller steps, in scales, are errors of the solver
-_MOST_NODES = 2000  # of the branch-and-bound search for integer columns
+_ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
+_NO_STEP = 1e-12  # steps of less than this many scales are solver errors and count as 0
+_MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,12 +36,12 @@ class FeatureChange:
 
     Parameters
     ----------
-    feature : int
+    feature : int, position of the feature
     name : str
-    before, after : float
+    before, after : float, the values in the given row and in the changed row
     cost : float
-        Size of the change in units of the feature's scale. For a category it is 1/2: a column
-        that changes from one category to another costs 1.
+        Size of the change in units of the feature's scale. For the 0/1 feature of a category it is
+        1/2. A change of category changes two such features and therefore costs 1.
     """
 
     feature: int
@@ -146,12 +147,13 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     Notes
     -----
     The cost is the sum over features of ``|change| / scale``. It is minimised for each leaf of the
-    cluster, subject to the tests on the path to the leaf; the leaf of least cost is chosen, and
-    the first one of those in case of ties.
+    cluster, subject to the tests on the path to the leaf; the leaf of least cost is chosen. If
+    several leaves have the same cost, the one with the lowest number is chosen.
 
-    If each test on the path has one feature, the nearest values that pass them are exact, to the
-    next float. Otherwise they are the solution of a small linear program, which HiGHS solves. Its
-    sums keep a margin of about 1e-9 scales from their thresholds, more if rounding requires it:
+    If each test on the path has one feature, the nearest values that pass all tests are found
+    exactly, to the next float. Otherwise they are the solution of a small linear program, which
+    HiGHS solves. Its sums keep a margin of about 1e-9 scales from their thresholds, and a larger
+    one if rounding requires it:
     every answer is checked by routing the changed row.
 
     A column that had only integers in the fit (in a pipeline: a column of a DataFrame x with an
@@ -197,7 +199,11 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
 
 
 def _candidates(asked, tree, k, limits):
-    """Yield (cost, leaf, changes, leaf reached) of the nearest change to each leaf of cluster k."""
+    """Yield the nearest change to each leaf of cluster k for which one is found.
+
+    A change is a tuple: its cost, the leaf, a dict of the new values by feature, and the leaf that
+    the changed row reaches (also of cluster k, but due to rounding perhaps another one).
+    """
     for leaf, conditions in conditions_of_leaves(tree):
         if tree.leaf_label[leaf] != k:
             continue
@@ -211,28 +217,29 @@ def _candidates(asked, tree, k, limits):
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A row that is to be changed: as a table, and as the values of the tree's features."""
+    """The given row of :func:`nearest_change`: as a table, and in the features of the tree."""
 
     model: Any
     table: Any
     values: Any
 
     def changed(self, numbers):
-        """Return the row with new values of some features."""
+        """Return the row with new values of some features, a dict by feature."""
         if isinstance(self.model, RawView):
             return self.model.with_numbers(self.table, numbers)
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
 
     def leaf_of(self, numbers):
-        """Return the leaf that the changed row reaches."""
+        """Return the leaf that the row reaches with new values of some features, a dict."""
         row = self.changed(numbers)
-        # A bare array has no names to be compared with those of fit, and need have none.
+        # An estimator compares column names with those of fit, and warns if there are none. A
+        # bare array is therefore routed by the tree.
         has_names = isinstance(self.model, RawView) or hasattr(row, "columns")
         return int((self.model if has_names else tree_of(self.model)).apply(row)[0])
 
 
 def _scales(model, tree, spreads):
-    """Return the positive scale of each feature."""
+    """Return the scale of each feature, the change that costs 1: positive floats."""
     if spreads is not None:
         spreads = np.asarray(spreads, dtype=np.float64)
         if spreads.shape != (tree.n_features,) or not np.all((spreads > 0) & np.isfinite(spreads)):
@@ -251,13 +258,13 @@ class Limits:
 
     Parameters
     ----------
-    values : float array of shape (n_features,), the row
-    low, high : float arrays of shape (n_features,)
-    scales : float array of shape (n_features,)
+    values : float array of shape (n_features,), the given row
+    low, high : float arrays of shape (n_features,), smallest and largest allowed values
+    scales : float array of shape (n_features,), the change of each feature that costs 1
     is_integer : bool array of shape (n_features,), features that change by integers
     groups : list of (list of int, bool)
         Features of each column of categories, and whether one of them must be 1.
-    reason : str, end of the message if no change is possible
+    reason : str, the end of the error message if no change is possible
     """
 
     values: np.ndarray
@@ -270,7 +277,7 @@ class Limits:
 
     @classmethod
     def from_model(cls, asked, names, fixed, bounds, scales):
-        """Return the limits of a row that a model, fixed features and bounds leave.
+        """Return the limits of a row that follow from the fitted range, `fixed` and `bounds`.
 
         Raises
         ------
@@ -304,19 +311,19 @@ class Limits:
         return cls(values, low, high, scales, is_integer, groups, reason)
 
     def cost(self, j, value):
-        """Return the cost of a new value of feature j: 1/2 if a category comes or goes."""
+        """Return the cost of a new value of feature j; for a 0/1 category, a change costs 1/2."""
         return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.scales[j])
 
     @cached_property
     def is_category(self):
-        """Whether features are categories, which are 1 or 0: bool array."""
+        """Whether each feature is the 0/1 feature of a category: bool array."""
         mask = np.zeros(len(self.values), dtype=bool)
         mask[[j for group, _ in self.groups for j in group]] = True
         return mask
 
 
 def _integers(asked, values):
-    """Return which features have only integers, in the fit and in the row: bool array."""
+    """Return which features are integers in all fitted rows and in the given row: bool array."""
     # A pipeline may scale integers. Then only the dtypes of the original table identify them.
     if isinstance(asked.model, RawView):
         known = asked.model.integer_features(asked.table)
@@ -326,7 +333,7 @@ def _integers(asked, values):
 
 
 def _groups(names, values, observed):
-    """Return the features of each column of categories, and whether one of them must be 1."""
+    """Return one tuple per column of categories: its features, and whether one must be 1."""
     found = {}
     for j, name in enumerate(names):
         if values[j] not in (0.0, 1.0):
@@ -336,14 +343,15 @@ def _groups(names, values, observed):
         elif observed is not None and observed[j]:
             found.setdefault(int(observed[j]), []).append(j)
     return [
-        # Without a category in the row, the column may be one that the encoder drops.
+        # If no feature of an encoded column is 1 in the row, the encoder may have dropped the
+        # feature of its category. Then none of the others has to be 1.
         (group, values[group].sum() == 1.0 if isinstance(key, str) else key > 0)
         for key, group in found.items()
     ]
 
 
 def _pair(feature, pair):
-    """Return both bounds as numbers."""
+    """Return a pair of bounds as floats; None, which means no bound, becomes infinite."""
     least, largest = pair
     least = -math.inf if least is None else float(least)
     largest = math.inf if largest is None else float(largest)
@@ -405,10 +413,11 @@ def _limit(low, high, bound):
 
 
 def _programs(sums, low, high, limits):
-    """Yield the values of all features that solve the linear program of a path, per margin.
+    """Yield, for each margin, the values of all features that solve the linear program of a path.
 
-    The variables are the steps of the features that matter, in units of their scales, and the
-    sizes of these steps. Steps of categories and of integer columns are integers.
+    Its variables are the steps of some features, in units of their scales, and the absolute values
+    of these steps. These are the features in sums, those outside of their limits, and those in the
+    same column of categories. Steps of categories and of integer columns are integers.
     """
     used = {int(j) for condition in sums for j in condition.indices}
     used |= set(np.flatnonzero((limits.values < low) | (limits.values > high)).tolist())
@@ -450,9 +459,9 @@ def _programs(sums, low, high, limits):
 
 
 def _beyond(condition, features, unit, values, margin):
-    """Return the constraint that a sum passes its test with a margin.
+    """Return the linear constraint that a weighted sum passes its test with a margin.
 
-    Sums are divided by the largest effect of a step.
+    The sum is divided by the largest change that a step of one unit in one feature causes.
     """
     row = np.zeros(2 * len(features))
     at = np.searchsorted(features, condition.indices)
@@ -467,7 +476,7 @@ def _beyond(condition, features, unit, values, margin):
 
 
 def _one_category(group, is_full, values):
-    """Return the constraint that at most one category, or exactly one (`is_full`), is 1."""
+    """Return the constraint that at most one feature of a group, or with `is_full` one, is 1."""
     row = np.zeros(2 * len(values))
     row[group] = 1.0
     missing = 1.0 - values[group].sum()

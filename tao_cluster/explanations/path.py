@@ -28,9 +28,9 @@ from ..tree import tree_of
 from ..tree.conditions import Bound
 
 _PRECISION = 3
-MAX_TERMS = 8  # terms per line of text
+MAX_TERMS = 8  # number of terms that a line of text shows
 _COLUMNS = ["row", "step", "node", "test", "sum", "threshold", "side", "leaf", "cluster", "name"]
-_MOST_SHOWN = 20  # rows that a notebook shows
+_MOST_SHOWN = 20  # number of rows that a notebook shows
 _CELL = "text-align: left; vertical-align: top; padding: 1px 8px"
 _BAR = "height: 0.7em; min-width: 1px; margin-left: {left:.2f}%; width: {width:.2f}%"
 
@@ -101,7 +101,7 @@ def _explanation(tree, path, terms, labels):
 
 def _test(tree, node, path, terms):
     terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
-    terms.sort(key=lambda term: -abs(term.product))  # stable: then by effect, then by feature
+    terms.sort(key=lambda term: -abs(term.product))  # stable: ties stay sorted by effect
     return PathTest(node, tuple(terms), path.totals[node], float(tree.threshold[node]))
 
 
@@ -117,8 +117,9 @@ class Contribution:
     spread : float
         Standard deviation of the feature over the rows of the node; None if it is unknown.
     shown : float
-        The weight in the text: multiplied by `spread` if `scaled` is true.
-    value : float
+        The weight as the text shows it: `weight`, or `weight` times `spread` if `explain` was
+        called with ``scaled=True``.
+    value : float, the value of the feature in the row
     """
 
     feature: int
@@ -148,9 +149,10 @@ class PathTest:
     ----------
     node : int
     contributions : tuple of Contribution
-        Largest products first; products of 0 by effect.
+        The terms of the sum, largest absolute product first. Terms with equal products are in the
+        order of decreasing effect (absolute weight times standard deviation).
     total : float
-        The weighted sum, with the order of summation of `predict`.
+        The weighted sum, computed in the same order of terms as in `predict`.
     threshold : float
     """
 
@@ -191,17 +193,21 @@ class PathTest:
             numbers = (*products, self.total, self.threshold)
             *texts, total, limit = (number_text(number, _PRECISION) for number in numbers)
         starts = itertools.accumulate(products, initial=0.0)
-        bars = list(zip(names, texts, products, starts, strict=False))  # the last start is the sum
+        # `starts` has one item more than `names`: its last item is the whole sum.
+        bars = list(zip(names, texts, products, starts, strict=False))
         return bars, f"{total} {compare} {limit}"
 
     @property
     def steps(self):
-        """Bars that add up to the sum: list of (name, text of the product, product, start)."""
+        """Bars that add up to the sum: list of (name, text of the product, product, start).
+
+        The start of a bar is the sum of the products before it.
+        """
         return self._written[0]
 
     @property
     def outcome(self):
-        """The comparison without the terms of a sum, such as "sum = 2.5 <= 5"."""
+        """The comparison without the terms: "sum = 2.5 <= 5", or "a = 3 > 2" for one feature."""
         if len(self.contributions) == 1:
             return self._of_one_feature()
         return f"sum = {self._written[1]}"
@@ -224,7 +230,7 @@ class PathTest:
     __repr__ = __str__
 
     def _of_one_feature(self):
-        """Return the text of the value and of the bound that it satisfies."""
+        """Return a test of one feature as text: "a = 3 > 2", or "plan is gold" for a category."""
         (term,) = self.contributions
         bound = self.bound
         fact = fact_text(term.name, bound)
@@ -387,7 +393,7 @@ def table_html(heads, lines, more=""):
     ----------
     heads : sequence of str
     lines : list of sequences
-    more : str, below the table
+    more : str, text below the table
     """
     head = "".join(f"<th style='{_CELL}'>{html.escape(text)}</th>" for text in heads)
     cell = f"<td style='{_CELL}; white-space: pre-line'>{{}}</td>"

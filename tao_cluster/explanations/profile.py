@@ -12,22 +12,26 @@ from ..report import cluster_names, effect, report
 from ..tree import tree_of
 from .path import MAX_TERMS, list_html
 
-_NO_DIRECTION = 0.05  # a smaller share of the strength is shown as ±
+_NO_DIRECTION = 0.05  # directions below this share of the strength are shown as ±
 
 
 @dataclass(frozen=True, repr=False)
 class FeatureRole:
     """The effect of a feature in the tests that lead to a cluster.
 
+    The notes of :func:`cluster_profile` define the direction as a sum.
+
     Parameters
     ----------
-    feature : int
+    feature : int, position of the feature
     name : str
     direction : float
         Above 0 if large values lead to the cluster, below 0 if small ones do.
     strength : float
-        The same sum over absolute values. It is larger than ``abs(direction)`` if the cluster has
-        values in between, bounded on both sides; the text then shows ±.
+        The sum of the absolute values of the terms of `direction`. It is larger than
+        ``abs(direction)`` if large values are required by some tests and small values by others,
+        for example because the cluster lies between two bounds. If the direction is close to 0,
+        the text shows ± and the strength.
     """
 
     feature: int
@@ -183,7 +187,7 @@ def cluster_profile(
 
 
 def position_of(model, k):
-    """Return the position of a cluster, or of a label if the model explains labels.
+    """Return the cluster number of k, which is a label if the model explains labels.
 
     Raises
     ------
@@ -201,7 +205,7 @@ def position_of(model, k):
 
 
 def _roles(nodes, part, names):
-    """Return the features on the paths to the leaves of a cluster."""
+    """Return the role of each feature on the paths to the leaves of a cluster: FeatureRoles."""
     direction, strength = {}, {}
     share = _shares_below(nodes, part)
     for node in nodes:
@@ -221,13 +225,13 @@ def _roles(nodes, part, names):
 
 
 def _shares_below(nodes, part):
-    """Return the share of the rows of a cluster at and below each node: list of float."""
+    """Return the share of the rows of a cluster that reach each node: list of float."""
     share = [0.0] * len(nodes)
     for leaf in part["leaves"]:
-        # Shares are equal if the cluster has no rows.
+        # If the cluster has no rows, its leaves get equal shares.
         n_leaves, size = len(part["leaves"]), part["size"]
         share[leaf] = nodes[leaf]["count"] / size if size else 1 / n_leaves
-    for node in reversed(nodes):  # children have larger numbers
+    for node in reversed(nodes):  # children have larger numbers than parents
         if node["parent"] is not None:
             share[node["parent"]] += share[node["id"]]
     return share

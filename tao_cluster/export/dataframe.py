@@ -1,4 +1,4 @@
-"""Trees as a pandas DataFrame of their nodes, and as plain Python values and back."""
+"""Convert trees to a pandas DataFrame of nodes, and to plain Python values and back."""
 
 from .._utils.optional import import_optional
 from ..columns.view import shown
@@ -106,7 +106,7 @@ def _row(node, precision, max_terms):
 def to_dict(tree):
     """Return the tree as lists and numbers, from which :func:`from_dict` restores it exactly.
 
-    Writing them as JSON and reading them again changes nothing.
+    Writing the result as JSON and reading it again changes nothing.
 
     Parameters
     ----------

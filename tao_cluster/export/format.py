@@ -20,7 +20,7 @@ _CONSTRAINTS = {
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
 _EXTRA_DIGITS = 3  # a bound gets up to 3 digits more than asked for, if that makes it exact
-_MOST_DIGITS = 15  # every decimal number of 15 digits is a different float64
+_MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 
 
@@ -45,7 +45,7 @@ def check_options(caller, **options):
 
 
 def factor_name(name):
-    """Return the name of a feature as a factor of a sum; an indicator gets brackets."""
+    """Return the name of a feature as a factor of a sum: "width", or "[plan is gold]"."""
     return f"[{name}]" if isinstance(name, Indicator) else str(name)
 
 
@@ -104,13 +104,13 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
 
 
 def sum_text(node, precision, max_terms=None):
-    """Return the weighted sum of a node, with enough digits to separate the rows as it does."""
+    """Return the weighted sum of a node, with enough digits to separate its rows correctly."""
     digits = weight_digits(node["threshold"], node["tolerance"], precision)
     return terms_text(node["terms"], digits, max_terms)
 
 
 def threshold_text(node, precision):
-    """Return the threshold of a weighted sum."""
+    """Return the threshold of a weighted sum as text, rounded within the tolerance of the node."""
     return near_number(node["threshold"], precision, node["tolerance"] or math.inf)
 
 
@@ -244,7 +244,9 @@ def bound_number(number, precision, tolerance=math.inf, side=0):
 
 
 def near_number(number, precision, tolerance, side=0):
-    """Return a number with the fewest digits, at least `precision`, that keep the tolerance.
+    """Return a number as text with the fewest digits that keep its error within the tolerance.
+
+    It has at least `precision` significant digits.
 
     Parameters as for :func:`bound_number`.
     """
@@ -261,10 +263,10 @@ def near_number(number, precision, tolerance, side=0):
 
 
 def weight_digits(threshold, tolerance, precision):
-    """Return the digits of the weights of a sum that keep its rounding error small.
+    """Return the number of significant digits with which the weights of a sum are shown.
 
-    The error stays within ten times the tolerance of the threshold. More digits are needed if the
-    threshold is large compared with the variation of the sum.
+    The rounding error of the shown sum stays within ten times the tolerance of the threshold. More
+    digits are needed if the threshold is large compared with the variation of the sum.
     """
     if not tolerance or not threshold or not math.isfinite(tolerance):
         return precision
@@ -362,7 +364,7 @@ def summands(numbers, total, decimals):
 
 
 def _of_units(units, decimals, number):
-    """Return units of the last decimal as text, with zeros as :func:`rounded` writes them."""
+    """Return units / 10**decimals as text; a result of 0 is written as by :func:`rounded`."""
     if units == 0:
         return f"{0:.{min(decimals, 6)}f}" if number else "0"
     text = f"{Decimal(units).scaleb(-decimals):f}"

@@ -8,7 +8,7 @@ from ..columns.view import shown
 from ..tree import tree_of
 
 _OPSET = 17
-_IR_VERSION = 8  # the version that introduced this opset, so that older runtimes read it, too
+_IR_VERSION = 8  # format of the first release with opset 17, so that old runtimes can read it
 
 
 def to_onnx(tree, *, dtype="float32"):
@@ -112,8 +112,9 @@ def _arrays(tree):
 
     `turns` has one row per test and one column per leaf. An entry is +1 if the path to the leaf
     turns left at the test, -1 if it turns right, and 0 if the test is not on the path. For a row of
-    the data, the sum over the tests whose condition holds equals the number of left turns at the
-    leaf that the row reaches, and is smaller at all other leaves.
+    the data, the entries of a leaf are added over the tests whose condition holds. This sum equals
+    the number of left turns on the path to the leaf if the row reaches the leaf. It is smaller for
+    all other leaves.
     """
     # Tensors must not be empty: a tree without weights reads one column with weight 0, and a tree
     # without tests has one test that is on no path.

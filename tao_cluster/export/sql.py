@@ -14,7 +14,9 @@ from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
 from .format import check_options
 
-# Numbers within these limits are written with so many decimals and a remainder; see _literal.
+# `_literal` writes a number from _SMALL to _LARGE as a literal with at most _DECIMALS decimals,
+# plus a remainder if needed. It scales other numbers by powers of two, each with an exponent of at
+# most _LARGEST_POWER.
 _DECIMALS = 4
 _SMALL, _LARGE = 2.0**-8, 2.0**40
 _LARGEST_POWER = 50
@@ -155,9 +157,9 @@ class _Operand(NamedTuple):
     Parameters
     ----------
     number : str
-        Its value as a number.
+        The value of the feature as a number.
     holds, fails : str, optional
-        Conditions that a row has the category, and that it has not; only for indicators.
+        Conditions that a row has the category, and that it does not have it; only for indicators.
     """
 
     number: str
@@ -221,7 +223,7 @@ def _condition(condition, operands):
 
 
 def _signed(number):
-    """Return any float as an expression."""
+    """Return a float of either sign as an SQL expression; see :func:`_literal`."""
     return f"{'-' if number < 0 else ''}{_literal(abs(number))}"
 
 

@@ -60,7 +60,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
     check_options("to_text", precision=precision, max_terms=max_terms, scaled=scaled)
     nodes = report(tree, feature_names=feature_names, scaled=scaled)["nodes"]
     lines = []
-    todo = [(nodes[0], None)]  # (node, the line above it); depth-first, left first
+    todo = [(nodes[0], None)]  # (node, the line to write before it), left child first
     while todo:
         node, condition = todo.pop()
         if condition is not None:
@@ -77,7 +77,7 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
 def _indent(depth):
     """Return one bar per level, at most 30 bars; deeper levels are written as a number.
 
-    This keeps the text of a chain of tests proportional to their number.
+    The length of the text of a very deep tree is therefore proportional to its number of nodes.
     """
     if depth > _MOST_BARS:
         return f"{_BAR * _MOST_BARS}(level {depth}) |--- "

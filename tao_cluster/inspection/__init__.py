@@ -1,1 +1,1 @@
-"""Colours and statistics of rows, which pictures, explanations and the page share."""
+"""Colours, row statistics and decision paths, used by pictures, explanations and the page."""

@@ -106,17 +106,17 @@ class Rows:
         return cls(tree, X, leaf_of_row, classes, names, weight)
 
     def through(self, tree, stands_for):
-        """Return the same rows in another tree, whose node stands_for[i] replaces node i."""
+        """Return the same rows in another tree, in which node stands_for[i] replaces node i."""
         return replace(self, tree=tree, leaf_of_row=stands_for[self.leaf_of_row])
 
     @cached_property
     def counts(self):
-        """Weight of the rows that reach each node; without weights their number."""
+        """Sum of the weights of the rows that reach each node; without weights, their number."""
         return self.tree.node_counts(self.leaf_of_row, self.weight)
 
     @cached_property
     def limits(self):
-        """Smallest and largest value of X."""
+        """Smallest and largest value of X, over all rows and features."""
         return float(self.X.min()), float(self.X.max())
 
     @cached_property
@@ -182,8 +182,8 @@ class DecisionPath:
     leaf : int
         Node number of its leaf.
     totals : dict of float
-        Weighted sum of each test on the path by node number, in the order of the path. Sums have
-        the order of summation of `predict`.
+        Weighted sum of each test on the path by node number, in the order of the path. The terms
+        of a sum are added in the same order as in `predict`.
     """
 
     values: Any

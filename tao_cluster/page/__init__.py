@@ -58,7 +58,7 @@ def to_html(
     Parameters
     ----------
     models : Tree, fitted estimator or fitted pipeline, or list of them
-        The models of a list have the same features.
+        All models of a list must have the same features.
     path : path-like, optional
         File to write the page to. The default is to return the page.
     X : array-like or CSR matrix of shape (n, n_features), optional
@@ -143,7 +143,7 @@ class Page(str):
         return f"<Page of {len(self) / 1000:.0f} kB: to_html(path) writes it to a file>"
 
     def _repr_html_(self):
-        """Return an iframe that holds the page and keeps its styles from the notebook's."""
+        """Return an iframe with the page, so that its styles do not affect the notebook."""
         return _FRAME.format(html.escape(self))
 
 

@@ -26,9 +26,9 @@ from ..inspection.palette import (
 from ..inspection.rows import picture_kind
 
 _MOST_AT_LEAF = 12  # words or bars per leaf
-_MOST_ROWS, _LEAST_ROWS = 1000, 20  # rows that can be traced
-_ROW_CHARACTERS = 130_000  # approximate size of these rows
-_NARROW = 200  # pages with at most so many features include all of them
+_MOST_ROWS, _LEAST_ROWS = 1000, 20  # most and fewest rows that can be traced
+_ROW_CHARACTERS = 130_000  # approximate size of the rows that can be traced, as JSON
+_NARROW = 200  # a page of models with at most this many features includes all features
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
 _SUMMARY += ("cost_increase", "explains_labels", "lambda")
@@ -38,8 +38,8 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
     """Return the data of a page as dicts, lists, numbers and strings, ready for JSON.
 
     Pages of images, and pages of at most 200 features, include all features. Other pages include
-    those that a test uses or a leaf shows, and renumber them. Weights, thresholds and values of
-    rows are exact. Numbers that are only displayed are rounded.
+    only the features that a test uses or a leaf shows, and renumber these features. Weights,
+    thresholds and values of rows are exact. Numbers that are only displayed are rounded.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def _test(node, place):
 def _test_of_one_feature(node):
     """Return the texts of a test of one feature; None for a weighted sum.
 
-    They are the conditions to go left and right, the first of them in two lines, and the labels of
-    the edges.
+    The keys are `left` and `right` (conditions to go left and right), `lines` (the condition to go
+    left, as two lines) and `signs` (labels of the edges).
     """
     if len(node["terms"]) != 1:
         return None
@@ -170,7 +170,7 @@ def _tops(kind, rows):
     """Return the summary of the mean of each leaf that has rows, by node number."""
     tree = rows.tree
     shown = {int(leaf): _top(kind, rows, leaf) for leaf in tree.leaves if rows.counts[leaf] > 0}
-    vars(rows).pop("means", None)  # the means of many trees could fill the memory
+    vars(rows).pop("means", None)  # cached means of many trees could fill the memory
     return shown
 
 
@@ -193,8 +193,8 @@ def _top(kind, rows, leaf):
 def _rows(rows, carried):
     """Return some rows: evenly spaced ones, and the first row of every leaf of every tree.
 
-    Dense rows with at most 256 distinct values are stored as one byte per feature. Of other rows,
-    the non-zero values are stored.
+    If the rows are dense and have at most 256 distinct values, they are stored as one byte per
+    feature. Otherwise only their non-zero values are stored.
     """
     X = rows[0].X
     n = X.shape[0]
@@ -214,7 +214,7 @@ def _rows(rows, carried):
 
 
 def _cost(X, n_levels):
-    """Return the approximate number of characters per row."""
+    """Return the approximate number of characters that a row of X takes in the page."""
     if not sp.issparse(X) and n_levels <= _LEVELS // 2:
         return 4 / 3 * X.shape[1] + 20
     n_values = X.nnz if sp.issparse(X) else np.count_nonzero(X)

@@ -51,7 +51,10 @@ class Box:
         return self.top - self.height
 
     def part(self, top=0.0, height=None, margin=0.0):
-        """Return the part that starts `top` below the upper edge, with a margin left and right."""
+        """Return the part that starts `top` inches below the upper edge, inset left and right.
+
+        It has the given height, by default down to the lower edge.
+        """
         height = self.height - top if height is None else height
         width = self.width - 2 * margin
         return Box(self.left + margin, self.top - top, width, height, self.scale)
@@ -88,7 +91,7 @@ class Box:
         ----------
         text : str, never parsed as a formula
         size : float, points
-        x : float, default the horizontal centre
+        x : float, horizontal position of the text, default the horizontal centre
         ha : {"left", "center", "right"}, horizontal alignment at `x`
         max_width : float, available width in inches, default the width of the box
         may_cut : bool, default=True
@@ -110,7 +113,7 @@ def fit(text, size, max_width, may_cut=True):
         return text, size
     if _SMALLEST * natural <= max_width or not may_cut:
         return text, max_width / natural
-    # Numbers of characters, found by bisection since long texts are slow to measure.
+    # Bisection over the number of characters, because long texts are slow to measure.
     fits, too_long = 1, len(text)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2

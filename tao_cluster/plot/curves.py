@@ -19,19 +19,22 @@ STYLE |= {"axes.spines.right": False, "axes.grid": True, "grid.color": "0.92"}
 _MARKERS = "osD^vPX*<>"
 _LINES = ("-", "--", "-.", ":")
 _MOST_NOTES = 5
-# Ratios of the largest to the smallest value from which an axis is logarithmic: sizes, costs.
+# An axis is logarithmic if the ratio of its largest to its smallest value exceeds _LOGARITHMIC
+# (axis of sizes) or _FAR (axis of costs).
 _LOGARITHMIC, _FAR = 8, 20
 _SIZE, _WIDE, _DPI = (5.0, 3.4), (6.4, 3.4), 150
 COST = "cost increase over the free clustering, %"
 
-# Labels of the axis for each measure of the size of a tree; the keys are columns of a comparison.
+# Axis label of each measure of the size of a tree. The keys are columns of the table of results
+# that a comparison of methods returns.
 SIZE_NAMES = {
     "parameters": "number of parameters (weights, thresholds, leaves)",
     "leaves": "number of leaves",
     "WAD": "mean number of tests per row (WAD)",
     "WAES": "mean number of conditions per row (WAES)",
 }
-# Sizes that `plot_tradeoff` computes: the key in SIZE_NAMES, and the function.
+# Values of the option `size` of `plot_tradeoff`: the key in SIZE_NAMES, and the function of the
+# tree and the rows that computes the size.
 _MEASURES = {
     "leaves": ("leaves", lambda tree, X: tree.n_leaves),
     "parameters": ("parameters", lambda tree, X: tree.n_parameters),
@@ -40,7 +43,9 @@ _MEASURES = {
 
 
 def plot_path(models, *, ax=None, title=None):
-    """Draw cost increase against number of parameters along a path; the knee is marked.
+    """Draw cost increase against number of parameters for the models of a regularization path.
+
+    The knee, a compromise of cost and size that :func:`tao_cluster.knee` chooses, is marked.
 
     Parameters
     ----------
@@ -86,7 +91,7 @@ def plot_path(models, *, ax=None, title=None):
 
 
 def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=None):
-    """Draw cost increase against size for any fitted estimators.
+    """Draw the cost increase of fitted estimators against the size of their trees.
 
     Models with the same label are one series, joined by a line from the smallest to the largest.
 
@@ -153,7 +158,7 @@ def _model_list(models):
 
 
 def _methods(models):
-    """Return a label per model: its class, and the string parameters in which the class differs."""
+    """Return a label per model: its class and the strings in which models of the class differ."""
     strings = [_string_parameters(model) for model in models]
     names = [type(model).__name__ for model in models]
     for i, name in enumerate(names):
@@ -194,11 +199,12 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
     matplotlib Axes
     """
     curves = {} if curves is None else curves
-    is_own = ax is None  # a new figure has room for the legend beside the axes
+    is_own = ax is None  # the layout of a new figure makes room for a legend beside the axes
     with mpl.rc_context(STYLE):
         ax = _axes(ax, _WIDE)
         for i, (label, places) in enumerate(points.items()):
-            # Methods often coincide. The first ones are drawn on top, the others as larger rings.
+            # Points of several series often coincide. The first series are drawn on top. Every
+            # second series has larger, hollow markers, so that the points below remain visible.
             look = {"color": cluster_color(i), "linewidth": 1, "zorder": 3 - 0.01 * i}
             marker = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4}
             if len(places) == 1 or i % 2:
@@ -208,7 +214,7 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
             if label in curves:
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
-                x, y = [], []  # the legend entry shows line and marker
+                x, y = [], []  # without points: the legend entry of both
             ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
         for text in ax.legend(frameon=False, **beside).get_texts():
@@ -223,8 +229,9 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
 def plot_history(model, *, ax=None, title=None):
     """Draw the cost increase of the trees that a fit evaluated, by stage.
 
-    Filled points are trees that the fit kept; the dashed line is the final tree. The horizontal
-    axis is the penalty mu for the penalty method, else the number of the tree.
+    Filled points are trees that the fit kept. The dashed line is the cost increase of the final
+    tree. The horizontal axis is the penalty mu if the fit used only the penalty method. Otherwise
+    it is the number of the tree, in the order of evaluation.
 
     Parameters
     ----------
@@ -270,7 +277,7 @@ def plot_history(model, *, ax=None, title=None):
         ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # it may cover points
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # translucent over points
         ax.set_ylabel(COST)
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "number of the tree")
         ax.set_title(title or "", loc="left")

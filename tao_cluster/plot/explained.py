@@ -10,7 +10,8 @@ from ..export.format import typeset
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from .curves import COST, STYLE
 
-# Inches: width of a figure, height of a bar, height of the title and axis of one test.
+# Width of a figure, height of a bar, and height of the title and axis of one test, in inches; dots
+# per inch.
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
 _LONGEST_TITLE = 100  # characters; the layout would shrink the axes for a longer title
 _PALE = "0.87"
@@ -147,9 +148,10 @@ def plot_stability(table, features, title=None):
     Parameters
     ----------
     table : pandas.DataFrame, one row per refit
-        Columns kind, ARI, cost_increase and parameters.
-    features : pandas.DataFrame, one row per feature
-        Columns resamples, seeds and rows.
+        Columns kind ("resample" or "seed"), ARI, cost_increase (percent) and parameters (number).
+    features : pandas.DataFrame, one row per feature, the most used first
+        Columns resamples and seeds: the share of these refits that test the feature. Column rows:
+        the share of the rows whose decision path tests it.
     title : str, optional
 
     Returns
@@ -178,7 +180,7 @@ def plot_stability(table, features, title=None):
 
 
 def _stripe(ax, place, values, look):
-    """Draw sorted values side by side, and their mean as a line."""
+    """Draw sorted values side by side around x = `place`, and their mean as a horizontal line."""
     offsets = np.linspace(-0.2, 0.2, len(values))
     ax.plot(place + offsets, np.sort(values), **look)
     ax.plot([place - 0.3, place + 0.3], [values.mean()] * 2, color="0.2", linewidth=1)

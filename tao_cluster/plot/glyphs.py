@@ -20,12 +20,12 @@ from ..inspection.rows import Rows, picture_kind
 from ..report import effect
 from .boxes import Box, text_width
 
-# A diverging colour map that is exactly white at 0, so that a faint pixel is always a weight.
+# A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness of the darkest pixel of a mean that is drawn below weights
-_SOLID = (0.55, 0.45)  # opacity of a weight over a mean: at least, and added for the largest weight
+_PALE = 0.4  # darkness (1 is black) of the largest value of X in a mean below weights
+_SOLID = (0.55, 0.45)  # opacity over a mean: of the smallest weight, and added for the largest
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
@@ -53,10 +53,10 @@ class Glyph(Protocol):
     leaf_convention: tuple[str, ...]
 
     def draw_test(self, ax, box, split):
-        """Draw a decision node, a `SplitView`, into a `Box`."""
+        """Draw a decision node (a `SplitView`) into a `Box`."""
 
     def draw_leaf(self, ax, box, leaf):
-        """Draw the rows of a leaf, a `LeafView`, and return the Box to be framed."""
+        """Draw the rows of a leaf (a `LeafView`), and return the Box that gets a frame."""
 
 
 def choose_glyph(nodes, tree, rows, image_shape, feature_names):
@@ -101,7 +101,7 @@ class Image:
     A positive weight is red (it pushes a row to the right), a negative one is blue. A pixel of
     weight 0 shows the pale mean of the rows of the node, or is white if there are no rows. Each
     test has its own colour scale, which is drawn below it. A leaf shows the mean of its rows in
-    grey, from the smallest to the largest value of X.
+    grey: white is the smallest value of X, and black is the largest.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ class Image:
 
     @classmethod
     def from_shape(cls, shape, has_means=False):
-        """Return the glyph in a size at which single pixels are visible."""
+        """Return the glyph for pictures of a shape, so wide that single pixels are visible."""
         return cls(tuple(shape), float(np.clip(max(shape) / 28, 0.8, 1.2)), has_means)
 
     @property
     def convention(self):
-        """Phrases that explain the colours."""
+        """Phrases for the legend that explain the colours."""
         none = "no colour: weight 0, pale grey is the mean of the rows that reach the node"
         return (
             "red pixels push right, blue pixels left",
@@ -135,12 +135,12 @@ class Image:
 
     @property
     def leaf_height(self):
-        """Height of the image, which is at most its width."""
+        """Height of the box of a leaf in inches: that of the image, at most its width."""
         return self.width * min(1.0, self.shape[0] / self.shape[1])
 
     @property
     def test_height(self):
-        """Height of the image, its colour scale and the threshold."""
+        """Height of the box of a test in inches: the image, its colour scale and threshold."""
         return self.leaf_height + _STRIP + 2 * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
@@ -198,9 +198,11 @@ class Image:
 
 @dataclass(frozen=True)
 class Words:
-    """Glyph that writes the features with the largest effects: red ones, then blue ones.
+    """Glyph that writes the names of the features with the largest effects.
 
-    The size of a word follows its effect. A leaf shows the words with the largest means.
+    The effect of a feature is its weight times its standard deviation over the rows of the node.
+    Names with positive effects come first and are red. The others are blue. The larger the effect,
+    the larger is the name. A leaf shows the names of the features with the largest means.
 
     Parameters
     ----------
@@ -220,12 +222,12 @@ class Words:
 
     @property
     def leaf_height(self):
-        """Height of all words."""
+        """Height of the box of a leaf in inches: one line per word."""
         return self.n_words * _LINE + 0.08
 
     @property
     def test_height(self):
-        """Height of all words and the threshold."""
+        """Height of the box of a test in inches: one line per word, and one for the threshold."""
         return self.leaf_height + _LINE + 0.03
 
     def draw_test(self, ax, box, split):
@@ -253,10 +255,11 @@ class Words:
 
 @dataclass(frozen=True)
 class Bars:
-    """Glyph that draws horizontal bars of the largest effects, with their weights.
+    """Glyph that draws the largest effects of a test as horizontal bars, with their weights.
 
-    A test of a single feature is written out. A leaf shows the features in which the mean of its
-    rows differs most from the mean of all rows, in standard deviations.
+    The effect of a feature is its weight times its standard deviation over the rows of the node. A
+    test of a single feature is written as a condition instead. A leaf shows the features in which
+    the mean of its rows differs most from the mean of all rows, in standard deviations.
 
     Parameters
     ----------
@@ -286,19 +289,19 @@ class Bars:
 
     @property
     def convention(self):
-        """Phrases that explain the bars, and the condition of a test."""
+        """Phrases for the legend that explain the bars and the condition of a test."""
         bars = ("red bars push right, blue bars left: weight * standard deviation",)
         bars = bars if self.n_bars > 1 else ()
         return (*bars, _CONDITION)
 
     @property
     def test_height(self):
-        """Height of all bars and the threshold."""
+        """Height in inches of the box of a test: its bars and, if several, its threshold."""
         return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
 
     @property
     def leaf_height(self):
-        """Height of all bars."""
+        """Height of the box of a leaf in inches: one line per bar."""
         return self.n_leaf_bars * _LINE + 0.08
 
     def draw_test(self, ax, box, split):
@@ -314,14 +317,17 @@ class Bars:
         _write_threshold(ax, box, "sum" if split.terms else "0", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """Draw the largest deviations of the mean of a leaf."""
+        """Draw the features in which the mean of a leaf differs most from that of all rows."""
         indices, shown = leaf.rows.deviations(leaf.node, self.n_leaf_bars)
         texts = [number(value, "+.1f") for value in shown]
         self._draw(ax, box, indices, shown, [leaf.color] * len(shown), texts)
         return box
 
     def _draw(self, ax, box, indices, values, colors, texts):
-        """Draw names on the left, bars from a zero line, and values on its empty side."""
+        """Draw a line per feature: its name, a bar from the zero line, and the text of its value.
+
+        The text is on the other side of the zero line than the bar.
+        """
         half = 0.3
         zero = box.right - half - 0.05
         largest = np.abs(values).max(initial=0) or 1.0
@@ -342,14 +348,17 @@ class Bars:
 
 @dataclass(frozen=True)
 class Projection:
-    """Glyph that draws a histogram of w.x over the rows of a node, by side, and the threshold.
+    """Glyph that draws a histogram of the weighted sum w.x over the rows of a node.
+
+    Its colours are the sides to which the rows go. A line marks the threshold.
 
     Parameters
     ----------
     leaves : Glyph
-        It draws the leaves.
+        The glyph that draws the leaves.
     feature_names : list of str
     n_bins : int, default=24
+        Number of bins of each histogram.
     test_height : float, default=0.95
         Height of the boxes of tests in inches.
     """
@@ -371,12 +380,12 @@ class Projection:
 
     @property
     def leaf_height(self):
-        """Height of a leaf in inches, that of the other glyph."""
+        """Height of a leaf in inches, as the glyph `leaves` defines it."""
         return self.leaves.leaf_height
 
     @property
     def leaf_convention(self):
-        """Phrases that explain a leaf, those of the other glyph."""
+        """Phrases for the legend that explain a leaf, as the glyph `leaves` defines them."""
         return self.leaves.leaf_convention
 
     def draw_test(self, ax, box, split):
@@ -391,11 +400,11 @@ class Projection:
         _write_threshold(ax, box, "w.x", split)
 
     def draw_leaf(self, ax, box, leaf):
-        """Draw a leaf with the other glyph."""
+        """Draw a leaf with the glyph `leaves`."""
         return self.leaves.draw_leaf(ax, box, leaf)
 
     def _draw_histogram(self, ax, box, values, goes_left, weight, threshold):
-        """Draw the stacked histograms of both sides, and the threshold as a line."""
+        """Draw the histograms of the rows that go left and right, stacked, and the threshold."""
         low = min(values.min(initial=np.inf), threshold)
         high = max(values.max(initial=-np.inf), threshold)
         edges = np.linspace(low, high if high > low else low + 1.0, self.n_bins + 1)
@@ -422,13 +431,13 @@ def number(value, form=".3g"):
 
 
 def _distinct(value, limit, sign):
-    """Format a value with enough digits to differ from its limit."""
+    """Return a value as text, with enough digits to see on which side of the limit it lies."""
     return comparable_texts(value, limit, sign, 3)[0].replace("-", "\N{MINUS SIGN}")
 
 
 @dataclass(frozen=True, eq=False)
 class SplitView:
-    """A decision node, as glyphs see it.
+    """The data of a decision node that glyphs draw.
 
     Parameters
     ----------
@@ -455,12 +464,15 @@ class SplitView:
 
     @property
     def weights(self):
-        """Weights of these features: float array of shape (n_terms,)."""
+        """Weights of the features in `indices`: float array of shape (n_terms,)."""
         return self.tree.split(self.node)[1]
 
     @property
     def shown(self):
-        """Weights to show: with `scaled` they are multiplied by the standard deviations."""
+        """Weights to show, in the order of `indices`: float array of shape (n_terms,).
+
+        If `plot_tree` has ``scaled=True``, they are multiplied by the standard deviations.
+        """
         terms = sorted(self.terms, key=lambda term: term["feature"])
         return np.array([term["shown"] for term in terms])
 
@@ -471,7 +483,7 @@ class SplitView:
 
     @property
     def mean(self):
-        """Mean of the rows that reach the node; 0 if there are none."""
+        """Mean of each feature over the rows that reach the node; 0 if there are none."""
         return self.rows.means[self.node]
 
     @property
@@ -482,7 +494,7 @@ class SplitView:
         return typeset(condition_text(self.facts, 3)).replace("-", "\N{MINUS SIGN}")
 
     def value_text(self, total):
-        """Format the weighted sum of a row; for a test of one feature, its value."""
+        """Return the weighted sum of a row as text; for a test of one feature, its value."""
         goes_left = total <= self.threshold
         if len(self.terms) != 1:
             return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
@@ -493,7 +505,7 @@ class SplitView:
         return f"value {_distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
-        """Return features, shown weights and effects of the n largest effects, in this order."""
+        """Return features, shown weights and effects of the n terms with the largest effects."""
         some = self.terms[:n]
         features = np.array([term["feature"] for term in some], dtype=np.int32)
         shown = np.array([term["shown"] for term in some])
@@ -509,7 +521,7 @@ class SplitView:
 
 @dataclass(frozen=True, eq=False)
 class LeafView:
-    """A leaf, as glyphs see it; they draw leaves only if plot_tree was given X.
+    """The data of a leaf that glyphs draw; they draw leaves only if plot_tree was given X.
 
     Parameters
     ----------
@@ -536,5 +548,5 @@ class LeafView:
 
     @property
     def mean(self):
-        """Mean of the rows of the leaf; 0 if there are none."""
+        """Mean of each feature over the rows of the leaf; 0 if there are none."""
         return self.rows.means[self.node]

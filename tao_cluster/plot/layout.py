@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-# Smallest and largest gap between levels in inches, and its growth per inch that an edge goes
-# to the side.
+# Smallest and largest gap between two levels in inches, and growth of the gap per inch of the
+# horizontal length of its longest edge.
 _LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06
 
 
@@ -28,8 +28,8 @@ def tidy_positions(tree):
     depth : int array of shape (n_nodes,)
     """
     left, right = tree.children_left, tree.children_right
-    offset = np.zeros(tree.n_nodes)  # relative to the parent
-    contour = [None] * tree.n_nodes  # leftmost and rightmost x at each depth below a node
+    offset = np.zeros(tree.n_nodes)  # x minus the x of the parent
+    contour = [None] * tree.n_nodes  # leftmost and rightmost x per level of a subtree
     for node in range(tree.n_nodes - 1, -1, -1):  # in this order, children come before parents
         if left[node] < 0:
             contour[node] = (np.zeros(1), np.zeros(1))
@@ -50,7 +50,7 @@ def tidy_positions(tree):
 
 
 def _outer(near, far):
-    """Return the contour of two subtrees: `near` down to its depth, `far` below that."""
+    """Join one side of the contours of two subtrees: `near` to its depth, `far` below that."""
     return np.concatenate([near, far[len(near) :]])
 
 
@@ -83,16 +83,16 @@ def level_tops(tree, heights, x):
 class Layout:
     """Positions of the boxes and edges of a tree, in inches from the upper left corner (0, 0).
 
-    The tree grows *along* one axis and is as wide as its leaves *across* it. A vertical tree grows
-    downwards, a horizontal one to the right.
+    A vertical tree grows downwards, a horizontal tree to the right. Positions *along* are measured
+    in the direction of growth, positions *across* perpendicular to it.
 
     Parameters
     ----------
     tree : Tree
     width : float, inches, width of every box
     heights : float array of shape (n_nodes,), inches, heights of the boxes
-    space : float, inches, smallest distance of neighbours
-    is_horizontal : bool
+    space : float, inches, smallest gap between neighbouring boxes of a level
+    is_horizontal : bool, whether the tree grows to the right
     """
 
     tree: Any
@@ -123,17 +123,20 @@ class Layout:
 
     @property
     def right(self):
-        """Right end of the boxes."""
+        """Right end of all boxes, in inches."""
         return self.corners[:, 0].max() + self.width
 
     @property
     def bottom(self):
-        """Lower end of the boxes, negative."""
+        """Lower end of all boxes in inches; it is negative, since y grows upwards."""
         return (self.corners[:, 1] - self.heights).min()
 
     @property
     def occupied(self):
-        """Right end of the tree from each height downwards: list of (top, right), by level."""
+        """Space that each level takes: list of (y where the level begins, right end of its boxes).
+
+        A horizontal tree has a single entry for all of its levels.
+        """
         if self.is_horizontal:
             return [(0.0, self.right)]
         depth, right = self.tree.depth, self.corners[:, 0] + self.width
@@ -164,7 +167,7 @@ class Layout:
         return [self.point(*point) for point in points]
 
     def point(self, across, along):
-        """Return (x, y) of a position."""
+        """Return (x, y) of a position across and along the direction of growth."""
         return (along, -across) if self.is_horizontal else (across, -along)
 
     def _is_free(self, node, child):

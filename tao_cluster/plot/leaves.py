@@ -1,4 +1,4 @@
-"""The parts of a leaf, the box of a subtree that is not drawn, and the panels beside a tree."""
+"""Drawing of the parts of a leaf, the box of a hidden subtree, and the panels beside a tree."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ from .glyphs import Image
 
 _LINE = 0.125  # inches
 _MOST_CLASSES = 3
-_MOST_CLUSTERS = 4  # shown in the box of a subtree
+_MOST_CLUSTERS = 4  # number of clusters listed in the box of a hidden subtree
 _CAPTION = 0.2  # inches, height of the caption above a panel
 
 
@@ -36,7 +36,7 @@ class LeafPart(NamedTuple):
 
 
 def leaf_parts(tree, rows, glyph):
-    """Return the parts of the leaves, from top to bottom; those without data are left out."""
+    """Return the parts of each leaf from top to bottom; parts without data are left out."""
     parts = []
     if rows is not None:
         parts.append(LeafPart(glyph.leaf_height, partial(_draw_rows, glyph), glyph.leaf_convention))
@@ -73,7 +73,7 @@ def _draw_classes(n_shown, ax, box, leaf):
 
 
 def _draw_histogram(ax, box, leaf):
-    """Draw the histogram of the leaf over the clusters."""
+    """Draw the shares of the free clusters in a leaf, its histogram, as one coloured strip."""
     shares = leaf.tree.leaf_value[leaf.node]
     _draw_shares(ax, box, shares / (shares.sum() or 1.0), 0.08)
 
@@ -123,7 +123,9 @@ class Subtree(NamedTuple):
     Parameters
     ----------
     n_leaves : int
-    shares : float array of shape (n_clusters,), shares of the rows; of the leaves without rows
+    shares : float array of shape (n_clusters,)
+        Share of the rows of the subtree in each cluster. If no rows are known or none reaches the
+        subtree, it is the share of its leaves.
     names : list of str, names of the clusters
     counted : list of str, lines that count the rows; empty without rows
     """
@@ -161,7 +163,7 @@ class Subtree(NamedTuple):
             line.write(ax, more, 5.8, x=line.left + 0.1, ha="left", color="0.3")
         top = box.height - 0.19 - 0.15 * max(1, len(self.counted))
         line = box.part(top, 0.16)
-        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # always at least two
+        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # always two or more
         for i, text in enumerate(self.counted):
             box.part(top + 0.15 * (i + 1), 0.14).write(ax, text, 6, color="0.3")
 
@@ -186,7 +188,7 @@ class Panel(NamedTuple):
 
 
 def make_panels(names, estimator, tree, image_shape):
-    """Return the panels of these names.
+    """Return the panels with the given names.
 
     Raises
     ------
@@ -204,7 +206,7 @@ def make_panels(names, estimator, tree, image_shape):
 
 
 def _mask(estimator, tree, image_shape):
-    """Draw the pixels that the tests use in dark grey."""
+    """Return the panel that shows, in dark grey, the pixels that the tests use."""
     image, used = Image(tuple(image_shape), 1.2), np.zeros(tree.n_features)
     used[tree.used_features] = 0.75
 
@@ -216,7 +218,7 @@ def _mask(estimator, tree, image_shape):
 
 
 def _centers(estimator, tree, image_shape):
-    """Draw the centres of the free clustering as images, with their numbers of rows."""
+    """Return the panel that shows the free centres as images, with their numbers of rows."""
     image = Image(tuple(image_shape), 0.52)
     centers = getattr(estimator, "free_centers_", None)
     if centers is None:
@@ -248,7 +250,7 @@ def _centers(estimator, tree, image_shape):
 
 
 def _history(estimator, tree, image_shape):
-    """Draw the cost increase of the trees that the fit evaluated."""
+    """Return the panel that shows the cost increase of the trees that the fit evaluated."""
     if not hasattr(estimator, "history_"):
         raise ValueError(
             "The panel 'history' needs a fitted TAOClustering; "
@@ -256,7 +258,7 @@ def _history(estimator, tree, image_shape):
         )
 
     def draw(ax, box):
-        left, below = 0.42, 0.36  # room for the labels
+        left, below = 0.42, 0.36  # room for the axis labels
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
         with mpl.rc_context(STYLE):
             inset = ax.inset_axes(place, transform=ax.transData)
@@ -275,7 +277,7 @@ _MAKERS = {"mask": _mask, "centers": _centers, "history": _history}
 
 
 def _n_columns(n):
-    """Return the number of columns of a grid, higher than wide, with the fewest empty cells."""
+    """Return the number of columns of a grid of n cells, higher than wide, with few empty cells."""
     around = range(int(np.ceil(np.sqrt(n / 2.5))), int(np.ceil(np.sqrt(n))) + 1)
     return min(around, key=lambda columns: -n % columns)
 
@@ -287,7 +289,7 @@ def panel_boxes(panels, occupied):
     ----------
     panels : list of Panel
     occupied : list of (top, right)
-        Right end of the tree from each height downwards; see `Layout.occupied`.
+        Where each level of the tree begins, and its right end; see `Layout.occupied`.
 
     Returns
     -------

@@ -19,7 +19,8 @@ _MOST_ROWS = 2000
 def plot_regions(model, X, *, axes=None, title=None):
     """Draw the Voronoi cells of the free clustering beside the leaves of the tree.
 
-    Colours are clusters, lines are the borders of leaves. The picture follows figure 1 of the
+    The plane of the two features is drawn twice. Colours are clusters. Lines are the borders of
+    the Voronoi cells or of the leaves. The picture follows figure 1 of the
     paper (Gabidolla & Carreira-Perpiñán, KDD 2022).
 
     Parameters

@@ -181,7 +181,10 @@ def _subtrees(tree, upper, labels, nodes, rows):
 
 
 def _path_sums(estimator, X, highlight, feature_names, upper):
-    """Return the sums of a row by node of its path in the upper tree; None for the last node."""
+    """Return the weighted sum of the highlighted row at each drawn node of its path.
+
+    The result is a dict by node of the upper tree. The last node has the value None.
+    """
     if highlight is None:
         return {}
     if isinstance(highlight, int | np.integer) and not isinstance(highlight, bool):
@@ -234,7 +237,7 @@ _PARAMETERS = [
     inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD),
     *inspect.signature(plot_tree).parameters.values(),
 ]
-# For help() and tab completion.
+# The complete signature, which help() and tab completion show.
 save_tree.__signature__ = inspect.Signature(_PARAMETERS)  # type: ignore[attr-defined]
 
 
@@ -252,8 +255,9 @@ class Picture:
     tests : list of dict, the nodes of :func:`tao_cluster.report.report`
     labels : list of str, names of the clusters
     subtrees : dict of Subtree, by the node at which it is summarised
-    path : dict of float, weighted sums of a highlighted row by node; None for its last node
-    is_horizontal : bool
+    path : dict of float
+        Weighted sum of the highlighted row at each node of its path; None at its last node.
+    is_horizontal : bool, whether the root is on the left instead of at the top
     """
 
     tree: Any
@@ -306,7 +310,7 @@ class Picture:
 
     @cached_property
     def _top(self):
-        """Upper end of the boxes."""
+        """Upper end of all boxes: 0, or above it in a horizontal tree with high inner boxes."""
         return max(0.0, self._layout.corners[:, 1].max())
 
     @cached_property
@@ -470,7 +474,7 @@ class UpperTree:
 
 
 def _cut(tree, origin, number, hidden):
-    """Return the tree of some nodes, in which the roots of hidden subtrees are leaves."""
+    """Return the tree of the nodes `origin`, in which roots of hidden subtrees become leaves."""
     children = [
         np.where(side[origin] < 0, -1, number[side[origin]])
         for side in (tree.children_left, tree.children_right)
