@@ -35,6 +35,12 @@ from .tree.readable import Readable
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
+# Fitted attributes that a fit may not set: those of an earlier fit are removed.
+_OPTIONAL = (
+    *("classes_", "validation_cost_increase_"),
+    *("_embedder", "_embedder_is_lost", "_column_names"),
+)
+
 
 def on_snapshot(method):
     """Run a method on a snapshot of the estimator, so that a concurrent `fit` cannot change it."""
@@ -58,7 +64,7 @@ def _set(model, given, fitted):
     """
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # stores n_features_in_, feature_names_in_
-    for name in ("classes_", "validation_cost_increase_", "_embedder", "_column_names"):
+    for name in _OPTIONAL:
         vars(seen).pop(name, None)  # removes attributes of an earlier fit
     names = display_names(given)
     if names is not None and not hasattr(seen, "feature_names_in_"):
@@ -108,13 +114,19 @@ class _FittedClustering:
         ----------
         X : array-like or CSR matrix of shape (n, m)
             Rows in the space of the centres: rows of the embedding if `fit` was given one. If
-            `reference` is a pipeline, these can also be rows with the columns of X.
+            `reference` is a pipeline, rows with the columns of the X of `fit`, which the pipeline
+            transforms.
 
         Returns
         -------
         float64 array of shape (n, n_clusters)
         """
         check_is_fitted(self)
+        if hasattr(self, "_embedder_is_lost"):
+            raise ValueError(
+                "The reference of this model was a pipeline, whose transformers were not saved. "
+                "Apply them to X, and compute the distances to cluster_centers_."
+            )
         embedding = self._embedded(X, X if self._space.has_embedding else None)
         rows = self._check_new(X) if embedding is None else check_embedding(embedding)
         expected = self.cluster_centers_.shape[1]

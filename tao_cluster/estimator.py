@@ -99,8 +99,9 @@ class TAOClustering(TreeClustering):
         the number of leaves, unless `max_leaves` or a tree in `init` sets the size.
     depth : "auto" or int >= 0, default="auto"
         Depth of the initial tree, which has at most 2 ** depth leaves. "auto" is 5, or one more
-        than a tree with one leaf per cluster needs (8 for 100 clusters). Axis-aligned trees may
-        be deeper, but have no more leaves.
+        than a tree with one leaf per cluster needs (8 for 100 clusters). For axis-aligned trees it
+        only sets the default of `max_leaves`, to 2 ** depth but at least `n_clusters`; they may be
+        deeper.
     max_leaves : int, optional
         Maximum number of leaves. Axis-aligned trees get that many leaves if each reduces the cost.
     max_parameters : int, optional
@@ -316,6 +317,11 @@ class TAOClustering(TreeClustering):
             raise ValueError(
                 f"lambda_={self.lambda_!r} would not be used: a path has values of its own. Give "
                 "them as lambdas=[...], or for split='axis' numbers of leaves as leaves=[...]."
+            )
+        if leaves is not None and (self.max_leaves is not None or self.depth != "auto"):
+            raise ValueError(
+                "leaves sets the sizes of the trees, so max_leaves and depth would not be used: "
+                "leave them out."
             )
         plain = with_plain_numbers(self)
         method = plain._method()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import Pipeline
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -57,7 +57,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
     ----------
     reference : None, estimator or array-like of shape (n_clusters, m)
         None stands for the objective's own estimator with `random_state`. An unfitted estimator is
-        cloned and fitted. A fitted estimator gives its centres (see :func:`centers_of`), an array
+        cloned and fitted. A fitted estimator gives its centres (see ``centers_of``), an array
         is the centres.
     objective : Objective
     rows : array or CSR matrix of shape (n, m)
@@ -280,14 +280,23 @@ def split_pipeline(reference, X, embedding=None, random_state=None):
         return None, reference, embedding
     clusterer, transformers = reference.steps[-1][1], reference[:-1]
     if len(reference.steps) == 1:
-        return None, clusterer, embedding
+        return split_pipeline(clusterer, X, embedding, random_state)
+    if isinstance(clusterer, Pipeline):  # its steps follow
+        steps = [step for _, step in (*reference.steps[:-1], *clusterer.steps)]
+        return split_pipeline(make_pipeline(*steps), X, embedding, random_state)
     if embedding is not None:
         raise ValueError(
             "embedding and a pipeline as reference both define the space in which rows are "
             "clustered: give only one of them."
         )
     if not is_to_be_fitted(clusterer):
-        return transformers, clusterer, transformers.transform(X)
+        try:
+            return transformers, clusterer, transformers.transform(X)
+        except NotFittedError as error:
+            raise ValueError(
+                f"The reference is a pipeline whose {type(clusterer).__name__} is fitted, but "
+                "whose transformers are not: give the fitted pipeline, or an unfitted clusterer."
+            ) from error
     transformers = clone(transformers)
     parameters = transformers.get_params()
     unseeded = [
@@ -403,8 +412,9 @@ def _check_labels(reference, rows, centers, objective):
             "labels_ differ from the nearest of its centres. If it was fitted to transformed "
             "columns, give the transformation as well: "
             "reference=make_pipeline(StandardScaler(), KMeans(...)), or fit(X, embedding=Z) with "
-            "the transformed columns Z. Otherwise give an unfitted reference, or explain its "
-            "labels with TAOClustering(objective='labels') and fit(X, reference.labels_)."
+            "the transformed columns Z. If it was fitted to other rows, give its centres. If rows are "
+            "the same in the same order, explain its labels with "
+            "TAOClustering(objective='labels') and fit(X, reference.labels_)."
         )
 
 

@@ -77,7 +77,7 @@ def test_embedding_is_clustered_and_X_explains(digits):
         model.transform(digits)
     again = TAOClustering(10, lambda_=0.3, random_state=0).fit_transform(digits, embedding=E)
     np.testing.assert_allclose(again, model.transform(E))
-    with pytest.raises(ValueError, match="is taken only if"):
+    with pytest.raises(ValueError, match="fit was given no embedding"):
         small().fit(digits).score(digits, embedding=digits)
     with pytest.raises(ValueError, match="embedding has 3 rows"):
         small().fit(digits, embedding=E[:3])

@@ -194,7 +194,12 @@ class RawView(Readable):
         return X
 
     def integer_features(self, table):
-        """Return which features are integer columns of a DataFrame: bool array, else None."""
+        """Return which features have only integers: bool array, or None if that is unknown.
+
+        Word counts are known from the fit, and columns of a DataFrame by their dtype.
+        """
+        if self.text_steps and len(self.steps) == 0:
+            return getattr(self.model, "_column_is_integer", None)
         if not hasattr(table, "infer_objects"):
             return None
         kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
 from ..columns.names import Indicator, printable_names
@@ -297,8 +298,7 @@ class Limits:
             for j in _features(names, feature):
                 low[j], high[j] = min(least, values[j]), max(largest, values[j])
         groups = _groups(names, values, getattr(asked.model, "_column_group", None))
-        fixed = [fixed] if isinstance(fixed, str | int | np.integer) else list(fixed)
-        for feature in fixed:
+        for feature in _as_list(names, fixed):
             for j in _features(names, feature):
                 low[j] = high[j] = values[j]
         for j, name in enumerate(names):
@@ -360,15 +360,25 @@ def _pair(feature, pair):
     return least, largest
 
 
+def _as_list(names, fixed):
+    """Return `fixed` as a list of features. A tuple can be one name, of a MultiIndex."""
+    if isinstance(fixed, tuple) and fixed and display_name(fixed) in names:
+        return [fixed]
+    return list(fixed) if hasattr(fixed, "__iter__") and not isinstance(fixed, str) else [fixed]
+
+
 def _features(names, feature):
     """Return the features that a name or a position stands for."""
-    if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
-        return [int(feature) % len(names)]
+    shown = display_name(feature)  # names that are not strings are displayed in this form
     found = [
         j
         for j, name in enumerate(names)
-        if name == feature or (isinstance(name, Indicator) and name.column == feature)
+        if name in (feature, shown) or (isinstance(name, Indicator) and name.column == feature)
     ]
+    if found:
+        return found
+    if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
+        return [int(feature) % len(names)]
     if not found:
         raise ValueError(f"There is no feature {feature!r}; the features are {listed(names)}.")
     return found

@@ -198,6 +198,8 @@ def position_of(model, k):
     labels = list(
         range(len(cluster_names(model))) if classes is None else np.asarray(classes).tolist()
     )
+    if np.ndim(k) > 0:
+        raise ValueError(f"k must be a cluster, not a {type(k).__name__}: give rows as X=... or x.")
     if k not in labels:
         said = f"clusters are 0..{len(labels) - 1}" if classes is None else f"labels are {labels}"
         raise ValueError(f"The {said}, got {k!r}.")

@@ -76,7 +76,7 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
             f"weight is removed; {automatic}."
         )
     elif is_knee and Knee.most < costs[0] < np.inf and not problem.objective.explains_labels:
-        reason = f", and no tree along lambda costs less than {min(costs):.3g} % more"
+        reason = f" (trees along lambda: {min(costs):.3g} % or more)"
         if problem.held_out is not None:
             reason = "; lambda was chosen on the held-out rows"
         warn(

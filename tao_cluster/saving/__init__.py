@@ -156,6 +156,7 @@ def _state(model):
             continue
         if name == "_embedder":  # transformers of other libraries cannot be stored as JSON
             lost.append("reference (its transformers are not saved: give new rows their embedding)")
+            attributes["_embedder_is_lost"] = True
             continue
         try:
             (parameters if name in named else attributes)[name] = to_json(value)

@@ -40,9 +40,6 @@ _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
 
 
-# ---------------------------------------------------------------- logistic loss
-
-
 @jit(inline="always")
 def _fill(state, sign, weight, bits):
     """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
@@ -313,9 +310,6 @@ def _entropy(share):
     return -xlogy(share, share) - xlog1py(1.0 - share, -share)
 
 
-# ---------------------------------------------------------------- curvature
-
-
 def _sample(curvature, n_sample):
     """Sample rows in proportion to their curvature; return their positions and shares.
 
@@ -417,9 +411,6 @@ def columns(X, rows, curvature, features, reach, n_sample):
     unseen = 1.0 / n_sample if n_sample < len(rows) else 0.0
     extra = reach[features] ** 2 * (total * (unseen + _TRACE))
     return *_transposed(X, rows[picked], features, len(reach)), share * total, extra
-
-
-# ---------------------------------------------------------------- quadratic
 
 
 @jit(inline="always")

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_tree
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -283,3 +283,34 @@ def test_a_single_name_is_fixed_and_unknown_names_list_the_features():
     with pytest.raises(ValueError, match=r'bounds must be "observed"'):
         model.nearest_change(row, k, bounds="hue")
     assert repr(model.nearest_change(row, k)) == str(model.nearest_change(row, k))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        range(1, 5),
+        pd.MultiIndex.from_product([["petal", "sepal"], [1, 2]]),
+        pd.date_range("2020-01-01", periods=4),
+        [0.5, 1.5, 2.5, 3.5],
+    ],
+    ids=["integers", "levels", "dates", "floats"],
+)
+def test_features_are_fixed_by_names_of_any_type(names):
+    frame = pd.DataFrame(load_iris().data[:, [2, 3, 0, 1]], columns=names)
+    model = IMM(3, random_state=0).fit(frame)
+    (used,) = set(model.tree_.used_features.tolist()) & {0}
+    name, row = frame.columns[used], frame.iloc[[0]]
+    cluster = (model.labels_[0] + 1) % 3
+    assert {change.feature for change in model.nearest_change(row, cluster).changes} == {used}
+    for fixed in (name, [name]):
+        with pytest.raises(ValueError, match="No change of the row"):
+            model.nearest_change(row, cluster, fixed=fixed)
+    with pytest.raises(ValueError, match="No change of the row"):
+        model.nearest_change(row, cluster, bounds={name: (0, 0.1)})
+
+
+def test_rows_are_no_cluster():
+    model = IMM(3, random_state=0).fit(load_iris().data)
+    for call in (model.cluster_profile, lambda X: model.nearest_change(1, X)):
+        with pytest.raises(ValueError, match="k must be a cluster, not a"):
+            call(load_iris().data[:1])

@@ -117,6 +117,8 @@ def test_the_grid_ends_at_its_limits(fewest, most):
         ({"lambda_": 1.0}, "lambda_=1.0 would not be used"),
         ({"split": "axis", "leaves": [2.5]}, "positive integers"),
         ({"split": "axis", "leaves": [0]}, "positive integers"),
+        ({"split": "axis", "leaves": [4], "max_leaves": 3}, "leaves sets the sizes"),
+        ({"split": "axis", "leaves": [4], "depth": 1}, "leaves sets the sizes"),
         ({"split": "axis", "max_parameters": 9}, "knee"),
         ({"split": "axis", "validation": 0.2}, "knee"),
     ],

@@ -265,3 +265,23 @@ def test_wide_sparse_rows_in_a_pipeline():
     model = IMM(5, reference=reference).fit(digits)
     assert sp.issparse(model._embedder.transform(digits))
     assert model.cost_increase(digits) == pytest.approx(model.cost_increase_)
+
+
+def test_transform_of_a_loaded_model_needs_the_transformers(tmp_path):
+    model = IMM(3, reference=pipeline(), random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="transformers are not saved"):
+        model.save(tmp_path / "model.json")
+    loaded = tao_cluster.load(tmp_path / "model.json")
+    with pytest.raises(ValueError, match="whose transformers were not saved"):
+        loaded.transform(X)
+    with pytest.warns(UserWarning, match="will have its default"):
+        model.save(tmp_path / "model.json")
+    loaded.set_params(random_state=0).fit(X)
+    assert loaded.transform(X).shape == (178, 3)
+
+
+def test_nested_and_half_fitted_pipelines():
+    nested = make_pipeline(StandardScaler(), make_pipeline(PCA(4), pipeline()[-1]))
+    assert IMM(3, reference=nested).fit(X).tree_ == IMM(3, reference=pipeline()).fit(X).tree_
+    with pytest.raises(ValueError, match="whose KMeans is fitted, but whose transformers are not"):
+        IMM(3, reference=make_pipeline(StandardScaler(), kmeans(SCALED))).fit(X)
