@@ -412,8 +412,8 @@ def _check_labels(reference, rows, centers, objective):
             "labels_ differ from the nearest of its centres. If it was fitted to transformed "
             "columns, give the transformation as well: "
             "reference=make_pipeline(StandardScaler(), KMeans(...)), or fit(X, embedding=Z) with "
-            "the transformed columns Z. If it was fitted to other rows, give its centres. If rows are "
-            "the same in the same order, explain its labels with "
+            "the transformed columns Z. If it was fitted to other rows, give its centres. If rows "
+            "are the same in the same order, explain its labels with "
             "TAOClustering(objective='labels') and fit(X, reference.labels_)."
         )
 
