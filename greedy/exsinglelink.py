@@ -76,7 +76,9 @@ class ExSingleLink(GreedyTree):
     (0.819, 0.819)
     """
 
-    reference: Any = field(default=None, init=False)  # no parameter: always single linkage
+    reference: Any = field(
+        default=None, init=False
+    )  # not a parameter: single linkage is always used
 
     def _method(self):
         return Method(Spacing(), self._fit_tree)

@@ -28,7 +28,8 @@ from .sorted_columns import SortedColumns, first_best
 # Conductances that differ by less count as equal, since sums in another order differ in rounding.
 _TOLERANCE = 1e-10
 
-# Maximum number of refits of an oblique test to the sides that the edges of the rows favour.
+# Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
+# side to which most of its edges in the neighbour graph lead.
 _MAX_REFITS = 3
 
 # Regularization strengths at a node, relative to the smallest strength that makes all weights 0.

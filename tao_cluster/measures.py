@@ -245,7 +245,7 @@ _PRICES = {**OBJECTIVES, "kcenter": KCenter(), "spacing": Spacing()}
 def surrogate_cost(model, X, objective="kmeans", sample_weight=None):
     """Return the cost of the clusters of a tree with the centres of the free clustering.
 
-    The free clustering is the clustering without a tree that the model explains.
+    The model explains the free clustering, which was computed without a tree.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ N_EDGES = 31
 
 _BLOCK = 64  # features per pass over a dense X; their sums fit into the processor's cache
 _FEW = 8  # features per pass over a sparse X; usually the search ends after a few
-_KEPT = 2**20  # limit of the savings or sums in memory at a time; 8 bytes each, so 8 MB
+_KEPT = 2**20  # maximum number of savings or sums in memory at a time (8 bytes each: 8 MB)
 
 
 def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):

@@ -70,7 +70,7 @@ def read_file(path, separator=None):
     ----------
     path : Path
     separator : str, optional
-        Character between the values of a line; by default that of the file name.
+        Character between the values of a line. By default, the file extension determines it.
     """
     kind = _kind(path)
     if kind not in {*_SEPARATORS, *_TABLES, *_ARRAYS}:
@@ -208,7 +208,10 @@ def _check_separator(path, first):
 
 
 def _are_names(first, second=()):
-    """Return whether the first line names columns: it has no numbers, or words above numbers."""
+    """Return whether the first line names columns.
+
+    This is so if it has no numbers, or if the second line has a number below one of its words.
+    """
     is_number = [_is_number(cell) for cell in first]
     words = [j for j, cell in enumerate(first) if cell.strip() and not is_number[j]]
     if not any(is_number) or not words:

@@ -325,7 +325,7 @@ def _features(own, usages, of_kind):
 
 
 def _last(model, X=None):
-    """Return the last step of a Pipeline, or the estimator itself, and X as `fit` passes it on."""
+    """Return the last step of a Pipeline and X transformed by the other steps, or `model` and X."""
     if not isinstance(model, Pipeline):
         return model, X
     return model[-1], X if X is None else model[:-1].transform(X)

@@ -278,7 +278,7 @@ class Limits:
 
     @classmethod
     def from_model(cls, asked, names, fixed, bounds, scales):
-        """Return the limits of a row that follow from the fitted range, `fixed` and `bounds`.
+        """Compute the limits of a row from the range of the fitted data, `fixed` and `bounds`.
 
         Raises
         ------

@@ -162,7 +162,7 @@ class _CenteredRows:
     """Rows of X relative to a common origin, computed block by block.
 
     Dense data far from zero are shifted by their mean, which preserves the digits of distances.
-    Sparse data are not shifted, because that would fill them.
+    Sparse data are not shifted, because that would make them dense.
     """
 
     X: Any

@@ -110,7 +110,7 @@ class Method:
 
 
 def _shown_in(bar):
-    """Return a function that shows a record in a progress bar."""
+    """Return an `on_record` callback that shows the record of each tree in a progress bar."""
 
     def show(record):
         bar.set_postfix({name: record[name] for name in _SHOWN})
@@ -340,7 +340,7 @@ def _fit_once(rows, random_state):
 
 
 def _fit_goal(rows, random_state):
-    """Choose the tree of a path that suits the goal."""
+    """Fit trees along a path of lambda, choose the best one for the goal and search from it."""
     search, goal = rows.search, rows.search.settings.goal
 
     def measure(point):

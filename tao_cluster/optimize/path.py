@@ -409,7 +409,7 @@ class MaxParameters(_Goal):
         return tree.n_parameters <= self.limit
 
     def is_small(self, cost, tree):
-        """Return whether a tree is within the limit; smaller trees then usually cost more."""
+        """Return whether a tree is within the limit. If it is, smaller trees are rarely better."""
         return self.has_room_for(tree)
 
     def prefers(self, other, chosen):

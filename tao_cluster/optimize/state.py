@@ -107,7 +107,7 @@ class Search:
     history: History = field(default_factory=History)
     whole: Any = None
     regrowths_in_vain: tuple = (None, frozenset())
-    # Distances (n, k) to the last centres; the next pass needs them again.
+    # The last centres and the distances (n, k) to them, which the next pass needs again.
     _centers: np.ndarray | None = field(default=None, init=False)
     _distances: np.ndarray | None = field(default=None, init=False)
     _pilot: Any = field(default=None, init=False)

@@ -106,7 +106,7 @@ class TreeStep:
         Returns
         -------
         Routed
-            It is the given one only if `n_passes` is 0.
+            The best result of a pass, or `start` if `n_passes` is 0.
         """
         self._settled.clear()  # results for other trees are not valid for this one
         best, least = start, np.inf

@@ -35,7 +35,7 @@ _GRAM_PER_DENSITY = 6000
 # weights. More of them hardly save a step, and a Gram matrix grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
 _NEARLY = 0.95  # slopes above this share of the strength can become violators within a step
-_KEEP = 0.3  # a model is kept if its step predicts less than this share of the previous decrease
+_KEEP = 0.3  # reuse a model if its predicted decrease is below this share of the last one
 
 # The curvature is summed over a sample of the rows: at least these numbers in total and per
 # feature, and more if that takes no longer than a pass over the data.
@@ -245,7 +245,7 @@ class _Descent:
             lowest, highest = _OWN_SHARES
             least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
             price = np.maximum(price, least)
-        return np.maximum(price, 1e-300)  # constant columns have a bound of 0
+        return np.maximum(price, 1e-300)  # positive for constant columns, too
 
     def start(self, w, bias):
         """Set the first iterate: the given weights, or zero weights if their objective is lower."""

@@ -275,7 +275,7 @@ def gap(state, weight, penalty, scale, enough):
     """
     product, first, second = _expansion(state)
     less = 1.0 - scale
-    least = penalty + product  # the gap if the residuals were a dual point
+    least = penalty + product  # the gap if the residuals were dual feasible (scale = 1)
     low = least - less * product + first * (less + scale * np.log(scale))
     high = least - less * product + 0.5 * second * less * less / scale
     if low > enough or high <= enough:

@@ -242,7 +242,7 @@ def _clear_csr(X, row, table):
             table[columns[s]] = 0.0
 
 
-# Reset the entries of `table` that a sparse row has set to zero.
+# Set to zero again the entries of `table` into which a sparse row was written.
 _clear = by_layout(_clear_dense, _clear_csr)
 
 
