@@ -244,9 +244,11 @@ class TreeClustering(
     """Base class of the estimators whose clusters are the leaves of a tree.
 
     A subclass has the parameters `n_clusters`, `reference`, `standardize`, `random_state` and
-    `n_jobs`. Its ``_method()`` returns an object with the attributes `objective` and `validation`
-    (see :meth:`MergedRows.held_out`), and the methods ``check_data(X, weight)``, which raises early
-    for unsupported data, and ``fit_tree(problem)``, which returns a :class:`Result`.
+    `n_jobs`. Its ``_method()`` returns an object with the attributes `objective`, `validation` (see
+    :meth:`MergedRows.held_out`), `improves` (whether passes over further rows may change the tree)
+    and `midpoints` (whether thresholds are halfway between values of rows). Its methods are
+    ``check_data(X, weight)``, which raises early for unsupported data, and ``fit_tree(problem)``,
+    which returns a :class:`Result`.
     """
 
     @_fit_context(prefer_skip_nested_validation=True)

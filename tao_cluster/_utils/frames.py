@@ -128,6 +128,7 @@ def check_fitted_names(model, X):
 
 
 def display_name(name):
+    """Return the name of a column as displays show it; the levels of a tuple are joined."""
     if isinstance(name, tuple):
         return " / ".join(text for text in map(display_name, name) if text)
     return str(name).removesuffix(" 00:00:00")  # a date without a time of day

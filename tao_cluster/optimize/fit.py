@@ -472,10 +472,8 @@ def _size_on_unseen(rows, path, random_state):
     problem, settings = rows.whole.problem, rows.search.settings
     seen = problem.training_part()
     part = _Rows.of(seen, settings, random_state, rows.search.history.on_record)
-    unseen, growing = (
-        problem.validation_part(seen.free.centers),
-        LeafPath(part.search, random_state),
-    )
+    unseen = problem.validation_part(seen.free.centers)
+    growing = LeafPath(part.search, random_state)
 
     def measured(n_leaves):
         tree = part.roughly_priced(growing.grown(n_leaves)).tree

@@ -114,6 +114,7 @@ def trees_for(path, goal, measure, measure_roughly):
 
 
 def _at_the_knee(path, goal, measure, measure_roughly):
+    """Grow a tree over all sizes, and run the complete search at the size of the knee."""
     found, sizes = [], leaf_grid(*path.sizes)
     for n_leaves in sizes:
         found.append(measure_roughly(path.grown(n_leaves)))
@@ -123,6 +124,7 @@ def _at_the_knee(path, goal, measure, measure_roughly):
 
 
 def _within_size(path, goal, measure):
+    """Run the complete search at the largest size within the limit, and at two smaller sizes."""
     most = max(1, min(path.sizes[1], (goal.limit + 2) // 3))  # L leaves have 3 L - 2 parameters
     best = None
     for n_leaves in range(max(1, most - _N_NEAR + 1), most + 1):

@@ -249,15 +249,20 @@ def _lambda(parameters, goal, kind, algorithm):
         return None
     # An axis-aligned tree has the knee along leaves, unless something else sets its size.
     has_knee = algorithm.is_direct and parameters["max_leaves"] is None
-    has_knee &= isinstance(parameters["init"], str) and parameters["init"] in _ANY_SIZE
+    has_knee &= _starts_at_any_size(parameters["init"])
     return None if has_knee else 0.0
+
+
+def _starts_at_any_size(init):
+    """Return whether `init` builds axis-aligned trees of any number of leaves."""
+    return isinstance(init, str) and init in _ANY_SIZE
 
 
 def _size_limit(parameters, goal, depth_is_given):
     """Return the most leaves on a path of axis-aligned trees; None if initial trees set it."""
     if parameters["max_leaves"] is not None:
         return parameters["max_leaves"]
-    if not isinstance(parameters["init"], str) or parameters["init"] not in _ANY_SIZE:
+    if not _starts_at_any_size(parameters["init"]):
         return None
     times = _TIMES_TO_LIMIT if goal is not None and goal.is_limit and not depth_is_given else 1
     return max(parameters["n_clusters"], times * max_leaves_at(parameters["depth"]))
