@@ -1,0 +1,473 @@
+"""Readers: how the cells of a raw column become numbers or categories, in Python and in SQL."""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+_DAY = 86_400  # seconds
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2}
+
+PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
+
+
+class UnreadableCellError(ValueError):
+    """A cell that a reader cannot read.
+
+    Parameters
+    ----------
+    column : str
+    row : label of the row in the index of the table
+    cell : the value that was found
+    expected : str
+        The kind of value that the column has, such as "a number".
+    """
+
+    def __init__(self, column, row, cell, expected):
+        super().__init__(f"column {column!r}, row {row}: {cell!r} is not {expected}.")
+        self.column, self.row, self.cell, self.expected = column, row, cell, expected
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the cells of a raw column.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings of the column that mean a missing value, such as "unknown".
+    """
+
+    missing: tuple[str, ...] = ()
+    expected: ClassVar[str] = "a value"
+
+    @property
+    def unit(self):
+        """The unit of the numbers: str, empty if there is none or if it is not known."""
+        return ""
+
+    def read(self, column):
+        """Return the cells as a Series of floats, or of categories (for a :class:`Level`).
+
+        Missing values become NaN.
+
+        Parameters
+        ----------
+        column : Series
+
+        Raises
+        ------
+        UnreadableCellError
+            If a cell is neither missing nor of the form that the reader expects.
+        """
+        filled = self._with_gaps(column)
+        numbers = self._numbers(filled)
+        wrong = filled.notna().to_numpy() & ~np.isfinite(numbers)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise UnreadableCellError(
+                str(column.name), column.index[row], filled.iloc[row], self.expected
+            )
+        return pd.Series(numbers, index=column.index, name=column.name)
+
+    def text(self, number):
+        """Return a number in the form of the raw column: str, empty for a plain number."""
+        return ""
+
+    def sql(self, column, dialect="ansi"):
+        """Return an SQL expression of the number that :meth:`read` returns for a cell.
+
+        Parameters
+        ----------
+        column : str
+            SQL expression of the raw cell, for example a quoted name.
+        dialect : str
+            See :func:`tao_cluster.export.to_sql`.
+        """
+        value = self._sql_number(column, dialect)
+        if not self.missing:
+            return value
+        return f"CASE WHEN {column} IN ({_strings(self.missing)}) THEN NULL ELSE {value} END"
+
+    def _with_gaps(self, column):
+        """Return the column as objects; missing words and all kinds of missing values are NaN."""
+        column = column.astype(object)
+        return column.where(column.notna() & ~column.isin(self.missing), np.nan)
+
+    def _numbers(self, cells):
+        """Return the numbers of a Series of objects: float64 array, NaN for unreadable cells."""
+        return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def _sql_number(self, column, dialect):
+        return column
+
+
+@dataclass(frozen=True)
+class Number(Reader):
+    """A column of numbers."""
+
+    expected: ClassVar[str] = "a number"
+
+    def read(self, column):
+        """Return the numbers as a float64 Series; see :meth:`Reader.read`."""
+        if column.dtype == np.float64 and not self.missing and not np.isinf(column).any():
+            return column
+        return super().read(column)
+
+
+@dataclass(frozen=True)
+class Level(Reader):
+    """A column of categories, which are strings, truth values or numeric codes."""
+
+    def read(self, column):
+        """Return the categories as a Series of objects in which missing values are NaN."""
+        cells = self._with_gaps(column)
+        # Parts of numpy and pandas give truth values of another type, which compare alike.
+        return cells.map(lambda cell: bool(cell) if isinstance(cell, np.bool_) else cell)
+
+
+@dataclass(frozen=True)
+class Written(Reader):
+    """Numbers as strings, with the same text before and behind all of them: "70 kg", "$1,250".
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings that mean a missing value.
+    prefix, suffix : str
+        Text before and behind the number. Spaces around the number are ignored.
+    thousands : str
+        Separator of thousands; empty if there is none.
+    decimal : {".", ","}
+        Decimal mark.
+    """
+
+    prefix: str = ""
+    suffix: str = ""
+    thousands: str = ""
+    decimal: str = "."
+    expected: ClassVar[str] = "a number with the unit of the column"
+
+    @property
+    def unit(self):
+        """The text before and behind the numbers, such as "kg" or "$"."""
+        return f"{self.prefix} {self.suffix}".strip()
+
+    @classmethod
+    def from_cells(cls, cells, missing=()):
+        """Return a reader of all these strings, or None if they are not numbers of one unit.
+
+        A number such as "1,250" could be read in two ways. The decimal mark is a comma only if a
+        number shows it, as "1.250,5" and "12,5" do.
+
+        Parameters
+        ----------
+        cells : Series of str, without missing values
+        missing : tuple of str
+        """
+        found = cells.astype(str).str.extract(_WRITTEN)
+        if found["number"].isna().any():
+            return None
+        units = found[["prefix", "suffix"]].fillna("").apply(lambda part: part.str.strip())
+        prefix, suffix = units.iloc[0]
+        if len(units.drop_duplicates()) != 1 or _is_code(prefix, cells.iloc[0]):
+            return None
+        numbers = found["number"]
+        for thousands, decimal, form in _FORMS:
+            if numbers.str.fullmatch(form).all():
+                return cls(tuple(missing), prefix, suffix, thousands, decimal)
+        return None
+
+    def _numbers(self, cells):
+        texts = cells.map(self._bare, na_action="ignore")
+        return super()._numbers(texts)
+
+    def _bare(self, cell):
+        """Return a cell without its unit, with a decimal point; NaN if it has another unit."""
+        text = str(cell).strip()
+        if not (text.startswith(self.prefix) and text.endswith(self.suffix)):
+            return np.inf
+        text = text[len(self.prefix) : len(text) - len(self.suffix)].strip()
+        text = text.replace(self.thousands, "") if self.thousands else text
+        text = text.replace(self.decimal, ".")
+        return text if re.fullmatch(_NUMBER, text) else np.inf
+
+    def _sql_number(self, column, dialect):
+        replaced = [(self.prefix, ""), (self.suffix, ""), (self.thousands, "")]
+        for old, new in [*replaced, (self.decimal, ".")]:
+            if old not in ("", "."):
+                column = f"REPLACE({column}, {_strings([old])}, {_strings([new])})"
+            elif old == "." and new == "":
+                column = f"REPLACE({column}, '.', '')"
+        return _as_float(f"TRIM({column})", dialect)
+
+
+def _is_code(prefix, cell):
+    """Return whether a cell is a code such as A12: letters directly before the digits."""
+    return bool(prefix) and prefix[-1].isalpha() and not cell.strip()[len(prefix)].isspace()
+
+
+# A number with text before and behind it. The text has no digits.
+_WRITTEN = re.compile(
+    r"^\s*(?P<prefix>[^\d+\-.,]*?)\s*(?P<number>[+-]?[\d.,' ]*\d[\d.,]*(?:[eE][+-]?\d+)?)"
+    r"\s*(?P<suffix>[^\d]*?)\s*$"
+)
+# Forms of numbers, tried in this order: separator of thousands, decimal mark, pattern.
+_FORMS = (
+    ("", ".", _NUMBER),
+    (",", ".", r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?"),
+    (".", ",", r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?"),
+    ("", ",", r"[+-]?\d+(?:,\d+)?"),
+    ("'", ".", r"[+-]?\d{1,3}(?:'\d{3})*(?:\.\d+)?"),
+    (" ", ",", r"[+-]?\d{1,3}(?: \d{3})*(?:,\d+)?"),
+    (" ", ".", r"[+-]?\d{1,3}(?: \d{3})*(?:\.\d+)?"),
+)
+
+
+@dataclass(frozen=True)
+class Date(Reader):
+    """Dates, as days since the first date or as a part of the date.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings that mean a missing value.
+    first : str
+        The first date, in the form 2020-01-31 or 2020-01-31 12:30:00.
+    form : str, optional
+        Form of dates that are strings, with the codes ``%Y``, ``%m`` and ``%d``. The default is
+        ISO 8601, such as 2020-01-31 or 2020-01-31 12:30:00, and columns of pandas dates.
+    part : {"month", "weekday", "hour"}, optional
+        The part of the date that becomes the number; None for the days since the first date.
+    """
+
+    first: str = "1970-01-01"
+    form: str | None = None
+    part: str | None = None
+    expected: ClassVar[str] = "a date of the form of the column"
+
+    @classmethod
+    def from_cells(cls, column, missing=()):
+        """Return a reader of the dates of a column, or None if it has other values.
+
+        Parameters
+        ----------
+        column : Series of dates or strings, without missing values
+        missing : tuple of str
+
+        Raises
+        ------
+        AmbiguousDatesError
+            If the dates can be read with the day first and with the month first.
+        """
+        forms = [None]
+        if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
+            if not all(isinstance(cell, str) for cell in column):
+                return None
+            forms = [form for form, text in _DATE_FORMS if column.str.fullmatch(text).all()]
+        readers = []
+        for form in forms:
+            seconds = cls(form=form)._seconds(column)
+            if len(column) and np.isfinite(seconds).all():
+                start = pd.Timestamp(seconds.min(), unit="s")
+                readers.append(cls(tuple(missing), str(start).removesuffix(" 00:00:00"), form))
+        if len(readers) > 1:
+            raise AmbiguousDatesError(readers[0].form, readers[1].form)
+        return readers[0] if readers else None
+
+    @property
+    def unit(self):
+        """Days since the first date, or a description of the part of the date."""
+        return f"days since {self.first}" if self.part is None else PARTS[self.part]
+
+    def text(self, number):
+        """Return the date that lies this number of days behind the first date.
+
+        The text is empty for a part of a date, which is a plain number.
+        """
+        if self.part is not None:
+            return ""
+        try:
+            date = pd.Timestamp(self.first) + pd.Timedelta(seconds=round(number * _DAY))
+        except (OverflowError, ValueError):  # beyond the range of dates
+            return ""
+        return str(date).removesuffix(" 00:00:00")
+
+    def _seconds(self, cells):
+        """Return whole seconds since 1970: float64 array, NaN for missing and unreadable cells."""
+        if cells.dtype.kind == "M" or isinstance(cells.dtype, pd.DatetimeTZDtype):
+            dates = cells
+        else:
+            form = self.form or "ISO8601"
+            dates = pd.to_datetime(cells, format=form, errors="coerce", utc=True)
+        if getattr(dates.dt, "tz", None) is not None:
+            dates = dates.dt.tz_convert(None)
+        seconds = (dates - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
+        return seconds.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def _numbers(self, cells):
+        seconds = self._seconds(cells)
+        if self.part == "month":
+            return pd.to_datetime(pd.Series(seconds), unit="s").dt.month.to_numpy(dtype=np.float64)
+        if self.part == "weekday":
+            return (seconds // _DAY + 3) % 7  # 1 January 1970 was a Thursday
+        if self.part == "hour":
+            return seconds // 3600 % 24
+        return (seconds - self._start) / _DAY
+
+    @property
+    def _start(self):
+        """The first date in seconds since 1970: int."""
+        return int((pd.Timestamp(self.first) - pd.Timestamp(0)) // pd.Timedelta(seconds=1))
+
+    def _sql_number(self, column, dialect):
+        if self.form is not None:
+            column = self._sql_iso(column, dialect)
+        seconds = _sql_seconds(column, dialect)
+        if self.part == "month":
+            return _sql_month(column, dialect)
+        if self.part == "weekday":
+            return _as_float(_modulo(f"{_floor(seconds, 86400, dialect)} + 3", 7, dialect), dialect)
+        if self.part == "hour":
+            return _as_float(_modulo(_floor(seconds, 3600, dialect), 24, dialect), dialect)
+        return f"({_as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
+
+    def _sql_iso(self, column, dialect):
+        """Return the expression of a date string of another form as year-month-day."""
+        start, places = 1, {}
+        for code in re.findall(r"%\w|.", self.form):
+            width = _FIXED_WIDTH_PLACES.get(code, 1)
+            places[code] = f"{_SUBSTRING.get(dialect, 'SUBSTR')}({column}, {start}, {width})"
+            start += width
+        parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
+        if dialect in ("mysql", "bigquery", "tsql"):
+            return f"CONCAT({', '.join(parts)})"
+        return f"({' || '.join(parts)})"
+
+
+class AmbiguousDatesError(ValueError):
+    """Dates that can be read with the day first and with the month first."""
+
+    def __init__(self, *forms):
+        super().__init__(f"dates of the form {forms[0]} or {forms[1]}")
+        self.forms = forms
+
+
+# Forms of dates that are strings: the codes of strptime, and a pattern. Widths are fixed, so that
+# SQL can cut the strings. The first form is ISO 8601.
+_DATE_FORMS = (
+    (None, r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?"),
+    ("%Y/%m/%d", r"\d{4}/\d{2}/\d{2}"),
+    ("%d.%m.%Y", r"\d{2}\.\d{2}\.\d{4}"),
+    ("%d/%m/%Y", r"\d{2}/\d{2}/\d{4}"),
+    ("%m/%d/%Y", r"\d{2}/\d{2}/\d{4}"),
+    ("%d-%m-%Y", r"\d{2}-\d{2}-\d{4}"),
+    ("%m-%d-%Y", r"\d{2}-\d{2}-\d{4}"),
+)
+
+
+@dataclass(frozen=True)
+class Clock(Reader):
+    """Times of day such as "14:30" or "14:30:15", as hours since midnight.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings that mean a missing value.
+    has_seconds : bool
+    """
+
+    has_seconds: bool = False
+    expected: ClassVar[str] = "a time of day such as 14:30, or 14:30:15"
+
+    @classmethod
+    def from_cells(cls, cells, missing=()):
+        """Return a reader of all these strings, or None if they are not times of day."""
+        for has_seconds in (False, True):
+            reader = cls(tuple(missing), has_seconds)
+            if np.isfinite(reader._numbers(cells)).all():
+                return reader
+        return None
+
+    @property
+    def unit(self):
+        """Hours since midnight."""
+        return "hours since midnight"
+
+    def text(self, number):
+        """Return the time of day, such as 14:30; empty if the number is outside of a day."""
+        seconds = round(number * 3600)
+        if not 0 <= seconds < _DAY:
+            return ""
+        text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+        return text if seconds % 60 == 0 else f"{text}:{seconds % 60:02d}"
+
+    def _numbers(self, cells):
+        seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
+        form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
+        found = cells.astype(str).str.extract(form).astype(np.float64)
+        total = found["h"] * 3600 + found["m"] * 60 + (found["s"] if self.has_seconds else 0)
+        return (total / 3600).to_numpy()
+
+    def _sql_number(self, column, dialect):
+        cut = _SUBSTRING.get(dialect, "SUBSTR")
+        places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
+        terms = (
+            f"{_as_float(f'{cut}({column}, {start}, 2)', dialect)} * {factor}"
+            for start, factor in places
+        )
+        return f"(({' + '.join(terms)}) / 3600.0e0)"
+
+
+READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock)}
+
+# ---------------------------------------------------------------------- SQL
+
+_SUBSTRING = {"tsql": "SUBSTRING"}
+_FLOATS = {"bigquery": "FLOAT64", "mysql": "DOUBLE", "tsql": "FLOAT"}
+
+
+def _strings(texts):
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+
+
+def _as_float(expression, dialect):
+    return f"CAST({expression} AS {_FLOATS.get(dialect, 'DOUBLE PRECISION')})"
+
+
+def _modulo(expression, divisor, dialect):
+    """Return the expression of an integer modulo another; it is not negative, as in Python."""
+    if dialect == "bigquery":
+        return f"MOD(MOD({expression}, {divisor}) + {divisor}, {divisor})"
+    return f"((({expression}) % {divisor} + {divisor}) % {divisor})"
+
+
+def _floor(number, divisor, dialect):
+    """Return the expression of the floor of a quotient of integers, which is a whole number.
+
+    Dates before 1970 have negative numbers, which integer division would round towards 0.
+    """
+    return f"(({number} - {_modulo(number, divisor, dialect)}) / {divisor})"
+
+
+def _sql_seconds(column, dialect):
+    """Return the expression of the whole seconds between 1970 and a date."""
+    return {
+        "ansi": f"CAST(strftime('%s', {column}) AS INTEGER)",
+        "postgresql": f"FLOOR(EXTRACT(EPOCH FROM CAST({column} AS TIMESTAMP)))",
+        "bigquery": f"UNIX_SECONDS(CAST({column} AS TIMESTAMP))",
+        "mysql": f"TIMESTAMPDIFF(SECOND, '1970-01-01', {column})",
+        "tsql": f"DATEDIFF_BIG(SECOND, '1970-01-01', {column})",
+    }[dialect]
+
+
+def _sql_month(column, dialect):
+    if dialect == "ansi":
+        return _as_float(f"strftime('%m', {column})", dialect)
+    if dialect == "tsql":
+        return _as_float(f"MONTH({column})", dialect)
+    kind = "DATETIME" if dialect == "mysql" else "TIMESTAMP"
+    return _as_float(f"EXTRACT(MONTH FROM CAST({column} AS {kind}))", dialect)

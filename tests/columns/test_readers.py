@@ -1,0 +1,157 @@
+"""Readers of raw columns: what they accept, and that SQL computes the same numbers."""
+
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tao_cluster.columns import TableReader
+from tao_cluster.columns.readers import (
+    AmbiguousDatesError,
+    Clock,
+    Date,
+    Level,
+    Number,
+    UnreadableCellError,
+    Written,
+)
+
+
+def cells(*values):
+    return pd.Series(values, dtype=object, name="c")
+
+
+def in_sql(reader, column):
+    """Numbers that SQLite computes for a column that pandas has written."""
+    database = sqlite3.connect(":memory:")
+    pd.DataFrame({"c": column}).to_sql("t", database)
+    query = f"SELECT {reader.sql('c')} AS v FROM t"  # noqa: S608
+    found = pd.read_sql(query, database)["v"]
+    return found.astype(float).to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "unit"),
+    [
+        (("70 kg", "80.5 kg", "1e2 kg"), (70, 80.5, 100), "kg"),
+        (("70kg", " 80.5 kg "), (70, 80.5), "kg"),
+        (("$1,234.5", "$12"), (1234.5, 12), "$"),
+        (("EUR 3", "EUR 4.5"), (3, 4.5), "EUR"),
+        (("1.234,5 EUR", "12 EUR"), (1234.5, 12), "EUR"),
+        (("12,5", "3"), (12.5, 3), ""),
+        (("5%", "-7.5 %"), (5, -7.5), "%"),
+        (("$177 B", "$3.25 B"), (177, 3.25), "$ B"),
+        (("1 234,5", "12"), (1234.5, 12), ""),
+        (("1'234.5", "2"), (1234.5, 2), ""),
+        (("10.000 km²", "1.500.000 km²", "3,5 km²"), (10000, 1500000, 3.5), "km²"),
+    ],
+)
+def test_numbers_with_one_unit_are_read_alike_in_python_and_sql(texts, numbers, unit):
+    reader = Written.from_cells(cells(*texts), missing=("n/a",))
+    assert reader.unit == unit
+    column = cells(*texts, None, "n/a")
+    np.testing.assert_array_equal(reader.read(column), [*numbers, np.nan, np.nan])
+    np.testing.assert_array_equal(in_sql(reader, column), [*numbers, np.nan, np.nan])
+
+
+@pytest.mark.parametrize(
+    "texts", [("70 kg", "80 g"), ("a", "b"), ("A1", "A2"), ("1,2,3", "12"), ("$3", "3"), ("3 - 4",)]
+)
+def test_other_strings_are_no_numbers(texts):
+    assert Written.from_cells(cells(*texts)) is None
+
+
+DATES = pd.Series(
+    pd.to_datetime(np.random.default_rng(0).integers(-(10**9), 2 * 10**9, 60), unit="s"), name="c"
+)
+
+
+@pytest.mark.parametrize(
+    "form", [None, "%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"]
+)
+def test_dates_are_read_alike_in_python_and_sql(form):
+    column = DATES if form is None else DATES.dt.strftime(form)
+    days = DATES if form is None else pd.to_datetime(column, format=form)
+    reader = Date.from_cells(column)
+    expected = (days - pd.Timestamp(reader.first)) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(reader.read(column), expected, rtol=1e-14)
+    assert reader.read(column).min() == 0
+    assert reader.text(reader.read(column)[3]) == str(days[3]).removesuffix(" 00:00:00")
+    parts = {"month": days.dt.month, "weekday": days.dt.day_of_week, "hour": days.dt.hour}
+    for part, numbers in parts.items():
+        np.testing.assert_array_equal(replace(reader, part=part).read(column), numbers)
+    for part in (None, *parts):
+        own = replace(reader, part=part)
+        np.testing.assert_array_equal(in_sql(own, column), own.read(column))
+
+
+def test_time_zones_count_in_utc():
+    column = cells("2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00Z")
+    assert Date.from_cells(column).read(column).tolist() == [0, 2 / 24]
+    aware = pd.Series(
+        pd.to_datetime(column, format="ISO8601", utc=True).dt.tz_convert("Asia/Tokyo")
+    )
+    assert Date.from_cells(aware).read(aware).tolist() == [0, 2 / 24]
+
+
+def test_dates_with_two_meanings_raise():
+    with pytest.raises(AmbiguousDatesError, match="%d/%m/%Y or %m/%d/%Y"):
+        Date.from_cells(cells("01/02/2020", "03/04/2020"))
+    assert Date.from_cells(cells("01/02/2020", "13/04/2020")).form == "%d/%m/%Y"
+
+
+@pytest.mark.parametrize(
+    ("texts", "hours"),
+    [(("09:30", "14:00", "23:45"), (9.5, 14, 23.75)), (("09:37:30", "00:00:00"), (9.625, 0))],
+)
+def test_times_of_day_are_read_alike_in_python_and_sql(texts, hours):
+    reader = Clock.from_cells(cells(*texts))
+    column = cells(*texts, None)
+    np.testing.assert_array_equal(reader.read(column), [*hours, np.nan])
+    np.testing.assert_array_equal(in_sql(reader, column), [*hours, np.nan])
+    assert [reader.text(number) for number in hours] == list(texts)
+    assert Clock.from_cells(cells("24:00")) is None
+
+
+@pytest.mark.parametrize(
+    ("reader", "cell"),
+    [
+        (Number(), "many"),
+        (Number(), np.inf),
+        (Written(suffix="kg"), "80 g"),
+        (Date(), "yesterday"),
+        (Clock(), "9:30 pm"),
+    ],
+)
+def test_an_unreadable_cell_is_named_with_its_row_and_column(reader, cell):
+    with pytest.raises(UnreadableCellError, match=r"column 'c', row 1: .* is not a") as found:
+        reader.read(cells(None, cell))
+    assert found.value.row == 1
+
+
+def test_words_for_missing_values_are_missing_in_every_kind_of_column():
+    words = ("?", "unknown")
+    assert Level(words).read(cells("a", "?", None)).isna().tolist() == [False, True, True]
+    assert Number(words).read(cells(1, "unknown", 3))[[0, 2]].tolist() == [1, 3]
+
+
+def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
+    table = pd.DataFrame({"a": [1, 2, np.nan], 2020: [1, 2, 3], "id": ["x", "y", "z"]})
+    reader = TableReader({"2020": Number(), "a": Number()}).fit(table)
+    assert reader.n_missing_ == {"2020": 0, "a": 1}
+    new = pd.DataFrame({"a": [5, None], 2020: [None, 7]})
+    assert reader.transform(new).columns.tolist() == ["2020", "a"]
+    assert reader.usable_rows(new).tolist() == [False, True]
+    with pytest.raises(ValueError, match="no column '2020'"):
+        reader.transform(new[["a"]])
+    with pytest.raises(ValueError, match="pandas DataFrame"):
+        reader.transform(new.to_numpy())
+
+
+def test_parts_of_a_date_become_columns_of_their_own():
+    table = pd.DataFrame({"day": ["2020-01-31", "2020-02-01"]})
+    date = Date.from_cells(table["day"])
+    reader = TableReader({"day": (date, replace(date, part="month"))})
+    assert reader.fit_transform(table).to_dict("list") == {"day": [0, 1], "day month": [1, 2]}
