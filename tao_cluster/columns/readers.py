@@ -403,7 +403,7 @@ class Clock(Reader):
         if not 0 <= seconds < _DAY:
             return ""
         text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
-        return text if seconds % 60 == 0 else f"{text}:{seconds % 60:02d}"
+        return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
 
     def _numbers(self, cells):
         seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
