@@ -15,6 +15,7 @@ from . import reference as reference
 from . import report as report
 from . import saving as saving
 from . import solvers as solvers
+from . import table as table
 from . import tree as tree
 from .comparison import compare
 from .comparison.stability import stability
@@ -25,6 +26,7 @@ from .optimize.path import knee
 from .optimize.penalty_method import PenaltyMethod
 from .path import tao_path
 from .saving import load
+from .table import table_pipeline
 from .tree import Tree
 
 __version__: str
@@ -39,6 +41,7 @@ __all__ = [
     "knee",
     "load",
     "stability",
+    "table_pipeline",
     "tao_path",
     "voronoi_tree",
 ]

@@ -120,11 +120,23 @@ class Number(Reader):
 
 @dataclass(frozen=True)
 class Level(Reader):
-    """A column of categories, which are strings, truth values or numeric codes."""
+    """A column of categories, which are strings, truth values or numeric codes.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        Strings that mean a missing value.
+    is_text : bool, default=False
+        Whether all values become strings. scikit-learn cannot encode strings beside numbers.
+    """
+
+    is_text: bool = False
 
     def read(self, column):
         """Return the categories as a Series of objects in which missing values are NaN."""
         cells = self._with_gaps(column)
+        if self.is_text:
+            return cells.map(str, na_action="ignore")
         # Parts of numpy and pandas give truth values of another type, which compare alike.
         return cells.map(lambda cell: bool(cell) if isinstance(cell, np.bool_) else cell)
 
@@ -173,7 +185,7 @@ class Written(Reader):
             return None
         units = found[["prefix", "suffix"]].fillna("").apply(lambda part: part.str.strip())
         prefix, suffix = units.iloc[0]
-        if len(units.drop_duplicates()) != 1 or _is_code(prefix, cells.iloc[0]):
+        if len(units.drop_duplicates()) != 1 or not _is_unit(prefix, cells.iloc[0]):
             return None
         numbers = found["number"]
         for thousands, decimal, form in _FORMS:
@@ -205,9 +217,14 @@ class Written(Reader):
         return _as_float(f"TRIM({column})", dialect)
 
 
-def _is_code(prefix, cell):
-    """Return whether a cell is a code such as A12: letters directly before the digits."""
-    return bool(prefix) and prefix[-1].isalpha() and not cell.strip()[len(prefix)].isspace()
+def _is_unit(prefix, cell):
+    """Return whether the text before a number is a unit: "$", or "EUR" and a space.
+
+    Other texts make the cell a code or a name, such as A12 or Person 3.
+    """
+    if not any(map(str.isalpha, prefix)):
+        return True
+    return len(prefix) <= 3 and cell.strip()[len(prefix)].isspace()
 
 
 # A number with text before and behind it. The text has no digits.

@@ -57,7 +57,16 @@ def test_numbers_with_one_unit_are_read_alike_in_python_and_sql(texts, numbers, 
 
 
 @pytest.mark.parametrize(
-    "texts", [("70 kg", "80 g"), ("a", "b"), ("A1", "A2"), ("1,2,3", "12"), ("$3", "3"), ("3 - 4",)]
+    "texts",
+    [
+        ("70 kg", "80 g"),
+        ("a", "b"),
+        ("A1", "A2"),
+        ("1,2,3", "12"),
+        ("$3", "3"),
+        ("3 - 4",),
+        ("Person 1",),
+    ],
 )
 def test_other_strings_are_no_numbers(texts):
     assert Written.from_cells(cells(*texts)) is None
