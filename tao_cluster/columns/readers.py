@@ -75,6 +75,11 @@ class Reader:
             )
         return pd.Series(numbers, index=column.index, name=column.name)
 
+    @property
+    def has_cells(self):
+        """Whether :meth:`cell` returns a cell for each number; a part of a date has none."""
+        return True
+
     def text(self, number):
         """Return a number in the form of the raw column: str, empty for a plain number."""
         return ""
@@ -336,6 +341,11 @@ class Date(Reader):
         """Days since the first date, or a description of the part of the date."""
         return f"days since {self.first}" if self.part is None else PARTS[self.part]
 
+    @property
+    def has_cells(self):
+        """Whether the numbers are days, from which the date follows."""
+        return self.part is None
+
     def text(self, number):
         """Return the date that lies this number of days behind the first date.
 
@@ -350,15 +360,7 @@ class Date(Reader):
         return str(date).removesuffix(" 00:00:00")
 
     def cell(self, number, column):
-        """Return the date as a string of the form of the column; see :meth:`Reader.cell`.
-
-        Raises
-        ------
-        ValueError
-            If the number is a part of a date.
-        """
-        if self.part is not None:
-            raise ValueError(f"The {self.part} of a date cannot change without the date.")
+        """Return the date as a string of the form of the column; see :meth:`Reader.cell`."""
         if self.form is not None:  # without a time
             days = self._steps(number, 1, column)
             return (pd.Timestamp(self.first) + pd.Timedelta(days=days)).strftime(self.form)

@@ -161,7 +161,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     integer dtype) changes by integers. Categories change as a whole: a column keeps one value
     per row, and a change of it costs 1. This holds for the columns of OneHotEncoder, for
     `Indicator` names, and for 0/1 columns with a common prefix of which at most one is 1 in each
-    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes.
+    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes, nor do
+    parts of dates such as the month.
 
     Examples
     --------
@@ -189,13 +190,15 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     best = min(_candidates(asked, tree, k, limits), key=lambda found: found[:2], default=None)
     if best is None:
         raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
-    cost, _, found, reached = best
+    _, _, found, reached = best
+    found = asked.as_read(found)
     shown = printable_names(names)
     changes = [
         FeatureChange(j, shown[j], limits.values[j], value, limits.cost(j, value))
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
+    cost = sum(change.cost for change in changes)
     return Change(tuple(changes), asked.changed(found), cost, reached, k, labels[k], before)
 
 
@@ -229,6 +232,13 @@ class _Row:
         if isinstance(self.model, RawView):
             return self.model.with_numbers(self.table, numbers)
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
+
+    def as_read(self, numbers):
+        """Return new values as the changed row has them: its cells may have whole minutes only."""
+        if not isinstance(self.model, RawView):
+            return numbers
+        values = as_array(check_rows(self.model.numbers(self.changed(numbers)))).ravel()
+        return {j: float(values[j]) for j in numbers}
 
     def leaf_of(self, numbers):
         """Return the leaf that the row reaches with new values of some features, a dict."""
@@ -302,7 +312,7 @@ class Limits:
             for j in _features(names, feature):
                 low[j] = high[j] = values[j]
         for j, name in enumerate(names):
-            if isinstance(name, Indicator) and name.value is None and values[j] in (0.0, 1.0):
+            if _is_fixed(name, values[j]):
                 low[j] = high[j] = values[j]
         reason = " with these features fixed and within these bounds" if fixed or given else ""
         if observed is not None and not reason:
@@ -320,6 +330,14 @@ class Limits:
         mask = np.zeros(len(self.values), dtype=bool)
         mask[[j for group, _ in self.groups for j in group]] = True
         return mask
+
+
+def _is_fixed(name, value):
+    """Return whether a feature cannot change: whether a value is missing, and parts of dates."""
+    if isinstance(name, Indicator) and name.value is None and value in (0.0, 1.0):
+        return True
+    reader = getattr(name, "reader", None)
+    return reader is not None and not reader.has_cells
 
 
 def _integers(asked, values):
