@@ -27,7 +27,7 @@ _PRECISION = 4
 # changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 _ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
-_NO_STEP = 1e-12  # steps of less than this many scales are solver errors and count as 0
+_NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
 _MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
 
 

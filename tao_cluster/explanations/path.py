@@ -101,7 +101,7 @@ def _explanation(tree, path, terms, labels):
 
 def _test(tree, node, path, terms):
     terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
-    terms.sort(key=lambda term: -abs(term.product))  # stable: ties stay sorted by effect
+    terms.sort(key=lambda term: -abs(term.product))  # a stable sort: ties stay sorted by effect
     return PathTest(node, tuple(terms), path.totals[node], float(tree.threshold[node]))
 
 

@@ -83,7 +83,7 @@ def cluster_table(model, X, *, feature_names=None, sample_weight=None):
 
 
 def _with_sum(values):
-    """Return an array with one more line, the sum of the others."""
+    """Return an array with one more row at its end: the sum of the other rows."""
     return np.concatenate([values, values.sum(axis=0, keepdims=True)])
 
 

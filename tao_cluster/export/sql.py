@@ -144,7 +144,7 @@ def _identifier(name):
 
 
 def _held(text):
-    """Return the text; raise a ValueError if it has a character that SQL cannot hold."""
+    """Return `text`; raise a ValueError if it contains a character that SQL cannot represent."""
     found = _NOT_IN_SQL.search(text)
     if found:
         raise ValueError(f"{text!r} has the character {found[0]!r}, which SQL cannot hold.")

@@ -96,7 +96,7 @@ class Objective(Protocol):
         """Return optimal centres of a partition; empty clusters keep their row of `centers`."""
 
     def value(self, data, labels, weight, centers) -> float:
-        """Return E(Z, psi)."""
+        """Return E(Z, psi), the cost of the labels Z with the centres psi."""
 
     def as_distance(self, dissimilarities) -> np.ndarray:
         """Return the distances that `transform` shows: d, or the square root of d for k-means.

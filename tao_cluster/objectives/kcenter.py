@@ -14,7 +14,7 @@ from .._utils.matrices import as_array
 from ..problem.repeats import content_order
 from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
-_N_NEW = 16  # rows outside of a ball that are added together
+_N_NEW = 16  # maximum number of rows outside of a ball that one step adds
 _ROUNDING = 1e-12
 
 # With more columns nearly every row can be on the sphere, as for documents. The squared radius is

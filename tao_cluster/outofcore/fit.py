@@ -252,7 +252,7 @@ def _store(model, state, source, free_centers, free_cost):
     model.free_centers_ = _in_user_units(space, free_centers)
     model.inertia_, model.free_inertia_ = statistics.cost, free_cost
     model.cost_increase_ = cost_increase(statistics.cost, free_cost)
-    del model.labels_, model.free_labels_  # they are labels of the sample
+    del model.labels_, model.free_labels_  # these are labels of the sample, not of all rows
     if source.blocks.names is not None:
         set_fitted_names(model, source.blocks.names)
 
