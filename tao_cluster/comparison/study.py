@@ -293,7 +293,7 @@ def _different(models):
 
 
 def _within(models, limit):
-    """Return the model of least cost with at most `limit` parameters; None if there is none."""
+    """Return the model of least cost among those with at most `limit` parameters, or None."""
     small = [model for model in models if model.tree_.n_parameters <= limit]
     return knee(small, max_parameters=limit) if small else None
 

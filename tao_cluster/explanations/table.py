@@ -15,7 +15,7 @@ from ..problem.inputs import check_sample_weight
 from ..report import cluster_names
 from ..tree import tree_of
 
-_CATEGORIES = {"string", "boolean", "categorical"}  # kinds of columns with a mean per category
+_CATEGORIES = {"string", "boolean", "categorical"}  # columns with one mean per category
 _MOST_CATEGORIES = 100
 
 

@@ -90,7 +90,7 @@ class Objective(Protocol):
         return X
 
     def distances(self, data, centers) -> np.ndarray:
-        """Return d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
+        """Return the distances of rows and centres: float64 array (n, k), all at least 0."""
 
     def update_centers(self, data, labels, weight, centers) -> np.ndarray:
         """Return optimal centres of a partition; empty clusters keep their row of `centers`."""

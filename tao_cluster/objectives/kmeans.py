@@ -178,7 +178,7 @@ class _CenteredRows:
         if not sp.issparse(X):
             one = np.zeros(n_rows, dtype=np.int8)
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
-            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # also if they overflow
+            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # also if norms overflow
                 rows.origin[:] = mean
                 rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose digits
         return rows
@@ -196,7 +196,7 @@ class _CenteredRows:
         return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
 
     def blocks(self, parts):
-        """Yield (slice, rows as float64 relative to the origin); each block replaces the last."""
+        """Yield (slice, rows minus the origin, in float64); the next block overwrites the rows."""
         X, origin = self.X, self.origin
         if sp.issparse(X):
             for part in parts:
