@@ -15,14 +15,14 @@ from .._utils.threads import fixed_parts, map_in_threads, n_threads
 from ..tree.routing import kernel_arrays
 from .base import Objective, cluster_sums
 
-# Size of blocks of rows that fit into the cache together with their products.
+# Numbers of values and of rows of a block that fits into the cache with its products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 
 # Rows are not shifted if the squared norm of their mean is less than this share of their mean
 # squared norm. Distances then lose about one digit.
 _ABOUT_ZERO = 0.9
 
-# Squared distances below this share of the squared norm of a row are rounding.
+# Squared distances below this share of the squared norm of a row are rounding errors.
 _OFF = (8 * np.finfo(np.float64).eps) ** 2
 
 

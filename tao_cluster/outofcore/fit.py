@@ -258,7 +258,7 @@ def _store(model, state, source, free_centers, free_cost):
 
 
 def _best(states):
-    """Return the last state, and warn if an interruption or lost rows ended the passes early.
+    """Return the last state; warn if an interruption or lost rows ended the passes early.
 
     If the passes end before the first state, the error is raised again.
     """
@@ -277,7 +277,7 @@ def _best(states):
 def _check_method(method):
     """Raise a ValueError for a method that out-of-core fits do not support.
 
-    Its centres must be computable from sums over rows, and its `validation` must be a share.
+    The centres must be computable from sums over rows, and `validation` must be a share.
     """
     objective = method.objective
     if objective.explains_labels or objective.cluster_sums is None or not objective.is_sum:

@@ -163,7 +163,7 @@ class Subtree(NamedTuple):
             line.write(ax, more, 5.8, x=line.left + 0.1, ha="left", color="0.3")
         top = box.height - 0.19 - 0.15 * max(1, len(self.counted))
         line = box.part(top, 0.16)
-        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # always two or more
+        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # never 1 leaf
         for i, text in enumerate(self.counted):
             box.part(top + 0.15 * (i + 1), 0.14).write(ax, text, 6, color="0.3")
 
