@@ -351,7 +351,7 @@ def _groups(names, values, observed):
 
 
 def _pair(feature, pair):
-    """Return a pair of bounds as floats; None, which means no bound, becomes infinite."""
+    """Return a pair (low, high) of bounds as floats; None (no bound) becomes -inf or inf."""
     least, largest = pair
     least = -math.inf if least is None else float(least)
     largest = math.inf if largest is None else float(largest)
@@ -368,7 +368,7 @@ def _as_list(names, fixed):
 
 
 def _features(names, feature):
-    """Return the features that a name or a position stands for."""
+    """Return the features of the tree that a column name or a position refers to."""
     shown = display_name(feature)  # names that are not strings are displayed in this form
     found = [
         j
@@ -414,7 +414,7 @@ def nearest_values(conditions, limits):
 
 
 def _limit(low, high, bound):
-    """Narrow the limits of one feature to a bound."""
+    """Narrow the lower or upper limit of the value of one feature to a bound."""
     j, value = bound.feature, bound.value
     if bound.is_upper:
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)

@@ -32,7 +32,10 @@ class Labels(Objective):
         return X[:, 0].astype(np.intp)
 
     def distances(self, data, centers):
-        """Return 0 where a cluster has the label of the row, else 1: float64 array (n, k)."""
+        """Return 1 where a row has another label than the cluster, else 0: array of shape (n, k).
+
+        Rows without a label get 0 for all clusters.
+        """
         others = data[:, None] != np.arange(len(centers))
         others[data < 0] = False
         return others.astype(np.float64)
