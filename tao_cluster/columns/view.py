@@ -333,7 +333,14 @@ def _shaped(X):
 def as_frame(X, names):
     """Return rows without names as a DataFrame; lists may mix numbers and strings."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    return pd.DataFrame(rows, columns=list(names))
+    return pd.DataFrame(rows, columns=list(names)).infer_objects()
+
+
+def _as_rows(x):
+    """Return a list as an array: of floats if it has only numbers, else of objects."""
+    rows = np.asarray(x, dtype=object)
+    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
+    return rows.astype(np.float64) if is_number else rows
 
 
 def raw_view(pipeline, feature_names=None):
@@ -545,9 +552,7 @@ def some_rows(model, x, feature_names=None):
         x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = (
-        x if hasattr(x, "shape") else np.asarray(x, dtype=object)
-    )  # rows may have strings and numbers
+    rows = x if hasattr(x, "shape") else _as_rows(x)
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -587,7 +592,7 @@ def _named_row(model, x, feature_names):
         row = list(x.values() if callable(x.values) else x.values)
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
-    return np.asarray([row], dtype=object)
+    return _as_rows([row])
 
 
 def with_cells(row, cells):
