@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._utils.matrices import check_rows
+from ._utils.matrices import check_kind, check_rows
 from .columns.names import printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
@@ -132,6 +132,7 @@ def check_weight(sample_weight, n_rows):
     ValueError
         If there is not one number per row, if one is negative, or if all are 0.
     """
+    check_kind(sample_weight, "sample_weight")
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
         raise ValueError(

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
-from .._utils.frames import are_default, display_name, display_names, fitted_names
+from .._utils.frames import are_default, display_names, displayed, fitted_names
 from .._utils.matrices import FLOATS, check_rows
 from .._utils.warnings import listed
 from ..tree import tree_of
@@ -523,7 +523,7 @@ def named(model, feature_names=None, X=None):
 def _names_of_rows(X):
     """Return the names of the columns of a table or of one row as a list, or None."""
     is_row = hasattr(X, "keys") and len(getattr(X, "shape", (1,))) == 1
-    names = list(map(display_name, X.keys())) if is_row else display_names(X)
+    names = displayed(list(X.keys())) if is_row else display_names(X)
     return None if names is None or are_default(names) else names
 
 
@@ -580,7 +580,7 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = {display_name(name): value for name, value in x.items()}
+    values = dict(zip(displayed(list(x.keys())), (value for _, value in x.items()), strict=True))
     has_names = not are_default(values)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]

@@ -367,18 +367,19 @@ def _pair(feature, pair):
 
 def _as_list(names, fixed):
     """Return `fixed` as a list of features. A tuple can be one name, of a MultiIndex."""
-    if isinstance(fixed, tuple) and fixed and display_name(fixed) in names:
+    if isinstance(fixed, tuple) and fixed and {display_name(fixed), str(fixed)} & set(names):
         return [fixed]
     return list(fixed) if hasattr(fixed, "__iter__") and not isinstance(fixed, str) else [fixed]
 
 
 def _features(names, feature, group_of=None):
     """Return the features that a name, a position or the prefix of a group stands for."""
-    shown = display_name(feature)  # names that are not strings are displayed in this form
+    # Names that are not strings are displayed in one of these forms.
+    shown = (feature, display_name(feature), str(feature))
     found = [
         j
         for j, name in enumerate(names)
-        if name in (feature, shown) or (isinstance(name, Indicator) and name.column == feature)
+        if name in shown or (isinstance(name, Indicator) and name.column == feature)
     ]
     if found:
         return found
