@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
+from .._utils.frames import check_list_of_names
 from ..columns.names import brief, printable
 from ..export.format import number_text
 from ..inspection.palette import cluster_color
@@ -131,6 +132,7 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     if size == "explanation_size" and X is None:
         raise ValueError("size='explanation_size' is a mean over rows: pass them as X.")
     models = _model_list(models)
+    check_list_of_names(labels, "labels")
     labels = _methods(models) if labels is None else list(labels)
     if len(labels) != len(models):
         raise ValueError(
