@@ -14,6 +14,7 @@ from tao_cluster.columns import raw_view
 from tao_cluster.export import to_sql
 
 # scikit-learn warns of unknown levels if an encoder drops a level.
+SLOW = pytest.mark.slow
 pytestmark = pytest.mark.filterwarnings("ignore:Found unknown categories")
 
 
@@ -41,7 +42,7 @@ def test_each_encoder_on_one_table(way):
     check(pipeline, random_table(6, levels="axyz"))
 
 
-@pytest.mark.slow
+@SLOW
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(2))
@@ -52,10 +53,14 @@ def test_pipelines_of_scikit_learn(way, model, seed):
     check(pipeline, random_table(seed + 10, levels="axyz"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("split", ["oblique", "axis"])
 @pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "split"),
+    [
+        (3, "axis"),
+        *(pytest.param(j, split, marks=SLOW) for j in range(3) for split in ("axis", "oblique")),
+    ],
+)
 def test_table_pipelines(options, split, seed):
     table = random_table(seed)
     pipeline = table_pipeline(
