@@ -67,6 +67,10 @@ def test_rare_levels_are_called_other():
     table = table.replace("other", "south")
     view = raw_view(make_pipeline(encoder, IMM(2, random_state=0)).fit(table))
     assert view.feature_names_in_[-1] == "region is other"
+    table["name"] = [f"p{j}" for j in range(len(table))]
+    encoder.set_params(drop="first")  # all names are rare, so that the dropped level is "other"
+    view = raw_view(make_pipeline(encoder, IMM(2, random_state=0)).fit(table))
+    assert list(view.feature_names_in_) == ["region is south", "region is other"]
 
 
 @pytest.mark.slow
