@@ -298,7 +298,8 @@ def _start(parameters, kind, objective, max_leaves):
 def _most_leaves(parameters, kind, objective):
     """Return the maximum number of leaves that parameters allow, or None if they set none."""
     max_leaves = parameters["max_leaves"]
-    # CART for given labels has at most 2 ** depth leaves; ExKMC has at least one per cluster.
+    # The depth limits the leaves of oblique trees, and of CART for given labels. It does not limit
+    # those of ExKMC, which has at least one leaf per cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
     limits = [] if depth is None else [max_leaves_at(depth)]

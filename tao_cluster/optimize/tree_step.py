@@ -141,8 +141,8 @@ class TreeStep:
         tree = _fit_leaves(start.tree, criterion, rows_of)
         leaf_of_row = start.leaf_of_row.copy()  # updated after each level of the tree, bottom-up
         for nodes in rows_of.levels():
-            # The subtrees below this depth are final in this pass, and so are the losses of rows
-            # there.
+            # The nodes below this depth do not change any more in this pass, so the losses of rows
+            # in the leaves below them are final.
             loss = criterion.loss_at(tree)
 
             def update(node, tree=tree, loss=loss):

@@ -257,7 +257,7 @@ class _Descent:
             lowest, highest = _OWN_SHARES
             least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
             price = np.maximum(price, least)
-        return np.maximum(price, 1e-300)  # positive for constant columns, too
+        return np.maximum(price, 1e-300)  # the penalty of a constant column could be 0 otherwise
 
     def start(self, w, bias):
         """Set the first iterate: the given weights, or zeros if those have a lower objective.
