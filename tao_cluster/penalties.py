@@ -156,7 +156,7 @@ class LabelCriterion:
     n_clusters: int
 
     def loss_at(self, tree):
-        """Return a function of rows and leaves; see :class:`Criterion`."""
+        """Return a function that computes the penalties of rows in leaves of the tree."""
         table = self.penalty.table(tree, self.n_clusters)
         return lambda rows, leaves: self.weight[rows] * table[leaves, self.labels[rows]]
 
@@ -181,7 +181,7 @@ class CostCriterion:
     weight: np.ndarray
 
     def loss_at(self, tree):
-        """Return a function of rows and leaves; see :class:`Criterion`."""
+        """Return a function that computes the costs of rows in leaves of the tree."""
 
         def loss(rows, leaves):
             out = np.empty(len(rows))

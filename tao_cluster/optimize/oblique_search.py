@@ -28,8 +28,8 @@ _MOST_PASSES = 4
 # Passes end when one saves at most this share of the excess cost over the free clustering.
 _LEAST_SAVING = 1e-3
 # The penalty per parameter is _SLOPE times the excess cost of the tree over the free clustering,
-# divided by its number of parameters. This suits trees whose excess falls with the square of the
-# number of parameters. The penalty is at most _MOST_SHARE of the mean saving per parameter against
+# divided by its number of parameters. This suits trees whose excess is in proportion to 1 / (number
+# of parameters) ** 2. The penalty is at most _MOST_SHARE of the mean saving per parameter against
 # a single cluster, because otherwise trees that save little would lose all their splits.
 _SLOPE, _MOST_SHARE = 2.0, 0.5
 _FLOOR = 1e-6  # least excess cost in this formula, as a share of the summed costs of mismatches

@@ -27,7 +27,7 @@ _BLOCK_VALUES = 10**6
 # Features of a sparse row are found by binary search if the row has more than this number of
 # stored values per requested feature, and by a scan of the row otherwise.
 _LONG_ROW = 8
-_UNIT_BITS = 960  # units are at most 2 ** 960, so that penalties divided by them are finite
+_UNIT_BITS = 960  # units of columns are 2 ** -960 to 2 ** 960, so that quotients are finite
 
 
 @dataclass(frozen=True)
