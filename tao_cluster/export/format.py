@@ -8,6 +8,7 @@ from numbers import Integral
 
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
+from ..columns.levels import levels_text
 from ..columns.names import Indicator
 from ..tree.conditions import Bound
 
@@ -85,7 +86,9 @@ def terms_text(terms, precision, max_terms=None):
 
 
 def condition_text(node, precision, max_terms=None, *, is_left=True):
-    """Return the condition of one side of a test, such as "0.5*a - 2*b <= 3" or "a >= 2".
+    """Return the condition of one side of a test.
+
+    It reads "0.5*a - 2*b <= 3", "a >= 2", "plan is gold" or "plan in {gold, silver}".
 
     Parameters
     ----------
@@ -96,6 +99,10 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
     is_left : bool
         Whether to return the condition of the left side or of the right side.
     """
+    levels = node["levels"]
+    if levels is not None:
+        listed = levels["is_left"] == is_left
+        return levels_text(levels["column"], levels["names"], is_listed=listed)
     if len(node["terms"]) == 1:
         name, tolerance = node["terms"][0]["name"], node["tolerance"]
         return bounds_text(name, [bound_of(node, is_left)], precision, [tolerance])
@@ -126,26 +133,26 @@ def edge_signs(node):
     Parameters
     ----------
     node : dict
-        Decision node of a report; its `terms` and `threshold` are read.
+        Decision node of a report.
 
     Returns
     -------
     left, right : str
     """
+    if node["levels"] is not None:
+        return "yes", "no"
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
     left, right = (bound_of(node, is_left) for is_left in (True, False))
-    if fact_text(node["terms"][0]["name"], left) is not None:
-        return "yes", "no"
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
 
 
 def bounds_text(name, bounds, precision, tolerances):
-    """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5", "plan is gold".
+    """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5".
 
     Parameters
     ----------
-    name : str or Indicator
+    name : str
     bounds : list of Bound
         At most one upper and one lower bound.
     precision : int
@@ -153,13 +160,6 @@ def bounds_text(name, bounds, precision, tolerances):
     tolerances : list of float or None
         Largest difference between each bound and the number shown for it.
     """
-    facts = [fact_text(name, bound) for bound in bounds]
-    if any(facts):
-        texts = (
-            fact or bounds_text(name, [bound], precision, [tolerance])
-            for fact, bound, tolerance in zip(facts, bounds, tolerances, strict=True)
-        )
-        return " and ".join(dict.fromkeys(texts))
     # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
     # bound is rounded up and a strict one down, and a lower bound the other way round.
     sides = [1 if bound.is_upper != bound.is_strict else -1 for bound in bounds]
@@ -172,13 +172,6 @@ def bounds_text(name, bounds, precision, tolerances):
     low, high = (1, 0) if bounds[0].is_upper else (0, 1)
     compare = bounds[low].sign.replace(">", "<")
     return f"{limits[low]} {compare} {factor_name(name)} {bounds[high].sign} {limits[high]}"
-
-
-def fact_text(name, bound):
-    """Return the category that a bound of an indicator implies, "plan is gold", or None."""
-    if not isinstance(name, Indicator) or (0.0 in bound) == (1.0 in bound):
-        return None
-    return str(name) if 1.0 in bound else name.contrary
 
 
 def typeset(text):

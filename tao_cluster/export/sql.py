@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..columns.levels import levels_of
 from ..columns.names import Filled, Indicator, Numbered
 from ..columns.view import named
 from ..tree import tree_of
-from ..tree.conditions import conditions_of_leaves
+from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import check_options
 
 # `_literal` writes a number from _SMALL to _LARGE as a literal with at most _DECIMALS decimals,
@@ -76,22 +77,28 @@ def to_sql(tree, columns=None, *, table=None):
     END
     """
     check_options("to_sql", table=table)
-    tree, names = named(tree, columns)
-    classes = getattr(tree, "classes_", None)
+    model, names = named(tree, columns)
+    classes = getattr(model, "classes_", None)
     # A test without weights sends all rows to one side: pruning removes the other side.
-    tree = tree_of(tree).prune()
+    tree = tree_of(model).prune()
+    sets = level_sets(tree, levels_of(model, names))
     _check_unique(names, tree.used_features)
     prefix = "" if table is None else f"{_identifier(table)}."
     operands = {j: _operand(names[j], prefix) for j in tree.used_features}
     if tree.n_leaves == 1:
         return _label(classes, tree.leaf_label[0])
     lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
-    for leaf, conditions in conditions_of_leaves(tree):
-        for condition in conditions:
-            key = condition.node, condition.is_left
-            if key not in written:
-                written[key] = _condition(condition, operands)
-        when = " AND ".join(written[condition.node, condition.is_left] for condition in conditions)
+
+    def write(condition):
+        if isinstance(condition, LevelSet):
+            return _of_levels(condition, operands)
+        key = condition.node, condition.is_left
+        if key not in written:
+            written[key] = _condition(condition, operands)
+        return written[key]
+
+    for leaf, conditions in conditions_of_leaves(tree, sets):
+        when = " AND ".join(map(write, conditions))
         lines[leaf] = f"  WHEN {when} THEN {_label(classes, tree.leaf_label[leaf])}"
     return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
 
@@ -158,13 +165,17 @@ class _Operand(NamedTuple):
     ----------
     number : str
         The value of the feature as a number.
-    holds, fails : str, optional
+    holds, fails : str
         Conditions that a row has the category, and that it does not have it; only for indicators.
+    column, value : str or None
+        The column and the literal of the category, if ``column = value`` is the condition `holds`.
     """
 
     number: str
-    holds: str | None = None
-    fails: str | None = None
+    holds: str = ""
+    fails: str = ""
+    column: str | None = None
+    value: str | None = None
 
 
 def _operand(name, prefix):
@@ -182,7 +193,7 @@ def _category(name, column):
     Comparisons with NULL are neither true nor false in SQL, so missing values are tested
     explicitly.
     """
-    is_missing = f"{column} IS NULL"
+    is_missing, literal = f"{column} IS NULL", None
     if name.value is None:
         holds, fails = is_missing, f"{column} IS NOT NULL"
     else:
@@ -191,8 +202,24 @@ def _category(name, column):
         if name.has_missing:
             holds = f"({holds} OR {is_missing})"
         else:
-            fails = f"({fails} OR {is_missing})"
-    return _Operand(f"CASE WHEN {holds} THEN 1.0e0 ELSE 0.0e0 END", holds, fails)
+            fails, literal = f"({fails} OR {is_missing})", value
+    number = f"CASE WHEN {holds} THEN 1.0e0 ELSE 0.0e0 END"
+    return _Operand(number, holds, fails, column, literal)
+
+
+def _of_levels(levels, operands):
+    """Return the condition that a row has one of the listed categories, or none of them."""
+    listed = [operands[j] for j in levels.features]
+    plain = [operand for operand in listed if operand.value is not None]
+    others = [operand for operand in listed if operand.value is None or len(plain) == 1]
+    holds, fails = [o.holds for o in others], [o.fails for o in others]
+    if len(plain) > 1:
+        column, values = plain[0].column, ", ".join(operand.value for operand in plain)
+        holds.insert(0, f"{column} IN ({values})")
+        fails.insert(0, f"({column} NOT IN ({values}) OR {column} IS NULL)")
+    if levels.is_listed and len(holds) != 1:
+        return f"({' OR '.join(holds)})" if holds else "1 = 0"
+    return holds[0] if levels.is_listed else " AND ".join(fails)
 
 
 def _value(value):
@@ -203,12 +230,6 @@ def _value(value):
 
 
 def _condition(condition, operands):
-    bound = condition.bound
-    if bound is not None and (0.0 in bound) != (1.0 in bound):
-        operand = operands[bound.feature]
-        answer = operand.holds if 1.0 in bound else operand.fails
-        if answer is not None:
-            return answer
     # -w x <= -t holds for exactly the same floats as w x >= t.
     is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
     flip = -1.0 if is_turned else 1.0

@@ -101,7 +101,7 @@ function drawBars(group, y, features, values, texts, colorOf) {
 const pushColor = (value) => (value > 0 ? data.colors.positive : data.colors.negative);
 
 function mostTerms() {
-  return Math.max(1, ...nodes().map((node) => (node.isLeaf ? 0 : node.features.length)));
+  return Math.max(1, ...nodes().map((node) => (node.isLeaf || node.test ? 0 : node.features.length)));
 }
 
 const testLines = () => (mostTerms() === 1 ? 2 : Math.min(MOST_LINES, Math.max(2, mostTerms())));
