@@ -27,6 +27,7 @@ from .problem.inputs import (
     check_sample_weight,
     free_labels_of,
 )
+from .problem.levels import Levels
 from .problem.observed import observed_columns
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
@@ -320,6 +321,8 @@ class TreeClustering(
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
         options = {"held_out": held_out, "scaling": scaling}
+        if method.tests_sets:
+            options["levels"] = Levels.from_rows(rows.X, display_names(X), tested)
         try:
             problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:
