@@ -10,7 +10,7 @@ from .columns.levels import levels_of
 from .columns.names import printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
-from .tree.conditions import Condition, LevelSet, level_sets
+from .tree.conditions import Condition, level_sets
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import stds_and_gaps
 
@@ -225,15 +225,6 @@ def _listed(levels, names):
         "features": list(levels.features),
         "names": [names[j] for j in levels.features],
         "is_left": levels.is_listed,
-    }
-
-
-def left_levels(nodes):
-    """Return the LevelSet that each test of levels sends to the left, by node of a report."""
-    return {
-        node["id"]: LevelSet(found["column"], tuple(found["features"]), found["is_left"])
-        for node in nodes
-        if (found := node["levels"]) is not None
     }
 
 

@@ -1,6 +1,7 @@
 """Levels of categorical columns: the features that stand for them, and the text of sets of them."""
 
 import re
+from collections import Counter
 
 from ..tree.conditions import LevelFeature
 from .names import Indicator, has_indicators, printable
@@ -25,17 +26,34 @@ def levels_of(model, names):
     """
     if not has_indicators(names):
         return {}
-    features = {}
+    columns = {}
     for j, name in enumerate(names):
         if isinstance(name, Indicator):
-            features.setdefault((name.column, repr(name.value)), []).append(j)
+            columns.setdefault(name.column, []).append(j)
     observed = getattr(model, "_column_range", None)
     found = {}
-    for (column, _), (j, *others) in features.items():
-        low, high = (0.0, 1.0) if observed is None else observed[:, j].tolist()
-        if not others and low >= 0:
-            found[j] = LevelFeature(column, high or 1.0)
+    for column, features in columns.items():
+        own = [names[j] for j in features]
+        members = tuple(features) if _are_complete(own) else ()
+        times = Counter(repr(name.value) for name in own)
+        for j, name in zip(features, own, strict=True):
+            low, high = (0.0, 1.0) if observed is None else observed[:, j].tolist()
+            if times[repr(name.value)] == 1 and low >= 0:
+                found[j] = LevelFeature(column, high or 1.0, members)
     return found
+
+
+def _are_complete(names):
+    """Return whether every row has the level of one of these features of a column.
+
+    This is known if an encoder combines infrequent levels: one feature is then 1 for all values
+    that are not listed, also for those that the fit has not seen.
+    """
+    rest = next((name for name in names if getattr(name, "is_rest", False)), None)
+    if rest is None:
+        return False
+    has_all = {*map(repr, rest.levels)} <= {repr(name.value) for name in names}
+    return has_all and any(name.has_missing for name in names)
 
 
 def levels_text(column, names, *, is_listed):

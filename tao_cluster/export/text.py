@@ -1,10 +1,10 @@
 """Trees as indented text, and as one rule per leaf."""
 
-from ..columns.levels import levels_text
+from ..columns.levels import levels_of, levels_text
 from ..columns.view import shown
-from ..report import left_levels, report
+from ..report import report
 from ..tree import tree_of
-from ..tree.conditions import LevelSet, conditions_of_leaves
+from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import (
     bounds_text,
     check_options,
@@ -132,19 +132,20 @@ def to_rules(
     if width > 5 then cluster 0 (1 row, 25.0 %)
     """
     check_options("to_rules", precision=precision, max_terms=max_terms, scaled=scaled)
-    tree, names = shown(tree, feature_names, X)
+    model, names = shown(tree, feature_names, X)
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
-    nodes = report(tree, X, **options)["nodes"]
-    tree = tree_of(tree)
-    return rules_of(tree, nodes, tree.leaves.tolist(), precision, max_terms)
+    nodes = report(model, X, **options)["nodes"]
+    return rules_of(model, names, nodes, tree_of(model).leaves.tolist(), precision, max_terms)
 
 
-def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
+def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
     """Return the rules of some leaves.
 
     Parameters
     ----------
-    tree : Tree
+    model : Tree, fitted estimator, or RawView of a pipeline
+    names : sequence of str
+        Printable names of its features.
     nodes : list of dict
         Nodes of its report.
     leaves : sequence of int
@@ -156,8 +157,8 @@ def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    known = {}  # the paths to many leaves share conditions: each is formatted once
-    names = {term["feature"]: term["name"] for node in nodes for term in node["terms"]}
+    tree, known = tree_of(model), {}  # paths share conditions: each is formatted once
+    sets = level_sets(tree, levels_of(model, names))
 
     def premise_of(pair):
         if isinstance(pair[0], LevelSet):
@@ -172,7 +173,7 @@ def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
     wanted = set(leaves)
     rules = {
         leaf: _rule(conditions, nodes[leaf], premise_of)
-        for leaf, conditions in conditions_of_leaves(tree, left_levels(nodes))
+        for leaf, conditions in conditions_of_leaves(tree, sets)
         if leaf in wanted
     }
     return [rules[leaf] for leaf in leaves]

@@ -126,10 +126,13 @@ class LevelFeature(NamedTuple):
         Name of the variable.
     one : float
         Value of the feature in the rows with the level; in all other rows it is 0.
+    members : tuple of int
+        All features of the variable, if every row has the level of one of them; else empty.
     """
 
     variable: str
     one: float = 1.0
+    members: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -147,11 +150,14 @@ class LevelSet:
         Features of the listed levels, in increasing order.
     is_listed : bool
         Whether the condition holds for the listed levels, or for all others.
+    members : tuple of int
+        All features of the variable, if every row has the level of one of them; else empty.
     """
 
     variable: str
     features: tuple[int, ...]
     is_listed: bool
+    members: tuple[int, ...] = ()
 
     @classmethod
     def from_test(cls, variable, indices, values, threshold):
@@ -193,7 +199,16 @@ class LevelSet:
         else:
             listing = self if self.is_listed else other
             features = {j for j in listing.features if j in self and j in other}
-        return LevelSet(self.variable, tuple(sorted(features)), self.is_listed or other.is_listed)
+        is_listed = self.is_listed or other.is_listed
+        return replace(self, features=tuple(sorted(features)), is_listed=is_listed)
+
+    @property
+    def shortest(self):
+        """The same condition with the shorter list; only `members` allow another one."""
+        others = tuple(j for j in self.members if j not in self.features)
+        if not 0 < len(others) < len(self.features):
+            return self
+        return replace(self, features=others, is_listed=not self.is_listed)
 
 
 def level_sets(tree, levels):
@@ -213,12 +228,13 @@ def level_sets(tree, levels):
     for node in tree.decision_nodes.tolist() if levels else ():
         indices, weights = tree.split(node)
         own = [levels.get(j) for j in indices.tolist()]
-        if own and None not in own and len({level.variable for level in own}) == 1:
-            values = weights * np.array([level.one for level in own])
-            found[node] = LevelSet.from_test(
-                own[0].variable, indices, values, float(tree.threshold[node])
-            )
-    return {node: levels for node, levels in found.items() if levels is not None}
+        if not own or None in own or len({level.variable for level in own}) > 1:
+            continue
+        values = weights * np.array([level.one for level in own])
+        going_left = LevelSet.from_test(own[0].variable, indices, values, tree.threshold[node])
+        if going_left is not None:
+            found[node] = replace(going_left, members=own[0].members).shortest
+    return found
 
 
 def path_conditions(tree, leaf):
@@ -294,7 +310,8 @@ def _narrowed(tightest, levels):
     The key of a LevelSet is the name of its variable.
     """
     before = tightest.get(levels.variable)
-    return {**tightest, levels.variable: levels if before is None else before & levels}
+    both = levels if before is None else (before & levels).shortest
+    return {**tightest, levels.variable: both}
 
 
 def explanation_sizes(tree):

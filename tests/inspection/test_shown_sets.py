@@ -117,7 +117,7 @@ def set_tree():
 
 
 def test_one_set_is_shown_alike_everywhere():
-    tree, (table, X) = set_tree(), all_rows()
+    tree, (_, X) = set_tree(), all_rows()
     inside, outside = "region in {north, west}", "region not in {north, west}"
     assert to_text(tree, NAMES).startswith(f"|--- if {inside}\n")
     assert f'label="{inside}"' in to_dot(tree, NAMES)
