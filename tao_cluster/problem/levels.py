@@ -9,13 +9,21 @@ the order by mean outcome is the best one (Fisher 1958; Breiman et al. 1984, sec
 clusters there is one order per cluster.
 """
 
+import os
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.metrics import adjusted_mutual_info_score
 
+from .._utils.matrices import spaced_rows
+from .._utils.warnings import warn
 from .observed import level_groups
 
 _FEWEST_LEVELS = 3  # with two levels, the test of one column already divides them
+# `warn_of_copies` warns if the adjusted mutual information exceeds _NEARLY_EQUAL. A sample of
+# _MOST_ROWS rows is enough to estimate it.
+_NEARLY_EQUAL, _MOST_ROWS = 0.9, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,3 +190,37 @@ class Ranked:
                 has_none = bool((variable.level_of_row(X) == variable.n_levels).any())
                 splits[node] = variable.split(variable.shortest(goes_left, has_none))
         return replace(tree.with_splits(splits), n_features=self.n_features)
+
+
+def warn_of_copies(X, names, labels):
+    """Warn if the clusters are nearly the levels of one categorical variable.
+
+    The adjusted mutual information of clusters and levels is then above 0.9.
+
+    Parameters
+    ----------
+    X : array of shape (n, d); a sparse matrix has no variables
+    names : sequence of str, or None
+    labels : array of shape (n,), the clusters that the tree assigns
+    """
+    group = level_groups(X, names)
+    if group is None or not group.any():
+        return
+    rows = spaced_rows(len(labels), min(len(labels), _MOST_ROWS))
+    for number in np.unique(group[group != 0]):
+        columns = np.flatnonzero(group == number)
+        values = X[np.ix_(rows, columns)]
+        level = np.where(values.any(axis=1), values.argmax(axis=1), len(columns))
+        if adjusted_mutual_info_score(level, labels[rows]) > _NEARLY_EQUAL:
+            warn(
+                f"The clusters are nearly the levels of {_variable_name(names, columns)}. Give "
+                "this column less weight (table_pipeline(..., category_weight=0.5)), or leave it "
+                "out."
+            )
+
+
+def _variable_name(names, columns):
+    """Return what the names of the columns of a variable have in common, up to a separator."""
+    # Names are no paths, so that commonpath is not what is needed.
+    common = os.path.commonprefix([str(names[j]) for j in columns])  # noqa: RUF071
+    return re.sub(r"(?<=[ _=:.-])[^ _=:.-]*$", "", common).strip(" _=:.-").removesuffix(" is")
