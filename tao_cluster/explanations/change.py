@@ -15,7 +15,7 @@ from .._utils.warnings import listed
 from ..columns.levels import levels_text
 from ..columns.names import Indicator, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
-from ..export.format import comparable_texts, number_text
+from ..export.format import change_text
 from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
@@ -60,10 +60,7 @@ class FeatureChange:
     def __str__(self):
         if self._is_level:
             return levels_text(self.name.column, [self.name], is_listed=bool(self.after))
-        sign = ">" if self.before > self.after else "<"
-        before, after = comparable_texts(self.before, self.after, sign, _PRECISION)
-        step = number_text(self.after - self.before, _PRECISION)
-        return f"{self.name} {before} -> {after} ({'' if step.startswith('-') else '+'}{step})"
+        return change_text(self.name, self.before, self.after, _PRECISION)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,13 +12,13 @@ import pandas as pd
 from ..columns.levels import levels_of, levels_text, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
-    comparable_texts,
     decimals_of,
-    factor_name,
     factor_of,
     number_text,
     rounded,
     summands,
+    tested_name,
+    value_texts,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
@@ -292,8 +292,8 @@ class PathTest:
         """Return a test of one feature as text, such as "a = 3 > 2"."""
         (term,) = self.contributions
         bound = self.bound
-        value, limit = comparable_texts(term.value, bound.value, bound.sign, _PRECISION)
-        return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
+        value, limit = value_texts(term.name, term.value, bound, _PRECISION)
+        return f"{tested_name(term.name)} = {value} {bound.sign} {limit}"
 
 
 @dataclass(frozen=True, repr=False)

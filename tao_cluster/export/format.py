@@ -2,6 +2,7 @@
 
 import math
 import operator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -46,8 +47,27 @@ def check_options(caller, **options):
 
 
 def factor_name(name):
-    """Return the name of a feature as a factor of a sum: "width", or "[plan is gold]"."""
-    return f"[{name}]" if isinstance(name, Indicator) else str(name)
+    """Return the name of a feature as a factor of a sum: "weight (kg)", or "[plan is gold]"."""
+    return f"[{name}]" if isinstance(name, Indicator) else name_with_unit(name)
+
+
+def name_with_unit(name):
+    """Return the name of a feature with its unit, if it is known: "width", "weight (kg)"."""
+    unit = getattr(getattr(name, "reader", None), "unit", "")
+    if not unit:
+        return str(name)
+    part = unit.split(" ")[0]  # a part of a date, such as "weekday (0 = Monday)"
+    return f"{name.removesuffix(part)}{unit}" if name.endswith(f" {part}") else f"{name} ({unit})"
+
+
+def tested_name(name):
+    """Return the name of a feature beside its bound; dates and times of day need no unit."""
+    return str(name) if _steps(name) else factor_name(name)
+
+
+def _steps(name):
+    """Return the steps of the texts of a feature's values; empty if the values are numbers."""
+    return getattr(getattr(name, "reader", None), "steps", ())
 
 
 def factor_of(name, shown, weight):
@@ -160,18 +180,91 @@ def bounds_text(name, bounds, precision, tolerances):
     tolerances : list of float or None
         Largest difference between each bound and the number shown for it.
     """
-    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
-    # bound is rounded up and a strict one down, and a lower bound the other way round.
-    sides = [1 if bound.is_upper != bound.is_strict else -1 for bound in bounds]
     limits = [
-        bound_number(bound.value, precision, tolerance or math.inf, side)
-        for bound, tolerance, side in zip(bounds, tolerances, sides, strict=True)
+        _limit_text(name, bound, precision, tolerance or math.inf)
+        for bound, tolerance in zip(bounds, tolerances, strict=True)
     ]
     if len(bounds) == 1:
-        return f"{factor_name(name)} {bounds[0].sign} {limits[0]}"
+        return f"{tested_name(name)} {bounds[0].sign} {limits[0]}"
     low, high = (1, 0) if bounds[0].is_upper else (0, 1)
     compare = bounds[low].sign.replace(">", "<")
-    return f"{limits[low]} {compare} {factor_name(name)} {bounds[high].sign} {limits[high]}"
+    return f"{limits[low]} {compare} {tested_name(name)} {bounds[high].sign} {limits[high]}"
+
+
+def _limit_text(name, bound, precision, tolerance):
+    """Return the value of a bound as text, with an error of at most the tolerance."""
+    if _steps(name):
+        return _date_text(name, bound, lambda value: abs(value - bound.value) <= 1.01 * tolerance)
+    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
+    # bound is rounded up and a strict one down, and a lower bound the other way round.
+    side = 1 if bound.is_upper != bound.is_strict else -1
+    return bound_number(bound.value, precision, tolerance, side)
+
+
+def _date_text(name, bound, is_allowed):
+    """Return the date or time of a bound, rounded to the largest step that is allowed.
+
+    A bound with "<=" or ">" is rounded down, and the others up: no row lies between the bound and
+    an allowed date, and a row at this date stays on its side.
+
+    Parameters
+    ----------
+    name : str, with a reader
+    bound : Bound
+    is_allowed : callable(float) -> bool
+    """
+    turn = math.floor if bound.is_upper != bound.is_strict else math.ceil
+    nudge = 1e-6 if turn is math.floor else -1e-6  # a multiple of a step is not exact
+    for step in _steps(name):
+        value = turn(bound.value / step + nudge) * step
+        if is_allowed(value):
+            break
+    return value_text(name, value) or repr(value)
+
+
+def value_text(name, value):
+    """Return a value of a feature as a date or time of day; empty if its values are numbers."""
+    return name.reader.text(value) if _steps(name) else ""
+
+
+def value_texts(name, value, bound, precision):
+    """Return texts of the value of a feature and of its bound that show how they compare.
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature; one with a reader may have dates as values.
+    value : float
+    bound : Bound, which the value satisfies
+    precision : int
+        Least number of significant digits of numbers.
+    """
+    if not _steps(name):
+        return comparable_texts(value, bound.value, bound.sign, precision)
+    limit = _date_text(name, bound, lambda rounded: value in replace(bound, value=rounded))
+    return value_text(name, value) or repr(value), limit
+
+
+def change_text(name, before, after, precision):
+    """Return the change of a number: "width 2 -> 5 (+3)", "day 2020-01-31 -> 2020-02-01 (+1 day)".
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature; one with a reader may have dates as values.
+    before, after : float, different numbers
+    precision : int
+        Least number of significant digits.
+    """
+    step = number_text(after - before, precision)
+    step = step if step.startswith("-") else f"+{step}"
+    if _steps(name):
+        texts = [value_text(name, value) or repr(value) for value in (before, after)]
+        unit = name.reader.unit.split(" ")[0]  # "days" of "days since 2020-01-31"
+        step = f"{step} {unit.removesuffix('s') if abs(after - before) == 1 else unit}"
+    else:
+        texts = comparable_texts(before, after, ">" if before > after else "<", precision)
+    return f"{tested_name(name)} {texts[0]} -> {texts[1]} ({step})"
 
 
 def typeset(text):

@@ -13,6 +13,7 @@ from ..export.format import (
     count_text,
     edge_signs,
     factor_name,
+    tested_name,
     threshold_text,
     typeset,
 )
@@ -167,7 +168,7 @@ def _written_test(node):
         return None
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
     name = node["terms"][0]["name"]
-    column = factor_name(name) if levels is None else printable(levels["column"])
+    column = tested_name(name) if levels is None else printable(levels["column"])
     lines = [column, left.removeprefix(f"{column} ")]
     return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
 

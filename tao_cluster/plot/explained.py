@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from ..columns.names import brief
-from ..export.format import typeset
+from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from .curves import COST, STYLE
 
@@ -85,7 +85,10 @@ def _draw_value(ax, test):
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
-    _name_lines(ax, [str(term.name)])
+    _name_lines(ax, [tested_name(term.name)])
+    if value_text(term.name, term.value):
+        ax.xaxis.set_major_formatter(lambda x, _: value_text(term.name, x))
+        ax.xaxis.set_major_locator(MaxNLocator(4))
     _draw_limit(ax, test, test.bound.value)
     _make_room(ax, [term.value, test.bound.value])
 

@@ -1,5 +1,6 @@
 """Node glyphs: objects that draw the test of a node, or the rows of a leaf, into a box."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,6 +15,7 @@ from ..export.format import (
     condition_text,
     terms_text,
     typeset,
+    value_texts,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
@@ -29,6 +31,7 @@ _MOST_LINES = 5  # of a condition
 _STRIP = 0.05  # height of the colour scale, inches
 _PALE = 0.4  # darkness (1 is black) of the largest value of X in a mean below weights
 _SOLID = (0.55, 0.45)  # opacity over a mean: of the smallest weight, and added for the largest
+_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number; not a hyphen of a name or date
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
@@ -520,7 +523,10 @@ class SplitView:
         """The condition of a test of one feature or of levels, as text; None for other tests."""
         if len(self.terms) != 1 and self.facts["levels"] is None:
             return None
-        return typeset(condition_text(self.facts, 3)).replace("-", "\N{MINUS SIGN}")
+        text = condition_text(self.facts, 3)
+        if self.facts["levels"] is not None:
+            return text
+        return _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", typeset(text))
 
     def value_text(self, total):
         """Return the weighted sum of a row as text; for a test of one feature, its value."""
@@ -531,7 +537,8 @@ class SplitView:
             return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
         (term,) = self.terms
         bound, value = bound_of(self.facts, goes_left), total / term["weight"]
-        return f"value {_distinct(value, bound.value, bound.sign)}"
+        shown, _ = value_texts(term["name"], value, bound, 3)
+        return "value " + _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", shown)
 
     def largest(self, n):
         """Return features, shown weights and effects of the n terms with the largest effects."""
