@@ -62,7 +62,7 @@ def plot_decision_path(tests, title):
 def _height(test):
     """Return the height of the axes of a test, with its title, in inches."""
     if test.fact is not None:
-        return 2 * _LINE
+        return 1.2 * _LINE
     return (len(test.steps) + (test.bound is None)) * _LINE + _AROUND
 
 
