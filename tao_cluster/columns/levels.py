@@ -49,7 +49,7 @@ def _are_complete(names):
     This is known if an encoder combines infrequent levels: one feature is then 1 for all values
     that are not listed, also for those that the fit has not seen.
     """
-    rest = next((name for name in names if getattr(name, "is_rest", False)), None)
+    rest = next((name for name in names if name.is_rest), None)
     if rest is None:
         return False
     has_all = {*map(repr, rest.levels)} <= {repr(name.value) for name in names}

@@ -7,8 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
+from ..columns.dialects import DIALECTS
 from ..columns.levels import levels_text
 from ..columns.names import Indicator
 from ..tree.conditions import Bound
@@ -18,6 +19,7 @@ _CONSTRAINTS = {
     "max_terms": [None, Interval(Integral, 1, None, closed="left")],
     "scaled": ["boolean"],
     "table": [None, str],
+    "dialect": [StrOptions(set(DIALECTS))],
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
@@ -34,7 +36,7 @@ def check_options(caller, **options):
     caller : str
         Name of the export, for the error message.
     **options
-        Values by name: precision, max_terms, scaled or table.
+        Values by name: precision, max_terms, scaled, table or dialect.
 
     Raises
     ------

@@ -321,7 +321,6 @@ def _less_mean(x):
         ((KBinsDiscretizer(2),), r"'kbinsdiscretizer' .* encodes bins as 'onehot'"),
         ((SimpleImputer(missing_values=-1),), r"replaces the values -1"),
         ((MinMaxScaler(), OneHotEncoder()), "a step before it has transformed"),
-        ((OneHotEncoder(max_categories=3),), "infrequent"),
         ((make_column_transformer((make_pipeline(PCA(1)), [0, 1])),), r"'pca' \(PCA\)"),
     ],
     ids=lambda value: type(value[-1]).__name__ if isinstance(value, tuple) else "",
