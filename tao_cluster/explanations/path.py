@@ -12,13 +12,13 @@ import pandas as pd
 from ..columns.levels import levels_of, levels_text, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
+    comparison_text,
     decimals_of,
     factor_of,
     number_text,
     rounded,
     summands,
     tested_name,
-    value_texts,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
@@ -291,9 +291,8 @@ class PathTest:
     def _of_one_feature(self):
         """Return a test of one feature as text, such as "a = 3 > 2"."""
         (term,) = self.contributions
-        bound = self.bound
-        value, limit = value_texts(term.name, term.value, bound, _PRECISION)
-        return f"{tested_name(term.name)} = {value} {bound.sign} {limit}"
+        compared = comparison_text(term.name, term.value, self.bound, _PRECISION)
+        return f"{tested_name(term.name)} = {compared}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -165,6 +165,8 @@ def edge_signs(node):
         return "yes", "no"
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
+    if _steps(node["terms"][0]["name"]):  # the sign depends on how the date is rounded
+        return "yes", "no"
     left, right = (bound_of(node, is_left) for is_left in (True, False))
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
 
@@ -182,55 +184,64 @@ def bounds_text(name, bounds, precision, tolerances):
     tolerances : list of float or None
         Largest difference between each bound and the number shown for it.
     """
-    limits = [
-        _limit_text(name, bound, precision, tolerance or math.inf)
+    shown = [
+        _shown_bound(name, bound, precision, tolerance or math.inf)
         for bound, tolerance in zip(bounds, tolerances, strict=True)
     ]
     if len(bounds) == 1:
-        return f"{tested_name(name)} {bounds[0].sign} {limits[0]}"
-    low, high = (1, 0) if bounds[0].is_upper else (0, 1)
-    compare = bounds[low].sign.replace(">", "<")
-    return f"{limits[low]} {compare} {tested_name(name)} {bounds[high].sign} {limits[high]}"
+        ((sign, limit),) = shown
+        return f"{tested_name(name)} {sign} {limit}"
+    (below, low), (above, high) = shown[::-1] if bounds[0].is_upper else shown
+    return f"{low} {below.replace('>', '<')} {tested_name(name)} {above} {high}"
 
 
-def _limit_text(name, bound, precision, tolerance):
-    """Return the value of a bound as text, with an error of at most the tolerance."""
+def _shown_bound(name, bound, precision, tolerance):
+    """Return the sign of a bound and its value as text, with an error of at most the tolerance."""
     if _steps(name):
-        return _date_text(name, bound, lambda value: abs(value - bound.value) <= 1.01 * tolerance)
-    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
-    # bound is rounded up and a strict one down, and a lower bound the other way round.
-    side = 1 if bound.is_upper != bound.is_strict else -1
-    return bound_number(bound.value, precision, tolerance, side)
+        near = 1.01 * tolerance  # the next row may be at the date: see `_rounded_date`
+        bound = _rounded_date(name, bound, lambda date: abs(date.value - bound.value) <= near)
+        return bound.sign, value_text(name, bound.value)
+    side = 1 if _is_rounded_up(bound) else -1
+    return bound.sign, bound_number(bound.value, precision, tolerance, side)
 
 
-def _date_text(name, bound, is_allowed):
-    """Return the date or time of a bound, rounded to the largest step that is allowed.
+def _is_rounded_up(bound):
+    """Return whether a bound is rounded up, so that rows at the bound stay on their side."""
+    return bound.is_upper != bound.is_strict
 
-    A bound with "<=" or ">" is rounded down, and the others up: no row lies between the bound and
-    an allowed date, and a row at this date stays on its side.
+
+def _rounded_date(name, bound, is_allowed):
+    """Return a bound that is rounded to whole days, or else to a whole hour, minute or second.
+
+    If no row lies between the bound and a date, x <= bound is the same as x < date.
 
     Parameters
     ----------
     name : str, with a reader
     bound : Bound
-    is_allowed : callable(float) -> bool
+    is_allowed : callable(Bound) -> bool
+        Whether a rounded bound separates the rows as the given bound does.
     """
-    turn = math.floor if bound.is_upper != bound.is_strict else math.ceil
-    nudge = 1e-6 if turn is math.floor else -1e-6  # a multiple of a step is not exact
+    turn = math.ceil if _is_rounded_up(bound) else math.floor
     for step in _steps(name):
-        value = turn(bound.value / step + nudge) * step
-        if is_allowed(value):
+        n_steps = bound.value / step
+        if abs(n_steps - round(n_steps)) < 1e-6:  # multiples of some steps are not exact
+            rounded = replace(bound, value=round(n_steps) * step)
+        else:
+            date = turn(n_steps) * step
+            rounded = replace(bound, value=date, is_strict=not bound.is_strict)
+        if is_allowed(rounded):
             break
-    return value_text(name, value) or repr(value)
+    return rounded
 
 
 def value_text(name, value):
     """Return a value of a feature as a date or time of day; empty if its values are numbers."""
-    return name.reader.text(value) if _steps(name) else ""
+    return (name.reader.text(value) or repr(value)) if _steps(name) else ""
 
 
-def value_texts(name, value, bound, precision):
-    """Return texts of the value of a feature and of its bound that show how they compare.
+def comparison_text(name, value, bound, precision):
+    """Return how the value of a feature compares with its bound: "3 > 2.5".
 
     Parameters
     ----------
@@ -241,10 +252,11 @@ def value_texts(name, value, bound, precision):
     precision : int
         Least number of significant digits of numbers.
     """
-    if not _steps(name):
-        return comparable_texts(value, bound.value, bound.sign, precision)
-    limit = _date_text(name, bound, lambda rounded: value in replace(bound, value=rounded))
-    return value_text(name, value) or repr(value), limit
+    if _steps(name):
+        bound = _rounded_date(name, bound, lambda date: value in date)
+        return f"{value_text(name, value)} {bound.sign} {value_text(name, bound.value)}"
+    value, limit = comparable_texts(value, bound.value, bound.sign, precision)
+    return f"{value} {bound.sign} {limit}"
 
 
 def change_text(name, before, after, precision):
@@ -261,7 +273,7 @@ def change_text(name, before, after, precision):
     step = number_text(after - before, precision)
     step = step if step.startswith("-") else f"+{step}"
     if _steps(name):
-        texts = [value_text(name, value) or repr(value) for value in (before, after)]
+        texts = [value_text(name, value) for value in (before, after)]
         unit = name.reader.unit.split(" ")[0]  # "days" of "days since 2020-01-31"
         step = f"{step} {unit.removesuffix('s') if abs(after - before) == 1 else unit}"
     else:

@@ -15,7 +15,7 @@ from ..export.format import (
     condition_text,
     terms_text,
     typeset,
-    value_texts,
+    value_text,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
@@ -537,8 +537,8 @@ class SplitView:
             return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
         (term,) = self.terms
         bound, value = bound_of(self.facts, goes_left), total / term["weight"]
-        shown, _ = value_texts(term["name"], value, bound, 3)
-        return "value " + _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", shown)
+        date = value_text(term["name"], value)
+        return f"value {date or _distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
         """Return features, shown weights and effects of the n terms with the largest effects."""
