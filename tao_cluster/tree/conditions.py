@@ -232,8 +232,9 @@ def level_sets(tree, levels):
             continue
         values = weights * np.array([level.one for level in own])
         going_left = LevelSet.from_test(own[0].variable, indices, values, tree.threshold[node])
-        if going_left is not None:
-            found[node] = replace(going_left, members=own[0].members).shortest
+        members = own[0].members
+        if going_left is not None and going_left.features != members:
+            found[node] = replace(going_left, members=members).shortest
     return found
 
 

@@ -1,6 +1,7 @@
 """Tests on the levels of one categorical column are shown as sets of levels, everywhere alike."""
 
 import itertools
+import re
 import sqlite3
 
 import matplotlib.pyplot as plt
@@ -56,6 +57,42 @@ def tree_of_levels(seed):
     return Tree.from_splits(
         shape.children_left, shape.children_right, splits, threshold, shape.leaf_label, len(NAMES)
     )
+
+
+OTHER = Indicator("region", "other", True, levels=(*REGIONS, "centre"), is_rest=True)
+COMPLETE = [*(Indicator("region", r) for r in (*REGIONS, "centre")), OTHER]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_complete_levels_are_listed_on_the_shorter_side(seed):
+    """If a feature marks all other levels, of both sides the one with fewer levels is listed."""
+    rng = np.random.default_rng(seed)
+    shape = random_tree(rng, n_features=6, n_nodes=13, density=1)
+    splits = [shape.split(node) for node in range(shape.n_nodes)]
+    threshold = np.where(shape.children_left < 0, 0.0, rng.choice([-0.5, 0.5], shape.n_nodes))
+    nodes = shape.children_left, shape.children_right, splits, threshold, shape.leaf_label
+    tree = Tree.from_splits(*nodes, 6)
+    region = [*REGIONS, "centre", "islands", None]
+    table = pd.DataFrame({"region": region}, dtype=object)
+    X = np.vstack([np.eye(6), np.eye(6)[[5]]])
+    labels = tree.predict(X)
+    shown = table.assign(region=[*REGIONS, "centre", "other", "other"])
+    rules = to_rules(tree, COMPLETE, 17, X=X)
+    check_rules(rules, shown, labels)
+    assert sql_labels(tree, table, COMPLETE) == labels.tolist()
+    assert all(len(found) <= 3 for rule in rules for found in sets_in(rule))
+    for node in report(tree, feature_names=COMPLETE)["nodes"]:
+        assert node["levels"] is None or len(node["levels"]["features"]) <= 3
+    some = Tree.from_splits(
+        [1, -1, -1], [2, -1, -1], [(range(5), np.ones(5)), None, None], [0.5, 0, 0], [-1, 0, 1], 6
+    )
+    assert to_text(some, COMPLETE).startswith("|--- if region is other")
+    assert to_text(some, [*COMPLETE[:4], *COMPLETE[5:], "x"]).count("in {")  # "centre" has no name
+
+
+def sets_in(rule):
+    """Return the lists of levels in a rule."""
+    return [found.split(", ") for found in re.findall(r"{(.*?)}", rule)]
 
 
 def sql_labels(model, table, *names):
