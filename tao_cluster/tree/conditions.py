@@ -177,7 +177,7 @@ class LevelSet:
         Examples
         --------
         >>> LevelSet.from_test("plan", np.array([2, 3, 5]), np.array([1.0, -1.0, 2.0]), 0.5)
-        LevelSet(variable='plan', features=(2, 5), is_listed=False)
+        LevelSet(variable='plan', features=(2, 5), is_listed=False, members=())
         """
         others_go_left = threshold >= 0.0
         listed = indices[(values <= threshold) != others_go_left]
