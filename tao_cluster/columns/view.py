@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
-from .._utils.frames import are_default, display_name, display_names, fitted_names
+from .._utils.frames import are_default, display_names, displayed, fitted_names
 from .._utils.matrices import FLOATS, check_rows
 from .._utils.warnings import listed
 from ..tree import tree_of
@@ -376,7 +376,14 @@ def as_frame(X, names):
             f"The rows have {rows.shape[1]} values, but the pipeline uses {len(names)} columns "
             f"({listed(names)}). Use a DataFrame, whose columns are found by name."
         )
-    return pd.DataFrame(rows, columns=list(names))
+    return pd.DataFrame(rows, columns=list(names)).infer_objects()
+
+
+def _as_rows(x):
+    """Return a list as an array: of floats if it has only numbers, else of objects."""
+    rows = np.asarray(x, dtype=object)
+    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
+    return rows.astype(np.float64) if is_number else rows
 
 
 def raw_view(pipeline, feature_names=None):
@@ -560,7 +567,7 @@ def named(model, feature_names=None, X=None):
 def _names_of_rows(X):
     """Return the names of the columns of a table or of one row as a list, or None."""
     is_row = hasattr(X, "keys") and len(getattr(X, "shape", (1,))) == 1
-    names = list(map(display_name, X.keys())) if is_row else display_names(X)
+    names = displayed(list(X.keys())) if is_row else display_names(X)
     return None if names is None or are_default(names) else names
 
 
@@ -589,9 +596,7 @@ def some_rows(model, x, feature_names=None):
         x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = (
-        x if hasattr(x, "shape") else np.asarray(x, dtype=object)
-    )  # rows may have strings and numbers
+    rows = x if hasattr(x, "shape") else _as_rows(x)
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -619,7 +624,7 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = {display_name(name): value for name, value in x.items()}
+    values = dict(zip(displayed(list(x.keys())), (value for _, value in x.items()), strict=True))
     has_names = not are_default(values)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
@@ -631,7 +636,7 @@ def _named_row(model, x, feature_names):
         row = list(x.values() if callable(x.values) else x.values)
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
-    return np.asarray([row], dtype=object)
+    return _as_rows([row])
 
 
 def with_cells(row, cells):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 
+import numpy as np
 import pandas as pd
 
 from ..columns.levels import levels_of, levels_text, set_text
@@ -23,7 +24,7 @@ from ..export.format import (
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path
-from ..report import cluster_names, terms_at
+from ..report import cluster_names, terms_at, tolerances
 from ..tree import tree_of
 from ..tree.conditions import Bound, level_sets
 
@@ -89,25 +90,39 @@ def explain(model, x, feature_names=None, *, scaled=False):
     levels = levels_of(model, names)
     facts = _Facts(names, levels, level_sets(tree, levels))
     labels = cluster_names(model)
+    allowed = _tolerances(model, tree, terms)
     paths = decision_paths(model, table)
-    found = [_explanation(tree, path, terms, facts, labels) for path in paths]
+    found = [_explanation(tree, path, terms, facts, labels, allowed) for path in paths]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))
 
 
-def _explanation(tree, path, terms, facts, labels):
-    tests = tuple(_test(tree, node, path, terms(node), facts) for node in path.totals)
+def _tolerances(model, tree, terms):
+    """Return the tolerances of the tests of one feature; see `tao_cluster.report.tolerances`."""
+    counts = getattr(model, "node_counts_", np.zeros(tree.n_nodes))
+    gaps = getattr(model, "split_gaps_", None)
+
+    def node_of(i):
+        return {"terms": terms(i), "count": float(counts[i])}
+
+    return tolerances(tree, node_of, gaps, has_sums=False)
+
+
+def _explanation(tree, path, terms, facts, labels, allowed):
+    tests = tuple(
+        _test(tree, node, path, terms(node), facts, allowed.get(node)) for node in path.totals
+    )
     label = int(tree.leaf_label[path.leaf])
     return Explanation(tests, path.leaf, label, labels[label])
 
 
-def _test(tree, node, path, terms, facts):
+def _test(tree, node, path, terms, facts, tolerance):
     terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
-    terms.sort(key=lambda term: -abs(term.product))  # stable: ties stay sorted by effect
+    terms.sort(key=lambda term: -abs(term.product))  # a stable sort: ties stay sorted by effect
     total, threshold = path.totals[node], float(tree.threshold[node])
     fact = facts.text(node, path.values, is_left=total <= threshold)
-    return PathTest(node, tuple(terms), total, threshold, fact)
+    return PathTest(node, tuple(terms), total, threshold, tolerance, fact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +222,9 @@ class PathTest:
     total : float
         The weighted sum, computed in the same order of terms as in `predict`.
     threshold : float
+    tolerance : float
+        Largest difference between the threshold of a test of one feature and the number shown for
+        it; None if it is unknown.
     fact : str or None
         The outcome of a test on the levels of a categorical column, such as "plan is gold" or
         "plan is free, not in {gold, silver}"; None for other tests.
@@ -216,6 +234,7 @@ class PathTest:
     contributions: tuple[Contribution, ...]
     total: float
     threshold: float
+    tolerance: float | None = None
     fact: str | None = None
 
     @property
@@ -291,7 +310,7 @@ class PathTest:
     def _of_one_feature(self):
         """Return a test of one feature as text, such as "a = 3 > 2"."""
         (term,) = self.contributions
-        compared = comparison_text(term.name, term.value, self.bound, _PRECISION)
+        compared = comparison_text(term.name, term.value, self.bound, _PRECISION, self.tolerance)
         return f"{tested_name(term.name)} = {compared}"
 
 

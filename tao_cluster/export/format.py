@@ -185,7 +185,7 @@ def bounds_text(name, bounds, precision, tolerances):
         Largest difference between each bound and the number shown for it.
     """
     shown = [
-        _shown_bound(name, bound, precision, tolerance or math.inf)
+        _shown_bound(name, bound, precision, tolerance)
         for bound, tolerance in zip(bounds, tolerances, strict=True)
     ]
     if len(bounds) == 1:
@@ -198,19 +198,30 @@ def bounds_text(name, bounds, precision, tolerances):
 def _shown_bound(name, bound, precision, tolerance):
     """Return the sign of a bound and its value as text, with an error of at most the tolerance."""
     if _steps(name):
-        near = 1.01 * tolerance  # the next row may be at the date: see `_rounded_date`
-        bound = _rounded_date(name, bound, lambda date: abs(date.value - bound.value) <= near)
+        bound = _rounded_date(name, bound, tolerance)
         return bound.sign, value_text(name, bound.value)
+    return bound.sign, limit_text(bound, tolerance, precision)
+
+
+def limit_text(bound, tolerance, precision):
+    """Return the number of a bound as text; all displays of a test show this text.
+
+    The parameters are those of :func:`bounds_text`, for one bound.
+    """
     side = 1 if _is_rounded_up(bound) else -1
-    return bound.sign, bound_number(bound.value, precision, tolerance, side)
+    return bound_number(bound.value, precision, tolerance or math.inf, side)
 
 
 def _is_rounded_up(bound):
-    """Return whether a bound is rounded up, so that rows at the bound stay on their side."""
+    """Return whether a bound is rounded up, so that rows at the bound stay on their side.
+
+    An inclusive upper bound is rounded up and a strict one down, and a lower bound the other way
+    round.
+    """
     return bound.is_upper != bound.is_strict
 
 
-def _rounded_date(name, bound, is_allowed):
+def _rounded_date(name, bound, tolerance, value=None):
     """Return a bound that is rounded to whole days, or else to a whole hour, minute or second.
 
     If no row lies between the bound and a date, x <= bound is the same as x < date.
@@ -219,9 +230,12 @@ def _rounded_date(name, bound, is_allowed):
     ----------
     name : str, with a reader
     bound : Bound
-    is_allowed : callable(Bound) -> bool
-        Whether a rounded bound separates the rows as the given bound does.
+    tolerance : float or None
+        Largest difference between the bound and the date.
+    value : float, optional
+        A value that satisfies the bound, and that must satisfy the rounded bound, too.
     """
+    near = 1.01 * (tolerance or math.inf)  # the next row may be at the date
     turn = math.ceil if _is_rounded_up(bound) else math.floor
     for step in _steps(name):
         n_steps = bound.value / step
@@ -230,7 +244,8 @@ def _rounded_date(name, bound, is_allowed):
         else:
             date = turn(n_steps) * step
             rounded = replace(bound, value=date, is_strict=not bound.is_strict)
-        if is_allowed(rounded):
+        is_kept = value is None or value in rounded
+        if is_kept and abs(rounded.value - bound.value) <= near:
             break
     return rounded
 
@@ -240,7 +255,7 @@ def value_text(name, value):
     return (name.reader.text(value) or repr(value)) if _steps(name) else ""
 
 
-def comparison_text(name, value, bound, precision):
+def comparison_text(name, value, bound, precision, tolerance):
     """Return how the value of a feature compares with its bound: "3 > 2.5".
 
     Parameters
@@ -251,11 +266,14 @@ def comparison_text(name, value, bound, precision):
     bound : Bound, which the value satisfies
     precision : int
         Least number of significant digits of numbers.
+    tolerance : float or None
+        Largest difference between the bound and the text for it.
     """
     if _steps(name):
-        bound = _rounded_date(name, bound, lambda date: value in date)
+        bound = _rounded_date(name, bound, tolerance, value)
         return f"{value_text(name, value)} {bound.sign} {value_text(name, bound.value)}"
-    value, limit = comparable_texts(value, bound.value, bound.sign, precision)
+    shown = limit_text(bound, tolerance, precision)
+    value, limit = comparable_texts(value, bound.value, bound.sign, precision, shown)
     return f"{value} {bound.sign} {limit}"
 
 
@@ -398,7 +416,7 @@ def decimals_of(total, threshold, largest, compare, precision):
     return least
 
 
-def comparable_texts(value, limit, sign, precision):
+def comparable_texts(value, limit, sign, precision, shown=None):
     """Return texts of a value and of a limit with enough digits to see how they compare.
 
     Parameters
@@ -408,7 +426,15 @@ def comparable_texts(value, limit, sign, precision):
         Comparison that holds between them.
     precision : int
         Least number of significant digits.
+    shown : str, optional
+        Text of the limit in other displays. It is used if the value compares with it in the same
+        way.
     """
+    for digits in range(precision, _MOST_DIGITS if shown else 0):
+        text = bound_number(value, digits)
+        is_same = _COMPARISONS[sign](value, float(shown))
+        if is_same and _compare_alike(value, limit, sign, float(text), float(shown)):
+            return text, shown
     for digits in range(precision, _MOST_DIGITS):
         texts = bound_number(value, digits), bound_number(limit, digits)
         if _compare_alike(value, limit, sign, *map(float, texts)):
