@@ -51,6 +51,14 @@ class Reader:
         """The unit of the numbers: str, empty if there is none or if it is not known."""
         return ""
 
+    @property
+    def steps(self):
+        """Numbers to whose multiples a number may be rounded for its text, the largest first.
+
+        The tuple is empty if :meth:`text` has no text for numbers.
+        """
+        return ()
+
     def read(self, column):
         """Return the cells as a Series of floats, or of categories (for a :class:`Level`).
 
@@ -346,6 +354,11 @@ class Date(Reader):
         """Whether the numbers are days, from which the date follows."""
         return self.part is None
 
+    @property
+    def steps(self):
+        """A day, an hour, a minute and a second; empty for a part of a date."""
+        return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
+
     def text(self, number):
         """Return the date that lies this number of days behind the first date.
 
@@ -466,6 +479,11 @@ class Clock(Reader):
     def unit(self):
         """Hours since midnight."""
         return "hours since midnight"
+
+    @property
+    def steps(self):
+        """An hour, a minute and a second."""
+        return 1.0, 1 / 60, 1 / 3600
 
     def text(self, number):
         """Return the time of day, such as 14:30; empty if the number is outside of a day."""

@@ -12,9 +12,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
-from ..columns.names import Indicator, printable_names
+from ..columns.levels import levels_text
+from ..columns.names import Indicator, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
-from ..export.format import comparable_texts, number_text
+from ..export.format import change_text
 from ..problem.observed import columns_with_prefix
 from ..report import cluster_names
 from ..tree import tree_of
@@ -52,13 +53,15 @@ class FeatureChange:
     after: float
     cost: float
 
+    @property
+    def _is_level(self):
+        """Whether the change is that of a level that begins or ceases to be the row's."""
+        return isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}
+
     def __str__(self):
-        if isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}:
-            return str(self.name) if self.after else self.name.contrary
-        sign = ">" if self.before > self.after else "<"
-        before, after = comparable_texts(self.before, self.after, sign, _PRECISION)
-        step = number_text(self.after - self.before, _PRECISION)
-        return f"{self.name} {before} -> {after} ({'' if step.startswith('-') else '+'}{step})"
+        if self._is_level:
+            return levels_text(self.name.column, [self.name], is_listed=bool(self.after))
+        return change_text(self.name, self.before, self.after, _PRECISION)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,14 +100,31 @@ class Change:
             return f"{self.name}: nothing has to change"
         return f"{self.before} -> {self.name} (leaf {self.leaf}), cost {self.cost:.3g}"
 
+    @property
+    def _lines(self):
+        """The changes as text. Both changes of a categorical column, "region: south -> north"."""
+        columns = {}
+        for change in self.changes:
+            key = change.name.column if change._is_level else change.feature
+            columns.setdefault(key, []).append(change)
+        return [_line(changes) for changes in columns.values()]
+
     def __str__(self):
-        return "\n".join([self._heading, *(f"  {change}" for change in self.changes)])
+        return "\n".join([self._heading, *(f"  {line}" for line in self._lines)])
 
     __repr__ = __str__
 
     def _repr_html_(self):
         """Return the changes as an HTML list with escaped names."""
-        return list_html(self._heading, [str(change) for change in self.changes])
+        return list_html(self._heading, self._lines)
+
+
+def _line(changes):
+    """Return the changes of one column as text."""
+    if len(changes) == 1:
+        return str(changes[0])
+    before, after = sorted(changes, key=lambda change: change.after)
+    return f"{printable(before.name.column)}: {before.name.level} -> {after.name.level}"
 
 
 def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None):
@@ -138,8 +158,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     Returns
     -------
     Change
-        With the `changes` (one per feature), the changed `row`, its `cost` and `leaf`. It can be
-        printed.
+        With the `changes` (one per feature; two if a category changes), the changed `row`, its
+        `cost` and `leaf`. It can be printed.
 
     Raises
     ------
