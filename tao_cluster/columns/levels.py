@@ -21,8 +21,9 @@ def levels_of(model, names):
     Returns
     -------
     dict of LevelFeature, by feature
-        A feature is left out if it had negative values in the fit, as after centring, or if another
-        feature stands for the same level.
+        A feature is left out if it had negative values in the fit, as after centring, if another
+        feature stands for the same level, or if a row can have several of the levels of its column.
+        A missing value has two if an imputer fills it in and marks it, too.
     """
     if not has_indicators(names):
         return {}
@@ -34,6 +35,8 @@ def levels_of(model, names):
     found = {}
     for column, features in columns.items():
         own = [names[j] for j in features]
+        if sum(name.has_missing for name in own) > 1:
+            continue
         members = tuple(features) if _are_complete(own) else ()
         times = Counter(repr(name.value) for name in own)
         for j, name in zip(features, own, strict=True):

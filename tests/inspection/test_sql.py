@@ -85,6 +85,7 @@ LEVELS = {
     "missing fills in a": [("a", True, ("a",), False), "b", ("other", False, ("a", "b"), True)],
     "rare levels are listed": ["a", ("other", True, ("b", "rare"), False)],
     "missing is no level": ["a", "b"],
+    "missing fills in a and is marked": [("a", True, ("a",), False), "b", None],
 }
 CELLS = ["a", "b", "rare", "new", "it's", "?", None]
 
