@@ -27,9 +27,9 @@ _PRECISION = 4
 # the sum that a step of one scale in one feature causes. They are tried in this order, until the
 # changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
+_ROUNDING = 1e-13  # bound of the rounding error of a sum, as a share of the sum of its |terms|
 _NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
-_MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
+_MOST_NODES = 2000  # maximum number of branch-and-bound nodes in a search for integer values
 
 
 @dataclass(frozen=True, repr=False)

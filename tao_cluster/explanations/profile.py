@@ -12,7 +12,7 @@ from ..report import cluster_names, effect, report
 from ..tree import tree_of
 from .path import MAX_TERMS, list_html
 
-_NO_DIRECTION = 0.05  # directions below this share of the strength are shown as ±
+_NO_DIRECTION = 0.05  # the text shows ± if |direction| is below this share of the strength
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,7 @@ _CONSTRAINTS = {
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
-_EXTRA_DIGITS = 3  # a bound gets up to 3 digits more than asked for, if that makes it exact
+_EXTRA_DIGITS = 3  # a bound has up to 3 digits more than `precision`, if that makes it exact
 _MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 
@@ -332,12 +332,19 @@ def comparable_texts(value, limit, sign, precision, shown=None):
 
 
 def _compare_alike(a, b, sign, shown_a, shown_b):
-    """Return whether rounded numbers compare like the exact ones, and differ if those differ."""
+    """Return whether the rounded numbers of `a` and `b` compare like `a` and `b`.
+
+    `a sign b` holds. The rounded numbers `shown_a` and `shown_b` must compare in the same way, and
+    must differ if `a` and `b` differ.
+    """
     return _COMPARISONS[sign](shown_a, shown_b) and (shown_a != shown_b or a == b)
 
 
 def rounded(number, decimals):
-    """Return a rounded number without trailing zeros; a small one is "0.00", and only 0 is "0"."""
+    """Return a rounded number as text, without trailing zeros.
+
+    A number that is rounded to 0 is written with all decimals, as "0.00"; only 0 itself is "0".
+    """
     short = round(number, decimals)
     if short == 0:
         return f"{0:.{min(decimals, 6)}f}" if number else "0"

@@ -24,8 +24,8 @@ from .boxes import Box, text_width
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness (1 is black) of the largest value of X in a mean below weights
-_SOLID = (0.55, 0.45)  # opacity over a mean: of the smallest weight, and added for the largest
+_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of X below weights
+_SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"

@@ -199,7 +199,7 @@ def _workspace(X, n_rows, indices):
     Both arrays are empty for a dense X, and for so few sparse rows that filling the table would
     take longer than it saves.
     """
-    width = int(indices.max()) + 2 if isinstance(X, tuple) and len(indices) else 0  # one for 0
+    width = int(indices.max()) + 2 if isinstance(X, tuple) and len(indices) else 0
     if width == 0 or n_rows < _TABLE_ROWS * width:
         return np.empty(0), np.empty(0)
     return np.zeros(width), np.empty(min(width, len(indices) + 1))
