@@ -55,7 +55,7 @@ class FeatureChange:
 
     @property
     def _is_level(self):
-        """Whether the change is that of a level that begins or ceases to be the row's."""
+        """Whether the feature marks one level of a category, and changes from 0 to 1 or 1 to 0."""
         return isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}
 
     def __str__(self):
@@ -258,7 +258,11 @@ class _Row:
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
 
     def as_read(self, numbers):
-        """Return new values as the changed row has them: its cells may have whole minutes only."""
+        """Return the values that the model reads from the changed row, a dict by feature.
+
+        They can differ from the new values `numbers`, for example if the cells of a raw table
+        can hold whole minutes only.
+        """
         if not isinstance(self.model, RawView):
             return numbers
         values = as_array(check_rows(self.model.numbers(self.changed(numbers)))).ravel()
@@ -358,7 +362,10 @@ class Limits:
 
 
 def _is_fixed(name, value):
-    """Return whether a feature cannot change: whether a value is missing, and parts of dates."""
+    """Return whether `nearest_change` must not change a feature.
+
+    This holds for features that mark missing values, and for parts of dates.
+    """
     if isinstance(name, Indicator) and name.value is None and value in (0.0, 1.0):
         return True
     reader = getattr(name, "reader", None)

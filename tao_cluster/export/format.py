@@ -68,7 +68,10 @@ def tested_name(name):
 
 
 def _steps(name):
-    """Return the steps of the texts of a feature's values; empty if the values are numbers."""
+    """Return the steps (day, hour, ...) to which dates of a feature are rounded in texts.
+
+    They are in units of the feature, the longest first. The result is empty for other features.
+    """
     return getattr(getattr(name, "reader", None), "steps", ())
 
 
@@ -165,7 +168,7 @@ def edge_signs(node):
         return "yes", "no"
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
-    if _steps(node["terms"][0]["name"]):  # the sign depends on how the date is rounded
+    if _steps(node["terms"][0]["name"]):  # for dates, rounding can turn <= into <
         return "yes", "no"
     left, right = (bound_of(node, is_left) for is_left in (True, False))
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
@@ -235,11 +238,11 @@ def _rounded_date(name, bound, tolerance, value=None):
     value : float, optional
         A value that satisfies the bound, and that must satisfy the rounded bound, too.
     """
-    near = 1.01 * (tolerance or math.inf)  # the next row may be at the date
+    near = 1.01 * (tolerance or math.inf)  # 1 % more: the nearest row may lie exactly at the date
     turn = math.ceil if _is_rounded_up(bound) else math.floor
     for step in _steps(name):
         n_steps = bound.value / step
-        if abs(n_steps - round(n_steps)) < 1e-6:  # multiples of some steps are not exact
+        if abs(n_steps - round(n_steps)) < 1e-6:  # an integer up to rounding
             rounded = replace(bound, value=round(n_steps) * step)
         else:
             date = turn(n_steps) * step
