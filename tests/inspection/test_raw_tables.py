@@ -162,3 +162,16 @@ def test_steps_without_a_meaning_in_raw_columns_raise(steps, message):
     pipeline = make_pipeline(steps, IMM(1, random_state=0)).fit(table)
     with pytest.raises(ValueError, match=message):
         to_text(pipeline)
+
+
+def test_changes_of_a_row_whose_missing_level_is_filled_and_marked():
+    table = random_table(0)[["Plan A"]].replace("-", "a, b")
+    encoder = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="?", missing_values=None, add_indicator=True),
+        OneHotEncoder(),
+    )
+    pipeline = make_pipeline(encoder, IMM(4, random_state=0)).fit(table)
+    row = table[table["Plan A"].isna()].iloc[[0]]
+    for cluster in range(4):
+        change = nearest_change(pipeline, row, cluster)
+        assert pipeline.predict(change.row)[0] == cluster
