@@ -151,8 +151,10 @@ def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
     reader = TableReader({"2020": Number(), "a": Number()}).fit(table)
     assert reader.n_missing_ == {"2020": 0, "a": 1}
     new = pd.DataFrame({"a": [5, None], 2020: [None, 7]})
-    assert reader.transform(new).columns.tolist() == ["2020", "a"]
+    assert reader.transform(new[1:]).columns.tolist() == ["2020", "a"]
     assert reader.usable_rows(new).tolist() == [False, True]
+    with pytest.raises(ValueError, match="column '2020' has 1 missing values, but had none"):
+        reader.transform(new)
     with pytest.raises(ValueError, match="no column '2020'"):
         reader.transform(new[["a"]])
     with pytest.raises(ValueError, match="pandas DataFrame"):
