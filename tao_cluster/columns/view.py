@@ -386,7 +386,8 @@ def as_frame(X, names):
             f"The rows have {rows.shape[1]} values, but the pipeline uses {len(names)} columns "
             f"({listed(names)}). Use a DataFrame, whose columns are found by name."
         )
-    return pd.DataFrame(rows, columns=list(names)).infer_objects()
+    table = pd.DataFrame(rows, columns=list(names))
+    return _inferred(table, table.dtypes)
 
 
 def _as_rows(x):
@@ -666,7 +667,7 @@ def with_cells(row, cells):
         changed = row.astype(object)
         for column, value in cells.items():
             changed.iloc[0, column] = _as_in_column(value, row.dtypes.iloc[column])
-        return changed.infer_objects()
+        return _inferred(changed, row.dtypes)
     is_sparse = sp.issparse(row)
     changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
     for column, value in cells.items():
@@ -675,6 +676,19 @@ def with_cells(row, cells):
         return changed.tocsr()
     is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
     return changed.astype(np.float64) if is_number else changed
+
+
+def _inferred(table, dtypes):
+    """Return a table with the types of its cells. Missing cells of type object keep that type.
+
+    They may be strings, and scikit-learn cannot compare strings with missing values of type float.
+    """
+    kept = [
+        name
+        for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
+        if is_missing and dtype.kind == "O"
+    ]
+    return table.infer_objects().astype(dict.fromkeys(kept, object))
 
 
 def _as_in_column(value, dtype):
