@@ -135,10 +135,13 @@ class Level(Reader):
     def read(self, column):
         """Return the categories as a Series of objects in which missing values are NaN."""
         cells = self._with_gaps(column)
-        if self.is_text:
-            return cells.map(str, na_action="ignore")
-        # Parts of numpy and pandas give truth values of another type, which compare alike.
-        return cells.map(lambda cell: bool(cell) if isinstance(cell, np.bool_) else cell)
+        # numpy has truth values of its own type, which scikit-learn does not sort beside NaN.
+        change = str if self.is_text else _plain_truth
+        return cells.map(change, na_action="ignore").astype(object)
+
+
+def _plain_truth(cell):
+    return bool(cell) if isinstance(cell, np.bool_) else cell
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import base64
 import math
 from dataclasses import fields
 from types import UnionType
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -210,7 +210,7 @@ def of_kind(value, kind):
     Parameters
     ----------
     value : object
-    kind : type, union of types, or Any
+    kind : type, union of types, ``tuple[type, ...]``, or Any
 
     Examples
     --------
@@ -222,6 +222,8 @@ def of_kind(value, kind):
         return True
     if isinstance(kind, UnionType):
         return any(of_kind(value, one) for one in get_args(kind))
+    if get_origin(kind) is tuple:  # tuple[str, ...]
+        return isinstance(value, tuple) and all(of_kind(v, get_args(kind)[0]) for v in value)
     if kind in (int, bool):
         return type(value) is kind
     if kind is float:
