@@ -1,24 +1,50 @@
 """Write and read the files in the folder that holds the results of a fit."""
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from .._utils.warnings import listed
-from ..comparison import Comparison
+from ..columns.view import shown
+from ..export import to_text
+from ..page import to_html
 from ..plot import save_tree
-from ..saving import load
-from ..tree import Tree
+from ..saving import load, save
+from ..tree import tree_of
 from ..tree.serialization import read_document
-from .columns import Loaded, Recipe
-from .loading import read_file, warn
+from .loading import Reading, cell_errors, note, read_file
 
-MODEL, COLUMNS = "model.json", "columns.json"
+MODEL, READING, COLUMNS = "model.json", "reading.json", "columns.csv"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
-OF_FIT = (MODEL, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
+OF_FIT = (MODEL, READING, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
 _MOST_DRAWN = 64  # the most leaves for which a picture is readable
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a file that a model takes.
+
+    Parameters
+    ----------
+    X : DataFrame of the raw columns, array or CSR matrix; None if there is no file
+    numbers : int array of shape (n,), number of each row in the file, from 0
+    ids : Series of shape (n,), names of the rows; None if there are none
+    """
+
+    X: Any
+    numbers: np.ndarray | None = None
+    ids: pd.Series | None = None
+
+    @classmethod
+    def from_table(cls, frame, kept, id_column):
+        """Return the rows of a table for which the bool array `kept` is true."""
+        ids = frame[id_column][kept] if id_column in frame else None
+        return cls(frame if kept.all() else frame[kept], np.flatnonzero(kept), ids)
 
 
 def check_free(paths, force):
@@ -40,107 +66,47 @@ def check_folder(folder, files, force):
     """Raise an error before the fit if files cannot be written to a folder, which may be new."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: is a file, not a folder; choose another --out.")
-    if folder.is_dir():
-        check_free([folder / name for name in files], force)
-    elif not folder.parent.is_dir():
-        raise ValueError(f"{folder.parent}: no such folder to write to; create it first.")
-    else:
-        try:
-            folder.mkdir()
-            folder.rmdir()
-        except OSError as error:
-            raise ValueError(
-                f"{folder}: the folder cannot be created ({error.strerror})."
-            ) from error
+    check_free([folder / name for name in files] if folder.is_dir() else [folder], force)
 
 
-def check_shape(image_shape, n_features):
-    """Raise a ValueError if images of a shape do not have `n_features` pixels."""
-    if image_shape is not None and image_shape[0] * image_shape[1] != n_features:
-        raise ValueError(
-            f"--image-shape {image_shape[0]}x{image_shape[1]} has {np.prod(image_shape)} pixels, "
-            f"but the data have {n_features} features."
-        )
-
-
-def named(X, names):
-    """Return the rows as a DataFrame with names of features, or unchanged if there are no names."""
-    return X if names is None else pd.DataFrame(X, columns=[str(name) for name in names])
-
-
-def report_fit(model, seconds, rows=None, names=None):
-    """Print the measures of a fit and its tree.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    seconds : float
-        Time of the fit.
-    rows : array, CSR matrix or DataFrame, optional
-        Rows of the fit. Without them, the measures that need the rows are left out.
-    names : list of str, optional
-        Names of the features; by default those of the model.
-    """
-    name = f"TAO {model.split}"
-    print(Comparison.from_models({name: model}, rows, seconds={name: seconds}))
-    print("\n" + model.to_text(names, max_terms=8))
-
-
-def write_fit(folder, model, data, image_shape=None):
-    """Write all results of a fit.
-
-    Parameters
-    ----------
-    folder : Path
-    model : fitted estimator
-    data : Loaded
-        The data that the model was fitted to.
-    image_shape : (height, width), optional
-    """
-    if data.feature_names is not None:
-        # Indicators keep the column and the category, so that rules read `plan is gold`.
-        model.feature_names_in_ = np.array([*data.feature_names, None], dtype=object)[:-1]
-    write_tree(folder, model, data.recipe, named(data.X, data.feature_names), image_shape)
-    write_labels(folder / LABELS, model.labels_, data.rows, data.ids, data.recipe)
-
-
-def write_tree(folder, model, recipe, rows=None, image_shape=None):
+def write_model(folder, model, reading, X=None, image_shape=None):
     """Write all results of a fit except the labels.
 
     Parameters
     ----------
     folder : Path
-    model : fitted estimator
-    recipe : Recipe, or None
-    rows : array, CSR matrix or DataFrame, optional
+    model : fitted pipeline or estimator
+    reading : Reading, by which further files are read
+    X : DataFrame, array or CSR matrix, optional
         Picture and page show statistics of these rows; otherwise those stored in the model.
     image_shape : (height, width), optional
     """
     folder.mkdir(exist_ok=True)
-    model.save(folder / MODEL)
-    if recipe is not None:
-        text = json.dumps(recipe.to_dict(), indent=1)
-        (folder / COLUMNS).write_text(text, encoding="utf-8")
-    (folder / TEXT).write_text(model.to_text() + "\n", encoding="utf-8")
-    if model.tree_.n_leaves <= _MOST_DRAWN:
-        save_tree(folder / PICTURE, model, rows, image_shape=image_shape)
-    model.to_html(folder / PAGE, X=rows, image_shape=image_shape)
+    save(model, folder / MODEL)
+    (folder / READING).write_text(json.dumps(asdict(reading), indent=1), encoding="utf-8")
+    if isinstance(model, Pipeline):
+        model.decisions_.to_csv(folder / COLUMNS, index=False)
+    (folder / TEXT).write_text(to_text(model) + "\n", encoding="utf-8")
+    if tree_of(shown(model)[0]).n_leaves <= _MOST_DRAWN:
+        save_tree(folder / PICTURE, model, X, image_shape=image_shape)
+    to_html(model, folder / PAGE, X=X, image_shape=image_shape)
 
 
-def write_labels(file, labels, rows=None, ids=None, recipe=None, *, header=True, **columns):
-    """Write a CSV line per row: the cluster and the further columns.
-
-    The number of the row comes first if `rows` is given, then its name if `ids` is given.
-    """
-    table = {} if rows is None else {"row": rows}
-    if ids is not None:
-        table[recipe.id_column] = ids
-    frame = pd.DataFrame({**table, "cluster": labels, **columns})
+def write_labels(file, rows, *, header=True, **columns):
+    """Write a CSV line per row: its name, or its number in the file, and further columns."""
+    first = pd.Series(rows.numbers, name="row") if rows.ids is None else rows.ids
+    frame = pd.concat([first.reset_index(drop=True), pd.DataFrame(columns)], axis=1)
     frame.to_csv(file, index=False, header=header)
 
 
+def parts_of(model):
+    """Return the steps before the estimator, an empty list if there are none, and the estimator."""
+    *steps, (_, estimator) = getattr(model, "steps", [("cluster", model)])
+    return steps, estimator
+
+
 def read_model(path):
-    """Read a model from a folder or a file, and the recipe of its columns.
+    """Read a model from a folder or a file, and how further files are read.
 
     Parameters
     ----------
@@ -148,8 +114,8 @@ def read_model(path):
 
     Returns
     -------
-    estimator or Tree
-    Recipe, or None if the folder has no recipe
+    fitted pipeline or estimator, or Tree
+    Reading
     """
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
@@ -157,89 +123,66 @@ def read_model(path):
         raise ValueError(
             f"{file}: no such file; expected the folder that fit has written, or its {MODEL}."
         )
-    model, columns = load(file), file.with_name(COLUMNS)
-    if not columns.is_file() or file.name != MODEL:
-        return model, None
+    model, beside = load(file), file.with_name(READING)
+    if file.name != MODEL or not beside.is_file():
+        return model, Reading()
     try:
-        recipe = Recipe.from_dict(read_document(columns.read_bytes()))
-    except ValueError as error:
-        raise ValueError(f"{columns}: {error}") from error
-    n_names = len(recipe.feature_names)
-    if n_names != n_features_of(model):
-        raise ValueError(
-            f"{columns}: has {n_names} features, but the model has {n_features_of(model)}; both "
-            "files must come from the same fit."
-        )
-    return model, recipe
+        stored = read_document(beside.read_bytes())
+        return model, Reading(**{**stored, "na_values": tuple(stored["na_values"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{beside}: does not describe how files are read ({error}).") from error
 
 
-def n_features_of(model):
-    """Return the number of features of an estimator or a tree."""
-    return model.n_features if isinstance(model, Tree) else model.n_features_in_
-
-
-def check_width(path, n_columns, model):
-    """Raise a ValueError if a file has another number of columns than the model has features."""
-    n_features = n_features_of(model)
-    if n_columns != n_features:
-        raise ValueError(
-            f"{path}: has {n_columns} columns, but the model has {n_features} features."
-        )
-
-
-def read_rows(path, model, recipe, separator):
+def read_rows(path, model, reading):
     """Read rows of a file for a model, and print notes about unusual values.
 
     Parameters
     ----------
     path : str
-    model : estimator or Tree
-    recipe : Recipe or None
-    separator : str or None
+    model : fitted pipeline or estimator, or Tree
+    reading : Reading
 
     Returns
     -------
-    Loaded
-        X is a DataFrame if the model has names of features.
+    Rows
     """
-    content = read_file(Path(path), separator)
-    if not isinstance(content, pd.DataFrame):
-        data = Loaded(content)
-    else:
-        try:
-            data = (
-                _by_name(content, model) if recipe is None else _by_recipe(content, model, recipe)
-            )
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
-    for note in data.notes:
-        warn(f"{path}: {note}")
-    check_width(path, data.X.shape[1], model)
-    return data
+    path = Path(path)
+    content = read_file(path, reading)
+    with cell_errors(path, content):
+        if not isinstance(content, pd.DataFrame):
+            return Rows(content, np.arange(content.shape[0]))
+        if not isinstance(model, Pipeline):
+            kept = np.ones(len(content), dtype=bool)
+            rows = Rows.from_table(content, kept, reading.id_column)
+            return Rows(_selected(content, model), rows.numbers, rows.ids)
+        kept = model[0].usable_rows(content)
+        if not kept.any():
+            raise ValueError("every row has a missing value in a column that had none in the fit.")
+        if not kept.all():
+            n_left = len(kept) - kept.sum()
+            note(path, f"{n_left} of {len(kept)} rows have missing values: left out.")
+        _note_new_levels(path, model, content)
+        return Rows.from_table(content, kept, reading.id_column)
 
 
-def _by_name(content, model):
-    """Select the columns that the model names; all columns if it has no names."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+def _selected(content, model):
+    """Return the columns that a model without steps names; all columns if it has no names."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", content.columns)]
     missing = [name for name in names if name not in content]
     if missing:
-        raise ValueError(
-            f"there is no column {listed(missing)}, which the model uses. If the model comes from "
-            f"tao-cluster fit, put its {COLUMNS} next to its {MODEL}."
-        )
-    numbers = (content[names] if names else content).astype(np.float64)
-    return Loaded(numbers if names else numbers.to_numpy())
+        raise ValueError(f"there is no column {listed(missing)}, which the model uses.")
+    numbers = content[names].astype(np.float64)
+    return numbers if hasattr(model, "feature_names_in_") else numbers.to_numpy()
 
 
-def _by_recipe(content, model, recipe):
-    """Compute the features of a table by a recipe; the column of row names may be missing."""
-    notes = []
-    X, rows = recipe.applied(content, notes)
-    has_ids = recipe.id_column is not None and recipe.id_column in content
-    return Loaded(
-        named(X, recipe.feature_names if hasattr(model, "feature_names_in_") else None),
-        recipe,
-        None if len(rows) == len(content) else rows,
-        content[recipe.id_column].to_numpy()[rows] if has_ids else None,
-        notes=tuple(notes),
-    )
+def _note_new_levels(path, pipeline, content):
+    """Print a note for each categorical column with levels that the fit did not have."""
+    encoder = pipeline[1].named_transformers_.get("levels")
+    if encoder is None:
+        return
+    table = pipeline[0].transform(content)
+    for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
+        new = set(table[name].dropna()) - set(known)
+        if new:
+            levels = listed(sorted(map(str, new)))
+            note(path, f"column {name!r} has levels that the fit did not have: {levels}.")

@@ -3,13 +3,13 @@
 import contextlib
 import csv
 import gzip
-import itertools
 import re
 import sys
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -126,9 +126,9 @@ def cell_errors(path, frame=None):
 
 def _place(path, frame, row):
     """Return the place of a row: the line of a text file, or the row number of another file."""
-    if "layout" not in frame.attrs:
+    if "reading" not in frame.attrs:
         return f"row {row}"
-    number, _ = next(itertools.islice(_records(path, frame.attrs["layout"]), int(row), None))
+    number, _ = next(islice(_records(path, frame.attrs["reading"]), int(row), None))
     return f"line {number}"
 
 
@@ -166,34 +166,23 @@ def _check_names(names):
 # ---------------------------------------------------------------------- text files
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Layout of a text file; `skip` is the number of lines before the first record."""
-
-    encoding: str
-    separator: str
-    decimal: str
-    skip: int
-    has_names: bool
-    names: tuple[str, ...]
-
-
 def _read_text(path, reading):
     """Read a text file as a table, whose index counts the records: lines that are not empty."""
     encodings = _encodings(path, reading)
     for encoding in encodings:
         try:
             with file_errors(path):
-                layout, notes = _layout_of(path, reading, encoding)
-                frame = _read_records(path, reading, layout)
+                layout, names, notes = _detected(path, replace(reading, encoding=encoding))
+                frame = _read_records(path, layout, names)
             break
         except ValueError as error:
             if not isinstance(error.__cause__, UnicodeDecodeError) or encoding == encodings[-1]:
                 raise
-    if reading.encoding is None and not encoding.startswith("utf"):
+    if encoding in encodings[1:]:
         notes.append(f"the file is not UTF-8, so it is read as {encoding}; see --encoding.")
     for message in notes:
         note(path, message)
+    frame.attrs["reading"] = layout
     return frame
 
 
@@ -210,16 +199,16 @@ def _opened(path, mode, **options):
     return (gzip.open if _is_packed(path) else Path.open)(path, mode, **options)
 
 
-def _read_records(path, reading, layout):
-    """Return the table of a text file with this layout, by pandas."""
+def _read_records(path, layout, names):
+    """Return the table of a text file by pandas; no field of `layout` is None."""
     read = partial(
         pd.read_csv,
         path,
         sep=layout.separator,
         decimal=layout.decimal,
         encoding=layout.encoding,
-        skiprows=layout.skip,
-        header=0 if layout.has_names else None,
+        skiprows=layout.skip_lines,
+        header=0 if layout.header else None,
         index_col=False,
         skipinitialspace=True,
         keep_default_na=False,
@@ -228,20 +217,18 @@ def _read_records(path, reading, layout):
     try:
         with warnings.catch_warnings():  # pandas warns of lines with too many values
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = read(na_values=list(reading.na_values), low_memory=False)
+            frame = read(na_values=list(layout.na_values), low_memory=False)
     except (pd.errors.ParserError, pd.errors.ParserWarning):
-        _check_widths(path, layout)
+        _check_widths(path, layout, len(names))
         raise
     if frame.iloc[:, -1].isna().any():  # because a line has too few values, or a value is missing
-        _check_widths(path, layout)
-    frame.columns = layout.names
+        _check_widths(path, layout, len(names))
+    frame.columns = names
     # Strings keep the words for missing values.
-    gaps = [name for name in frame if frame[name].hasnans and _is_text(frame[name])]
-    if gaps:
-        places = [layout.names.index(name) for name in gaps]
-        frame[gaps] = read(usecols=places, dtype=str).to_numpy(dtype=object)
-    frame.index += int(layout.has_names)
-    frame.attrs["layout"] = layout
+    texts = [j for j, name in enumerate(frame) if frame[name].hasnans and _is_text(frame[name])]
+    if texts:
+        frame[frame.columns[texts]] = read(usecols=texts, dtype=str).to_numpy(dtype=object)
+    frame.index += int(layout.header)
     return frame
 
 
@@ -249,21 +236,18 @@ def _is_text(column):
     return infer_dtype(column, skipna=True) == "string"
 
 
-def _check_widths(path, layout):
+def _check_widths(path, layout, width):
     """Raise a ValueError at the first record that does not have a value for each column."""
     for number, record in _records(path, layout):
-        if len(record) != len(layout.names):
-            raise ValueError(
-                f"line {number} has {len(record)} values, expected {len(layout.names)}"
-            )
+        if len(record) != width:
+            raise ValueError(f"line {number} has {len(record)} values, expected {width}")
 
 
 def _records(path, layout):
     """Yield (number of its last line, cells) of each record of a text file."""
     with _opened(path, "rt", newline="", encoding=layout.encoding) as file:
-        lines = itertools.islice(file, layout.skip, None)
-        for number, record in _split(lines, layout.separator):
-            yield layout.skip + number, record
+        for number, record in _split(islice(file, layout.skip_lines, None), layout.separator):
+            yield layout.skip_lines + number, record
 
 
 def _split(lines, separator):
@@ -278,8 +262,14 @@ def _split(lines, separator):
 # ---------------------------------------------------------------------- layout of a text file
 
 
-def _layout_of(path, reading, encoding):
-    """Return the layout of a text file, by the options and its first lines, and a list of notes.
+def _detected(path, reading):
+    """Detect what is None from the first lines of a file.
+
+    Returns
+    -------
+    reading : Reading
+    names : list of str, names of the columns
+    notes : list of str, messages about what was detected
 
     Raises
     ------
@@ -287,49 +277,45 @@ def _layout_of(path, reading, encoding):
         If the file is empty, starts with comments or a title, or has several header lines, or if
         two columns have the same name.
     """
-    skip, notes, usual = reading.skip_lines, [], _SEPARATORS[_kind(path)]
-    with _opened(path, "rt", newline="", encoding=encoding) as file:
-        lines = list(itertools.islice(file, skip, skip + _HEAD_LINES))
-    separator = reading.separator
+    skip, separator, notes = reading.skip_lines, reading.separator, []
+    with _opened(path, "rt", newline="", encoding=reading.encoding) as file:
+        lines = list(islice(file, skip, skip + _HEAD_LINES))
     sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
     if sign:  # a line that Excel writes
         separator, skip, lines = separator or sign[1], skip + 1, lines[1:]
-    if separator is None:
-        separator = _separator_of(lines, usual)
-        if separator != usual:
-            shown = "tabs" if separator == "\t" else repr(separator)
-            notes.append(f"values are separated by {shown}.")
+    separator = separator or _separator_of(lines, path, notes)
     records = [record for _, record in _split(lines, separator)]
-    if not records:
-        raise ValueError("the file is empty")
     _check_start(lines, records, skip)
     if len(lines) == _HEAD_LINES:
         del records[-1]  # it may be cut off
-    head = pd.DataFrame(zip(*itertools.zip_longest(*records, fillvalue=""), strict=True))
+    head = pd.DataFrame(zip(*zip_longest(*records, fillvalue=""), strict=True))
     decimal = reading.decimal or _decimal_of(head, separator)
-    if decimal != (reading.decimal or "."):
-        notes.append("numbers have decimal commas.")
+    if decimal == ",":
         head = head.apply(lambda cells: cells.str.replace(",", "."))
     numbers = head.apply(pd.to_numeric, errors="coerce")
-    has_names = _are_names(head, numbers) if reading.header is None else reading.header
+    header = _is_header(head, numbers) if reading.header is None else reading.header
     names = [f"x{j}" for j in range(len(records[0]))]
-    if has_names:
+    if header:
         _check_header(head, numbers, skip)
         names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(records[0])]
     elif reading.header is None:
         notes.append("no header was found, so columns are x0, x1, ...; see --header.")
     _check_names(names)
-    return _Layout(encoding, separator, decimal, skip, has_names, tuple(names)), notes
+    found = {"separator": separator, "decimal": decimal, "header": header, "skip_lines": skip}
+    return replace(reading, **found), names, notes
 
 
-def _separator_of(lines, usual):
+def _separator_of(lines, path, notes):
     """Return the separator with which most lines have the same number of cells, at least two."""
-    best, most = usual, 0
+    usual = best = _SEPARATORS[_kind(path)]
+    most = 0
     for separator in (";", "\t", "|", ","):
         widths = Counter(len(record) for _, record in _split(lines, separator))
         n_alike = max((n for width, n in widths.items() if width > 1), default=0)
         if n_alike > most:
             best, most = separator, n_alike
+    if best != usual:
+        notes.append(f"values are separated by {'tabs' if best == chr(9) else repr(best)}.")
     return best
 
 
@@ -341,19 +327,17 @@ def _decimal_of(head, separator):
 
 
 def _check_start(lines, records, skip):
-    """Raise a ValueError if the first lines are comments or a title."""
-    n_comments = len(list(itertools.takewhile(lambda line: line.startswith("#"), lines)))
+    """Raise a ValueError if there are no lines, or if the first ones are comments or a title."""
+    if not records:
+        raise ValueError("the file is empty")
+    n_comments = len(list(takewhile(lambda line: line.startswith("#"), lines)))
     if n_comments:
-        raise ValueError(
-            f"line {skip + 1} starts with #; leave out comments with --skip-lines "
-            f"{skip + n_comments}"
-        )
+        remedy = f"leave out comments with --skip-lines {skip + n_comments}"
+        raise ValueError(f"line {skip + 1} starts with #; {remedy}")
     width = Counter(map(len, records)).most_common(1)[0][0]
     if width > len(records[0]) == 1:
-        raise ValueError(
-            f"line {skip + 1} has 1 value, but most lines have {width}; leave out a title with "
-            "--skip-lines"
-        )
+        values = f"line {skip + 1} has 1 value, but most lines have {width}"
+        raise ValueError(f"{values}; leave out a title with --skip-lines")
 
 
 def _check_header(head, numbers, skip):
@@ -369,7 +353,7 @@ def _check_header(head, numbers, skip):
         )
 
 
-def _are_names(head, numbers):
+def _is_header(head, numbers):
     """Return whether the first record names the columns.
 
     This is so in three cases: it has no numbers; a number stands below one of its words; or its
