@@ -27,6 +27,7 @@ from .problem.inputs import (
     check_sample_weight,
     free_labels_of,
 )
+from .problem.levels import Levels, warn_of_copies
 from .problem.observed import observed_columns
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
@@ -320,6 +321,8 @@ class TreeClustering(
         held_out = rows.held_out(method.validation, inputs.n_clusters, self.random_state)
         terms = (tested, space, rows.weight, objective, reference, inputs.n_clusters)
         options = {"held_out": held_out, "scaling": scaling}
+        if method.tests_sets:
+            options["levels"] = Levels.from_rows(rows.X, display_names(X), tested)
         try:
             problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:
@@ -348,7 +351,10 @@ class TreeClustering(
     def _store(self, given, inputs, rows, problem, result):
         """Set the fitted attributes."""
         fitted = self._attributes(inputs, rows, problem, result)
-        _set(self, given, {**fitted, **observed_columns(rows.X, _get_feature_names(given))})
+        names = _get_feature_names(given)
+        _set(self, given, {**fitted, **observed_columns(rows.X, names)})
+        if not problem.objective.explains_labels:
+            warn_of_copies(inputs.X, names, self.labels_)
 
     def _attributes(self, inputs, rows, problem, result):
         """Return the fitted attributes of a result as a dict."""

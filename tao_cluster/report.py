@@ -105,7 +105,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
     >>> [(part["cluster"], part["size"], part["share"]) for part in facts["clusters"]]
     [(0, 1.0, 0.25), (1, 3.0, 0.75)]
     """
-    model, names = shown(model, feature_names)
+    model, names = shown(model, feature_names, X)
     tree = tree_of(model)
     sizes, spreads, gaps = _of_rows(model, tree, X, sample_weight)
     labels = cluster_names(model)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     HashingVectorizer,
@@ -17,6 +18,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -81,6 +83,7 @@ class Source:
 
 
 _FUNCTIONS = tuple(_INCREASING)
+_PROBES = np.concatenate([-np.geomspace(1e6, 1e-6, 97), [0.0], np.geomspace(1e-6, 1e6, 97)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,36 +93,75 @@ class Increasing:
     Parameters
     ----------
     function : numpy function of one argument, or fitted transformer with `inverse_transform`
+        A Binarizer has no inverse; its threshold then stands for both of its values.
     j : int, position of the column in the input of the transformer; not used for numpy functions
     lowest : float
         The function is not defined below this number. There its value counts as minus infinity.
+    sign : {1.0, -1.0}
+        Factor of the values of the transformer; -1 turns a decreasing function into an increasing
+        one.
+    inside : float
+        A number in the domain of the function. Below it, NaN counts as minus infinity, and above
+        it as infinity.
     """
 
     function: Any
     j: int = 0
     lowest: float = -np.inf
+    sign: float = 1.0
+    inside: float = 1.0
 
     def __call__(self, x, _=None):
         """Return the values of the function: float or array of the shape of x."""
         x = np.asarray(x, dtype=np.float64)
-        inside = x >= self.lowest
-        values = np.where(inside, x, 1.0)  # 1 is in the domain of all of these functions
+        is_inside = x >= self.lowest
         with np.errstate(all="ignore"):
-            found = np.where(inside, self._evaluate(values, "transform"), -np.inf)
+            found = self.sign * self._evaluate(np.where(is_inside, x, self.inside), "transform")
+        found = np.where(
+            is_inside & ~np.isnan(found), found, np.where(x < self.inside, -np.inf, np.inf)
+        )
         return found if found.ndim else float(found)
 
     def inverse(self, z):
         """Return the arguments for which the function has the values z, up to rounding."""
         with np.errstate(all="ignore"):
-            found = self._evaluate(np.asarray(z, dtype=np.float64), "inverse_transform")
+            found = self._evaluate(self.sign * np.asarray(z, dtype=np.float64), "inverse_transform")
         return found if np.ndim(found) else float(found)
 
-    def _evaluate(self, values, method):
+    @classmethod
+    def from_inverse(cls, step, j):
+        """Return the function of column j of a FunctionTransformer that has an `inverse_func`.
+
+        A continuous function with an inverse is monotone. Whether the inverse undoes the function
+        is tested on many numbers. The result is None if it does not, or if the values of a column
+        depend on other rows or columns.
+        """
+        function, probes = cls(step, j), _PROBES
+        try:
+            values = function._evaluate(probes, "transform")
+            is_known = np.isfinite(values)
+            back = function._evaluate(values[is_known], "inverse_transform")
+            beside = function._evaluate(probes[::2], "transform", others=2.0)
+        except Exception:  # users' functions can raise any error for unusual numbers
+            return None
+        known, differences = probes[is_known], np.diff(values[is_known])
+        if len(known) < 2 or not np.array_equal(beside, values[::2], equal_nan=True):
+            return None
+        sign = 1.0 if differences.sum() > 0 else -1.0
+        # Rounding hides large numbers from functions that saturate.
+        is_undone = np.isclose(back, known, rtol=1e-6, atol=1e-9).mean() > 0.5
+        is_monotone = np.all(sign * differences >= 0)
+        return cls(step, j, sign=sign, inside=known[0]) if is_undone and is_monotone else None
+
+    def _evaluate(self, values, method, others=1.0):
+        """Return the values of a method; the other columns of the transformer have one value."""
         if self.function in _FUNCTIONS:
             return (self.function if method == "transform" else _INCREASING[self.function][0])(
                 values
             )
-        rows = np.ones((values.size, self.function.n_features_in_))
+        if isinstance(self.function, Binarizer) and method == "inverse_transform":
+            return np.full(np.shape(values), float(self.function.threshold))
+        rows = np.full((values.size, self.function.n_features_in_), others)
         rows[:, self.j] = values.ravel()
         with warnings.catch_warnings():
             # Suppress warnings of overflow for the extreme numbers that a bisection tries, and of
@@ -212,15 +254,41 @@ def through(step, columns, name):
     raise _unsupported(step, name, "does not transform columns one by one")
 
 
-def _unsupported(step, name, reason):
-    """Return the ValueError for a step whose output cannot be expressed in raw columns."""
-    return ValueError(
+class UnsupportedStepError(ValueError):
+    """The tests of a tree cannot be expressed in the raw columns of its pipeline.
+
+    Parameters
+    ----------
+    reason : str, one sentence
+    remedy : str, one or more sentences
+    """
+
+    def __init__(self, reason, remedy):
+        super().__init__(f"{reason} {remedy}")
+        self.reason, self.remedy = reason, remedy
+
+
+BY_EMBEDDING = (
+    "If all raw columns are numbers, you can also explain the clusters by them: "
+    "model.fit(X, embedding=Z) with the raw columns X, Z = pipeline[:-1].transform(X) and an "
+    "estimator that is not in a pipeline."
+)
+
+
+def _unsupported(step, name, reason, remedy=BY_EMBEDDING):
+    """Return the error for a step whose output cannot be expressed in raw columns."""
+    return UnsupportedStepError(
         f"The step {name!r} ({type(step).__name__}) {reason}, so the tests of the tree cannot be "
-        "expressed in the raw columns. Use the last step alone to show the tree in the columns "
-        "that it was fitted to, for example pipeline[-1].to_text(). If all raw columns are "
-        "numbers, you can also explain the clusters by them: model.fit(X, embedding=Z) with the "
-        "raw columns X, Z = pipeline[:-1].transform(X) and an estimator that is not in a pipeline."
+        "expressed in the raw columns.",
+        remedy,
     )
+
+
+_FUNCTION_REMEDY = (
+    f"Supported are {', '.join(f'numpy.{function.__name__}' for function in _INCREASING)}, and "
+    "monotone functions of each column alone for which the FunctionTransformer has an "
+    'inverse_func. With feature_names_out="one-to-one", it keeps the names of the columns.'
+)
 
 
 @through.register(str)
@@ -233,12 +301,24 @@ def _word(step, columns, name):
 def _function(step, columns, name):
     if step.func is None:
         return columns
-    if not (step.func in _FUNCTIONS and not step.kw_args):
-        raise _unsupported(step, name, "applies a function that is not known to be increasing")
-    function = Increasing(step.func, lowest=_INCREASING[step.func][1])
-    return [column.then(function) for column in columns]
+    if step.func in _FUNCTIONS and not step.kw_args:
+        function = Increasing(step.func, lowest=_INCREASING[step.func][1])
+        return [column.then(function) for column in columns]
+    is_undone = step.inverse_func is not None
+    functions = [
+        Increasing.from_inverse(step, j) if is_undone else None for j in range(len(columns))
+    ]
+    if None in functions:
+        reason = "applies a function that is not known to be monotone in each column"
+        raise _unsupported(step, name, reason, _FUNCTION_REMEDY)
+    # The increasing function times its sign is the function of the step.
+    return [
+        column.then(function).then(operator.mul, function.sign)
+        for column, function in zip(columns, functions, strict=True)
+    ]
 
 
+@through.register(Binarizer)
 @through.register(PowerTransformer)
 @through.register(QuantileTransformer)
 def _increasing(step, columns, name):
@@ -250,13 +330,23 @@ def _increasing(step, columns, name):
 @through.register(KBinsDiscretizer)
 def _bins(step, columns, name):
     if step.encode != "ordinal":
-        raise _unsupported(step, name, f"encodes bins as {step.encode!r}")
+        remedy = 'KBinsDiscretizer(encode="ordinal") is supported.'
+        raise _unsupported(step, name, f"encodes bins as {step.encode!r}", remedy)
     return _increasing(step, columns, name)
 
 
 @through.register(OrdinalEncoder)
 def _ordinal(step, columns, name):
-    raise _unsupported(step, name, "replaces categories by numbers")
+    remedy = "OneHotEncoder is supported in its place."
+    raise _unsupported(step, name, "replaces categories by numbers", remedy)
+
+
+@through.register(DictVectorizer)
+@through.register(CountVectorizer)
+@through.register(HashingVectorizer)
+def _vectorizer(step, columns, name):
+    remedy = "A vectorizer is supported as the first step of a pipeline, for all columns at once."
+    raise _unsupported(step, name, "converts rows to counts of words or of keys", remedy)
 
 
 def _scale(operations, step, columns, name):
@@ -292,9 +382,12 @@ def _selector(step, columns, name):
 @through.register(OneHotEncoder)
 def _one_hot(step, columns, name):
     if step.min_frequency is not None or step.max_categories is not None:
-        raise _unsupported(step, name, "combines infrequent categories")
+        remedy = "OneHotEncoder without min_frequency and max_categories is supported."
+        raise _unsupported(step, name, "combines infrequent categories", remedy)
     if any(column.operations or column.source.is_category for column in columns):
-        raise _unsupported(step, name, "encodes columns that a step before it has transformed")
+        remedy = "Apply OneHotEncoder to raw columns, for example in a ColumnTransformer."
+        reason = "encodes columns that a step before it has transformed"
+        raise _unsupported(step, name, reason, remedy)
     dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
     return [
         Column(_category(column.source, slot, value))
@@ -316,7 +409,8 @@ def _is_missing(value):
 @through.register(SimpleImputer)
 def _imputer(step, columns, name):
     if not _is_missing(step.missing_values):
-        raise _unsupported(step, name, f"replaces the values {step.missing_values!r}")
+        remedy = "Replace these values by NaN before the fit: SimpleImputer then replaces NaN."
+        raise _unsupported(step, name, f"replaces the values {step.missing_values!r}", remedy)
     filled = [
         _filled(column, value)
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
@@ -380,7 +474,7 @@ def raw_input(steps):
 
 
 def split_text_steps(steps):
-    """Split steps into those at the start that turn strings into word columns, and all others.
+    """Split steps into a vectorizer of strings or dicts at the start, and all other steps.
 
     Returns
     -------
@@ -388,7 +482,9 @@ def split_text_steps(steps):
         The vectorizer and the TfidfTransformers behind it, and the other steps. The first list is
         empty if the first step is not a vectorizer.
     """
-    if not steps or not isinstance(steps[0][1], CountVectorizer | HashingVectorizer):
+    if not steps or not isinstance(
+        steps[0][1], CountVectorizer | HashingVectorizer | DictVectorizer
+    ):
         return [], steps
     n = 1
     while n < len(steps) and isinstance(steps[n][1], TfidfTransformer):

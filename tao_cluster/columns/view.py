@@ -1,24 +1,32 @@
 """View of a fitted pipeline as a fitted model of its raw columns, and checks of raw rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
-from .._utils.frames import are_default, display_name, fitted_names
+from .._utils.frames import are_default, display_name, display_names, fitted_names
 from .._utils.matrices import FLOATS, check_rows
 from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
-from .names import Filled, Indicator, check_feature_names, names_of, printable_names
-from .steps import Column, columns_of, raw_input, split_text_steps
+from .names import Filled, Indicator, Numbered, check_feature_names, names_of, printable_names
+from .steps import (
+    BY_EMBEDDING,
+    Column,
+    UnsupportedStepError,
+    columns_of,
+    raw_input,
+    split_text_steps,
+)
 from .trees import raw_gaps, raw_stds, raw_tree
 
 
@@ -40,7 +48,8 @@ class RawView(Readable):
         Column names of the DataFrame that the pipeline was fitted to; None if it had no names.
     text_steps : list of (str, fitted transformer)
         A vectorizer and the steps that weight its words, if the pipeline begins with one. The
-        features are then its words, and raw rows are strings.
+        features are then its words or keys, and raw rows are strings or dicts.
+    pipeline : fitted sklearn.pipeline.Pipeline
     """
 
     model: Any
@@ -49,6 +58,7 @@ class RawView(Readable):
     raw_names: Sequence[str]
     fit_names: list[str] | None
     text_steps: Sequence = ()
+    pipeline: Any = None
 
     def __getattr__(self, name):
         if name.startswith("_") or not name.endswith("_"):
@@ -91,7 +101,11 @@ class RawView(Readable):
     @cached_property
     def tree_(self):
         """The tree of the model, with tests of raw columns instead of transformed columns."""
-        return raw_tree(tree_of(self.model), self.columns, self._feature_of, len(self._sources))
+        tree = tree_of(self.model)
+        try:
+            return raw_tree(tree, self.columns, self._feature_of, len(self._sources))
+        except UnsupportedStepError as error:
+            raise _with_advice(error, self.pipeline) from None
 
     @property
     def split_stds_(self):
@@ -120,7 +134,12 @@ class RawView(Readable):
         ]
         limits = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         nearest = np.round(limits)  # the inverse of the steps has rounding errors
-        return np.where(np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest)), nearest, limits)
+        is_near = np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest))
+        limits = np.where(is_near, nearest, limits)
+        # A step such as Binarizer maps a whole range to one value: the range is then unknown.
+        is_lost = (limits[0] == limits[1]) & (known[0] < known[1])[self._column_of]
+        limits[:, is_lost] = [[-np.inf], [np.inf]]
+        return limits
 
     @property
     def feature_importances_(self):
@@ -183,12 +202,14 @@ class RawView(Readable):
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
     def vectorized(self, X):
-        """Return X, with strings converted to word columns if the first step is a vectorizer."""
-        if not self.text_steps or isinstance(X, dict):
+        """Return X; if the first step is a vectorizer, strings or dicts become its columns."""
+        if not self.text_steps:
             return X
-        if not isinstance(X, str) and np.ndim(_shaped(X)) == 2:
+        one = dict if isinstance(self.text_steps[0][1], DictVectorizer) else str
+        is_vectorized = isinstance(X, dict) and one is str
+        if is_vectorized or (not isinstance(X, one) and np.ndim(_shaped(X)) == 2):
             return X
-        X = [X] if isinstance(X, str) else X
+        X = [X] if isinstance(X, one) else X
         for _, step in self.text_steps:
             X = step.transform(X)
         return X
@@ -269,10 +290,7 @@ class RawView(Readable):
             yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
 
     def _transformed(self, X):
-        Z = self._named(self.vectorized(X))
-        for _, step in self.steps:
-            Z = step.transform(Z)
-        return Z
+        return transformed(self.steps, self._named(self.vectorized(X)))
 
     def _named(self, X):
         """Return X; if it has no column names, add those of the fit, by which steps may select."""
@@ -327,11 +345,13 @@ def raw_view(pipeline, feature_names=None):
 
     - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
     - OneHotEncoder, SimpleImputer, and selections of columns
-    - increasing functions, for columns that are tested alone: PowerTransformer,
-      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``,
-      and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
-    - CountVectorizer, TfidfVectorizer or HashingVectorizer as the first step, and TfidfTransformer
-      behind it: the features are then the words, in the units of these steps
+    - monotone functions, for columns that are tested alone: PowerTransformer,
+      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, Binarizer, scalers with
+      ``clip=True``, and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
+      or with an ``inverse_func`` that undoes a monotone function of each column
+    - CountVectorizer, TfidfVectorizer, HashingVectorizer or DictVectorizer as the first step, and
+      TfidfTransformer behind it: the features are then the words or keys, in the units of these
+      steps
     - ColumnTransformers and Pipelines of the steps listed above, and "passthrough"
 
     All exports, plots and explanations accept the pipeline itself and use this view of it. After
@@ -354,7 +374,7 @@ def raw_view(pipeline, feature_names=None):
     Raises
     ------
     ValueError
-        If a step is not supported, or if the number of names is wrong.
+        If a step is not supported (UnsupportedStepError), or if the number of names is wrong.
     TypeError
         If the last step has no tree.
     NotFittedError
@@ -387,7 +407,7 @@ def raw_view(pipeline, feature_names=None):
     array([[ 1.,  0.,  2.],
            [ 0.,  1., 30.]])
     """
-    *steps, (_, model) = _flat_steps(pipeline)
+    *steps, (_, model) = flat_steps(pipeline)
     tree_of(model)
     text_steps, steps = split_text_steps(steps)
     n_raw, fit_names = raw_input([*steps, ("", model)])
@@ -395,14 +415,51 @@ def raw_view(pipeline, feature_names=None):
         fit_names = None
         if feature_names is None:
             feature_names = text_steps[0][1].get_feature_names_out()
-    columns = columns_of(steps, n_raw)
+    try:
+        columns = columns_of(steps, n_raw)
+    except UnsupportedStepError as error:
+        raise _with_advice(error, pipeline) from None
     if feature_names is None:
         feature_names = fit_names if steps or text_steps else fitted_names(model)
     names = check_feature_names(feature_names, n_raw)
-    return RawView(model, steps, columns, names, fit_names, text_steps)
+    return RawView(model, steps, columns, names, fit_names, text_steps, pipeline)
 
 
-def _flat_steps(pipeline):
+def _with_advice(error, pipeline):
+    """Return an error with a second remedy: how to show the columns that the last step tests."""
+    has_numbers = not split_text_steps(flat_steps(pipeline))[0]
+    remedy = error.remedy if has_numbers or error.remedy != BY_EMBEDDING else ""
+    return UnsupportedStepError(
+        error.reason,
+        f"The tree in the columns that it was fitted to is {_text_of_last_step(pipeline)}; "
+        f"cluster_table(pipeline, X) has the means of the raw columns. {remedy}".rstrip(),
+    )
+
+
+def _text_of_last_step(pipeline):
+    """Return an expression of the tree as text, with the names of its columns if steps have them.
+
+    The user's own name of the pipeline is not known, so the expression calls it `pipeline`.
+    """
+    path, before, names, is_named = "pipeline", "", None, True
+    while isinstance(pipeline, Pipeline):
+        if len(pipeline.steps) > 1:
+            names = output_names(pipeline[:-1], names)
+            before = f"{path}[:-1].get_feature_names_out({before})"
+            is_named = is_named and names is not None
+        path, pipeline = f"{path}[-1]", pipeline[-1]
+    return f"{path}.to_text({before if is_named else ''})"
+
+
+def output_names(pipeline, names=None):
+    """Return the names of the columns that a fitted pipeline returns, or None if it has none."""
+    try:
+        return pipeline.get_feature_names_out(names)
+    except (AttributeError, TypeError, ValueError):  # a step cannot name its columns
+        return None
+
+
+def flat_steps(pipeline):
     """Return the steps of a pipeline as (name, step); a pipeline as last step is expanded.
 
     Steps without a method `fit`, such as "passthrough", are left out.
@@ -413,7 +470,14 @@ def _flat_steps(pipeline):
     return steps
 
 
-def shown(model, feature_names=None):
+def transformed(steps, X):
+    """Return rows after the steps, a list of (str, fitted transformer)."""
+    for _, step in steps:
+        X = step.transform(X)
+    return X
+
+
+def shown(model, feature_names=None, X=None):
     """Return a model and its printable feature names; a pipeline becomes its raw view.
 
     Parameters
@@ -421,24 +485,39 @@ def shown(model, feature_names=None):
     model : Tree, fitted estimator, or fitted pipeline that ends in one
     feature_names : sequence of str, optional
         For a pipeline, one name per raw column.
+    X : rows, optional
+        Names of its columns are used if a pipeline does not know those of the fit: scikit-learn
+        stores only names that are strings.
 
     Returns
     -------
     (model, sequence of str)
         The model, or the view of a pipeline, and the printable names of the features of its tree.
     """
-    model, names = named(model, feature_names)
+    model, names = named(model, feature_names, X)
     return model, printable_names(names)
 
 
-def named(model, feature_names=None):
+def named(model, feature_names=None, X=None):
     """Return a model and its original feature names; a pipeline becomes its raw view.
 
     Unlike the printable names of :func:`shown`, original names identify columns of a table.
     """
-    if isinstance(model, Pipeline):
-        model, feature_names = raw_view(model, feature_names), None
-    return model, names_of(model, feature_names)
+    if not isinstance(model, Pipeline):
+        return model, names_of(model, feature_names)
+    view = raw_view(model, feature_names)
+    found = None if X is None else _names_of_rows(X)
+    has_no_names = isinstance(view.raw_names, Numbered) and not view.text_steps
+    if has_no_names and found is not None and len(found) == len(view.raw_names):
+        view = replace(view, raw_names=found)
+    return view, list(view.feature_names_in_)
+
+
+def _names_of_rows(X):
+    """Return the names of the columns of a table or of one row as a list, or None."""
+    is_row = hasattr(X, "keys") and len(getattr(X, "shape", (1,))) == 1
+    names = list(map(display_name, X.keys())) if is_row else display_names(X)
+    return None if names is None or are_default(names) else names
 
 
 def numbers_of(model, X):
@@ -506,7 +585,7 @@ def _named_row(model, x, feature_names):
         row = [values[name] for name in names]
     else:
         row = list(x.values() if callable(x.values) else x.values)
-    if isinstance(model, RawView) and has_names:
+    if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
     return np.asarray([row], dtype=object)
 

@@ -176,7 +176,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     >>> tree.predict(change.row)
     array([0], dtype=int32)
     """
-    model, names = named(model, feature_names)
+    model, names = named(model, feature_names, x)
     k, tree = position_of(model, k), tree_of(model)
     row = one_row(model, x, feature_names)
     asked = _Row(model, row, check_rows(numbers_of(model, row)).astype(np.float64, copy=False))

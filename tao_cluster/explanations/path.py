@@ -82,7 +82,7 @@ def explain(model, x, feature_names=None, *, scaled=False):
     >>> why.tests[0].margin
     1.0
     """
-    model, names = shown(model, feature_names)
+    model, names = shown(model, feature_names, x)
     tree, table = tree_of(model), some_rows(model, x, feature_names)
     spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))

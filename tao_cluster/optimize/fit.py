@@ -21,6 +21,7 @@ from ..tree.routing import kernel_arrays
 from .diagnostics import range_of_lambda, warn_choice, warn_unsolved
 from .direct_form import finished
 from .leaf_path import LeafPath, leaf_grid, trees_for
+from .level_fit import WiderTable, fit_with_sets
 from .path import Knee, follow_path, lambda_grid, search_path, starting_trees, typical_lambda
 from .penalty_method import with_histograms
 from .pruning import without_useless_splits
@@ -69,6 +70,11 @@ class Method:
         return self.settings.relax
 
     @property
+    def tests_sets(self):
+        """Whether tests can be sets of levels of a categorical variable."""
+        return self.settings.algorithm.is_direct and not self.settings.split_kind.prices_weights
+
+    @property
     def midpoints(self):
         """Whether thresholds are halfway between the values of rows."""
         return self.settings.split_kind.midpoints
@@ -78,9 +84,16 @@ class Method:
         self.settings.check_data(X, weight)
 
     def fit_tree(self, problem):
-        """See :func:`fit_tree`."""
+        """See :func:`fit_tree`; axis-aligned trees also test sets of levels."""
         with self._bar() as bar:
-            return fit_tree(problem, self.settings, self.random_state, _shown_in(bar))
+            on_record = _shown_in(bar)
+
+            def fit(problem, settings):
+                return fit_tree(problem, settings, self.random_state, on_record)
+
+            if problem.levels is not None:
+                return fit_with_sets(fit, problem, self.settings, on_record)
+            return fit(problem, self.settings)
 
     def check_path(self, lambdas, leaves):
         """Raise a ValueError if the settings ask for what a path does not do."""
@@ -99,11 +112,15 @@ class Method:
         with self._bar() as bar:
             terms = (self.random_state, _shown_in(bar))
             if self.settings.split_kind.prices_weights:
-                path, name = fit_path(problem, self.settings, lambdas, *terms), "lambda_"
-            else:
-                path, name = fit_leaf_path(problem, self.settings, leaves, *terms), "max_leaves"
-            for value, result in path:
-                yield {name: value}, result
+                for value, result in fit_path(problem, self.settings, lambdas, *terms):
+                    yield {"lambda_": value}, result
+                return
+            wider = None
+            if problem.levels is not None:
+                wider = WiderTable(problem, self.settings, terms[1])
+                problem = wider.problem
+            for value, result in fit_leaf_path(problem, self.settings, leaves, *terms):
+                yield {"max_leaves": value}, wider.narrowed(result) if wider else result
 
     def _bar(self):
         return progress_bar(desc="trees", disable=not self.verbose)

@@ -137,7 +137,7 @@ def plot_tree(
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     >>> plt.close(ax.figure)
     """
-    estimator, names = shown(tree, feature_names)
+    estimator, names = shown(tree, feature_names, X)
     tree = tree_of(estimator)
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight needs X, the rows that it weights.")

@@ -43,6 +43,34 @@ def observed_columns(X, names=None):
     }
 
 
+def level_groups(X, names):
+    """Return the one-hot group of each column: int array of shape (d,).
+
+    The numbers are those of ``_column_group`` in :func:`observed_columns`. Here, a positive number
+    other than 1 can mark the rows of a level, because columns may be multiplied by a weight.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    names : sequence of d strings, or None
+
+    Returns
+    -------
+    int32 array of shape (d,), or None
+        None if there are no names, or X is sparse.
+    """
+    if names is None or sp.issparse(X):
+        return None
+    low, high = X.min(axis=0), X.max(axis=0)
+    columns = np.flatnonzero((low == 0) & (high > 0))
+    columns = columns[[bool(((X[:, j] == 0) | (X[:, j] == high[j])).all()) for j in columns]]
+    group = np.zeros(X.shape[1], dtype=np.int32)
+    found = np.zeros(len(columns), dtype=np.int32)
+    _set_groups(X[:, columns] > 0, [names[j] for j in columns], np.ones(len(columns), bool), found)
+    group[columns] = found
+    return group
+
+
 def _integer_columns(X):
     """Return whether all values of each column are integers."""
     is_integer = np.ones(X.shape[1], dtype=bool)

@@ -49,6 +49,8 @@ class Problem:
         Whether each row is held out: not used to fit trees, but to choose between trees.
     scaling : Scaling, optional
         The scaling that was applied to the columns of the user to get X.
+    levels : Levels, optional
+        Categorical variables among the columns of X, whose levels tests can combine to sets.
     """
 
     X: Any
@@ -61,6 +63,7 @@ class Problem:
     random_state: Any = None
     held_out: np.ndarray | None = None
     scaling: Any = None
+    levels: Any = None
 
     @classmethod
     def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):

@@ -404,11 +404,14 @@ def _add_stored(X, rows, steps, negative, positive):
 
 
 def upright(tree):
-    """Return the tree with tests of weight -1 reversed, so that every test is x_j <= t.
+    """Return the tree with tests of negative weights reversed, so that all weights are positive.
+
+    Tests of one feature become x_j <= t. Tests of several features are sets of levels, whose
+    weights all have the same sign.
 
     Parameters
     ----------
-    tree : Tree, axis-aligned
+    tree : Tree, axis-aligned, or with tests on sets of levels
 
     Returns
     -------
@@ -426,15 +429,19 @@ def upright(tree):
     True
     """
     turned = np.zeros(tree.n_nodes, dtype=bool)
-    turned[np.diff(tree.split_indptr) > 0] = tree.split_weights < 0
+    n_weights = np.diff(tree.split_indptr)
+    has_test = n_weights > 0
+    turned[has_test] = tree.split_weights[tree.split_indptr[:-1][has_test]] < 0
     left, right = tree.children_left, tree.children_right
+    # The test -x <= -t sends rows with x < t to the right. Reversed, it sends them to the left.
+    # No row is at the threshold of a set of levels, which stays the same.
+    below = np.where(n_weights > 1, -tree.threshold, np.nextafter(-tree.threshold, -np.inf))
     return replace(
         tree,
         children_left=np.where(turned, right, left),
         children_right=np.where(turned, left, right),
         split_weights=np.abs(tree.split_weights),
-        # The test -x <= t sends rows with x < -t to the right. Reversed, it sends them to the left.
-        threshold=np.where(turned, np.nextafter(-tree.threshold, -np.inf), tree.threshold),
+        threshold=np.where(turned, below, tree.threshold),
     )
 
 
