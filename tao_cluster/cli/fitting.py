@@ -75,7 +75,7 @@ def add_parsers(commands):
     text = "search for the tree on a sample of N rows, if there are more"
     add("--max-rows", type=int, metavar="N", help=text)
     text = "read the numeric columns of a .parquet file, or of a folder of them, in blocks"
-    add("--out-of-core", action="store_true", help=text)
+    add("--out-of-core", action="store_true", default=False, help=text)
     where = "folder to write {} to (default: the name of DATA with _tree)"
     add_out(fit, metavar="FOLDER", help=where.format(", ".join(OF_FIT)))
 

@@ -125,7 +125,8 @@ def add_shape(parser):
 def add_out(parser, default=None, **settings):
     """Add --out, and --force to overwrite existing files."""
     parser.add_argument("--out", type=place, default=default, **settings)
-    parser.add_argument("--force", action="store_true", help="overwrite existing files")
+    text = "overwrite existing files"
+    parser.add_argument("--force", action="store_true", default=False, help=text)
 
 
 def list_of(kind):
