@@ -12,7 +12,7 @@ from ..estimator import TAOClustering
 from .fitting import add_parsers as add_fits
 from .folder import check_free
 from .loading import warn
-from .options import place
+from .arguments import place
 from .using import PICTURES
 from .using import add_parsers as add_uses
 

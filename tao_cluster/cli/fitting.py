@@ -3,7 +3,6 @@
 import sys
 import time
 import warnings
-from argparse import SUPPRESS
 from functools import partial
 from pathlib import Path
 
@@ -20,51 +19,25 @@ from ..page import to_html
 from ..plot import plot_path
 from ..saving import save
 from ..table import table_pipeline
-from .folder import (
-    LABELS,
-    MODEL,
-    OF_FIT,
-    PAGE,
-    Rows,
-    check_folder,
-    check_free,
-    parts_of,
-    write_labels,
-    write_model,
-)
+from . import arguments, folder
+from .arguments import given
 from .large import fit_large
 from .loading import cell_errors, note, read_file
-from .options import (
-    NAMES,
-    OF_TABLES,
-    add_out,
-    auto_or,
-    data_options,
-    given,
-    list_of,
-    names_of,
-    reading_of,
-    tree_options,
-)
 
-_OF_PATH = ("path.csv", "path.png", PAGE)
+_OF_PATH = ("path.csv", "path.png", folder.PAGE)
 _MOST_SHOWN = 30  # the most columns of which decisions are printed
 
 
 def add_parsers(commands):
     """Add `fit`, `path` and `compare` to the command line; see :func:`.using.add_parsers`."""
-
-    def add_command(name, text, run, *parents):
-        parser = commands.add_parser(name, help=text, parents=parents, argument_default=SUPPRESS)
-        parser.set_defaults(run=run)
-        return parser, parser.add_argument
-
-    data, tree = data_options(), tree_options()
+    add_command = partial(arguments.add_command, commands)
+    data, tree = arguments.data_options(), arguments.tree_options()
     text = "cluster the rows of a file with a decision tree"
-    fit, add = add_command("fit", text, _fit, data, tree)
+    fit = add_command("fit", text, _fit, data, tree)
+    add = fit.add_argument
     text = "penalty on the weights of the tree: a larger value gives fewer features and leaves, at "
     text += "a higher cost; auto chooses it from the data (default: auto)"
-    add("--lambda", dest="lambda_", type=auto_or(float), help=text)
+    add("--lambda", dest="lambda_", type=arguments.auto_or(float), help=text)
     text = "instead of --lambda: find the tree of lowest cost with at most N parameters"
     add("--max-parameters", type=int, metavar="N", help=text)
     text = (
@@ -77,40 +50,44 @@ def add_parsers(commands):
     text = "read the numeric columns of a .parquet file, or of a folder of them, in blocks"
     add("--out-of-core", action="store_true", default=False, help=text)
     where = "folder to write {} to (default: the name of DATA with _tree)"
-    add_out(fit, metavar="FOLDER", help=where.format(", ".join(OF_FIT)))
+    arguments.add_out(fit, metavar="FOLDER", help=where.format(", ".join(folder.OF_FIT)))
 
     text = "fit a series of trees, from large to small"
-    path, add = add_command("path", text, _path, data, tree)
+    path = add_command("path", text, _path, data, tree)
+    add = path.add_argument
     text = "values of lambda, one per oblique tree (default: ten values from the data)"
-    add("--lambdas", type=list_of(float), default=None, metavar="A,B", help=text)
+    add("--lambdas", type=arguments.list_of(float), default=None, metavar="A,B", help=text)
     files = f"{', '.join(_OF_PATH)} and one model per tree"
-    add_out(path, metavar="FOLDER", help=where.format(files))
+    arguments.add_out(path, metavar="FOLDER", help=where.format(files))
 
     text = "fit several methods to a file and compare their trees"
-    study, add = add_command("compare", text, _compare, data)
+    study = add_command("compare", text, _compare, data)
+    add = study.add_argument
     text = f"methods to compare, from {', '.join(METHODS)} (default: all that fit the objective)"
-    add("--methods", type=list_of(str.strip), metavar="A,B", help=text)
+    add("--methods", type=arguments.list_of(str.strip), metavar="A,B", help=text)
     text = "numbers of leaves of axis-aligned trees (default: 1, 2 and 4 per cluster)"
-    add("--leaves", type=list_of(int), metavar="N,M", help=text)
+    add("--leaves", type=arguments.list_of(int), metavar="N,M", help=text)
     text = "maximum numbers of parameters of oblique trees"
-    add("--parameters", type=list_of(int), metavar="N,M", help=text)
+    add("--parameters", type=arguments.list_of(int), metavar="N,M", help=text)
     text = "share of the rows to hold out of the fits and to measure the cost on, such as 0.2"
     add("--validation", type=float, metavar="SHARE", help=text)
-    add_out(study, help="write OUT_compare.csv and OUT_compare.png (default: the name of DATA)")
+    arguments.add_out(
+        study, help="write OUT_compare.csv and OUT_compare.png (default: the name of DATA)"
+    )
 
 
 def _fit(options):
-    folder = _folder(options)
+    out = _folder(options)
     if options.classes and options.objective != "labels":
         raise ValueError(
             "fit uses --classes as the labels to explain: add --objective labels, or use --drop to "
             "leave the column out."
         )
-    check_folder(folder, OF_FIT, options.force)
+    folder.check_folder(out, folder.OF_FIT, options.force)
     parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
-    done = f"\nThe labels, model, text, picture and page are in {folder}"
+    done = f"\nThe labels, model, text, picture and page are in {out}"
     if options.out_of_core:
-        fit_large(options, _estimator(options, standardize=True, **parameters), folder)
+        fit_large(options, _estimator(options, standardize=True, **parameters), out)
         print(done)
         return
     if "max_rows" in options:
@@ -120,51 +97,50 @@ def _fit(options):
     with cell_errors(options.data):
         model.fit(rows.X, classes)
     seconds = time.perf_counter() - start
-    steps, estimator = parts_of(model)
-    Z = Pipeline(steps).transform(rows.X) if steps else rows.X
+    estimator, Z = folder.transformed(model, rows.X)
     name = f"TAO {options.split}"
     print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
     print("\n" + to_text(model, max_terms=8))
-    write_model(folder, model, reading_of(options), rows.X, options.image_shape)
-    write_labels(folder / LABELS, rows, cluster=estimator.labels_)
+    folder.write_model(out, model, arguments.reading_of(options), rows.X, options.image_shape)
+    folder.write_labels(out / folder.LABELS, rows, estimator, Z)
     print(done)
 
 
 def _path(options):
-    folder = _folder(options)
-    check_folder(folder, _OF_PATH, options.force)
+    out = _folder(options)
+    folder.check_folder(out, _OF_PATH, options.force)
     model, rows, classes = _model_and_rows(options)
-    steps, estimator, Z = _transformed(model, rows)
-    models = estimator.fit_path(Z, options.lambdas, y=classes)
+    estimator, Z = folder.transformed(model, rows.X, fits=True)
+    fitted = estimator.fit_path(Z, options.lambdas, y=classes)
     table = pd.DataFrame(
         {
-            "lambda": model.best_lambda_,
-            "cost_increase": model.cost_increase_,
-            "leaves": model.tree_.n_leaves,
-            "parameters": model.tree_.n_parameters,
-            "model": f"{place}_{MODEL}",
+            "lambda": each.best_lambda_,
+            "cost_increase": each.cost_increase_,
+            "leaves": each.tree_.n_leaves,
+            "parameters": each.tree_.n_parameters,
+            "model": f"{place}_{folder.MODEL}",
         }
-        for place, model in enumerate(models)
+        for place, each in enumerate(fitted)
     )
     printed = table.rename(columns={"cost_increase": "cost increase, %"})
     print(printed.to_string(index=False, float_format="{:.4g}".format))
-    folder.mkdir(exist_ok=True)
-    table.to_csv(folder / "path.csv", index=False)
-    plot_path(models).figure.savefig(folder / "path.png")
-    if steps:
-        models = [Pipeline([*steps, ("cluster", model)]) for model in models]
-    for name, model in zip(table["model"], models, strict=True):
-        save(model, folder / name)
-    to_html(models, folder / PAGE, X=rows.X, image_shape=options.image_shape)
-    print(f"\nThe table, picture, page and models are in {folder}")
+    out.mkdir(exist_ok=True)
+    table.to_csv(out / "path.csv", index=False)
+    plot_path(fitted).figure.savefig(out / "path.png")
+    if isinstance(model, Pipeline):
+        fitted = [Pipeline([*model.steps[:-1], ("cluster", each)]) for each in fitted]
+    for name, each in zip(table["model"], fitted, strict=True):
+        save(each, out / name)
+    to_html(fitted, out / folder.PAGE, X=rows.X, image_shape=options.image_shape)
+    print(f"\nThe table, picture, page and models are in {out}")
 
 
 def _compare(options):
     prefix = options.out or Path(options.data).stem
     table_path, picture_path = Path(f"{prefix}_compare.csv"), Path(f"{prefix}_compare.png")
-    check_free([table_path, picture_path], options.force)
+    folder.check_free([table_path, picture_path], options.force)
     model, rows, classes = _model_and_rows(options)
-    _, estimator, Z = _transformed(model, rows)
+    estimator, Z = folder.transformed(model, rows.X, fits=True)
     found = compare(
         Z,
         budgets=given(options, ("leaves", "parameters")),
@@ -182,12 +158,6 @@ def _compare(options):
     title = f"{Path(options.data).name}, {clusters}"
     found.plot(new="validation" in options, title=title).figure.savefig(picture_path)
     print(f"\nThe table is in {table_path}, the picture in {picture_path}")
-
-
-def _transformed(model, rows):
-    """Fit the steps before the estimator; return them, the estimator, and its rows."""
-    steps, estimator = parts_of(model)
-    return steps, estimator, Pipeline(steps).fit_transform(rows.X) if steps else rows.X
 
 
 def _estimator(options, *, standardize=False, **parameters):
@@ -212,24 +182,24 @@ def _model_and_rows(options, **parameters):
     Returns
     -------
     model : Pipeline for a table, TAOClustering for an array; not fitted
-    rows : Rows
+    rows : folder.Rows
     classes : array of shape (n,), or None; None or NaN for rows without a class
     """
     if options.objective == "labels" and options.classes is None:
         raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
     if options.objective == "labels" and "n_clusters" in options:
         raise ValueError("--objective labels has one cluster per label; leave out --n-clusters.")
-    path, reading = Path(options.data), reading_of(options)
+    path, reading = Path(options.data), arguments.reading_of(options)
     content = read_file(path, reading)
     if not isinstance(content, pd.DataFrame):
-        if given(options, (*NAMES, *OF_TABLES, "id_column")) or options.classes:
+        if given(options, (*arguments.NAMES, *arguments.OF_TABLES, "id_column")) or options.classes:
             raise ValueError(f"{path}: options for columns apply to tables only.")
         n_rows, n_columns = content.shape
         _print_size(options, n_rows, n_columns)
-        return _estimator(options, **parameters), Rows(content, np.arange(n_rows)), None
+        return _estimator(options, **parameters), folder.Rows(content, np.arange(n_rows)), None
     with cell_errors(path, content):
         model, kept = _pipeline_and_rows(options, content, reading, parameters)
-    rows = Rows.from_table(content, kept, reading.id_column)
+    rows = folder.Rows.from_table(content, kept, reading.id_column)
     _print_size(options, len(rows.X), len(model[0].readers))
     decisions = model.decisions_.rename(columns={"missing_percent": "missing, %"})
     is_plain = (decisions["done"] == "number") & (decisions["why"] == "")
@@ -253,11 +223,11 @@ def _print_size(options, n_rows, n_columns):
 
 def _pipeline_and_rows(options, frame, reading, parameters):
     """Return the pipeline of a table, not fitted, and which rows are kept: bool array."""
-    settings, chosen = given(options, OF_TABLES), names_of(frame, options)
-    beside = [name for name in (options.classes, reading.id_column) if name is not None]
+    settings = given(options, arguments.OF_TABLES)
     pipeline_of = partial(
         table_pipeline,
-        **chosen | {"drop": [*chosen.get("drop", ()), *beside], "na_values": reading.na_values},
+        **arguments.names_of(frame, options),
+        na_values=reading.na_values,
         standardize=options.standardize is not False,
         **_parameters(options),
         **parameters,

@@ -92,17 +92,37 @@ def write_model(folder, model, reading, X=None, image_shape=None):
     to_html(model, folder / PAGE, X=X, image_shape=image_shape)
 
 
-def write_labels(file, rows, *, header=True, **columns):
-    """Write a CSV line per row: its name, or its number in the file, and further columns."""
+def write_labels(file, rows, estimator, Z, *, is_first=True):
+    """Write a CSV line per row: its name, or its number in the file, its cluster and its leaf.
+
+    Parameters
+    ----------
+    file : path or file
+    rows : Rows
+    estimator : fitted estimator or Tree
+    Z : the rows as the estimator takes them
+    is_first : bool, default=True
+        Whether these are the first lines of the file, which begin with the names of the columns.
+    """
     first = pd.Series(rows.numbers, name="row") if rows.ids is None else rows.ids
-    frame = pd.concat([first.reset_index(drop=True), pd.DataFrame(columns)], axis=1)
-    frame.to_csv(file, index=False, header=header)
+    frame = first.reset_index(drop=True).to_frame()
+    frame["cluster"], frame["leaf"] = estimator.predict(Z), estimator.apply(Z)
+    frame.to_csv(file, index=False, header=is_first, mode="w" if is_first else "a")
 
 
-def parts_of(model):
-    """Return the steps before the estimator, an empty list if there are none, and the estimator."""
-    *steps, (_, estimator) = getattr(model, "steps", [("cluster", model)])
-    return steps, estimator
+def transformed(model, X, *, fits=False):
+    """Return the estimator of a model, and the rows as this estimator takes them.
+
+    Parameters
+    ----------
+    model : pipeline or estimator, or Tree
+    X : raw rows
+    fits : bool, default=False
+        Whether to fit the steps before the estimator.
+    """
+    if not isinstance(model, Pipeline):
+        return model, X
+    return model[-1], model[:-1].fit_transform(X) if fits else model[:-1].transform(X)
 
 
 def read_model(path):
@@ -155,13 +175,13 @@ def read_rows(path, model, reading):
             kept = np.ones(len(content), dtype=bool)
             rows = Rows.from_table(content, kept, reading.id_column)
             return Rows(_selected(content, model), rows.numbers, rows.ids)
+        _note_new_levels(path, model, content)
         kept = model[0].usable_rows(content)
         if not kept.any():
             raise ValueError("every row has a missing value in a column that had none in the fit.")
         if not kept.all():
             n_left = len(kept) - kept.sum()
             note(path, f"{n_left} of {len(kept)} rows have missing values: left out.")
-        _note_new_levels(path, model, content)
         return Rows.from_table(content, kept, reading.id_column)
 
 

@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, takewhile, zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +103,8 @@ def read_file(path, reading=None):
     if kind in _SEPARATORS:
         return _read_text(path, reading or Reading())
     if kind in _TABLES:
-        return _read_table(path, _TABLES[kind])
+        with file_errors(path):
+            return _TABLES[kind](path).rename(columns=str).reset_index(drop=True)
     X = _ARRAYS[kind](path)
     if X.ndim != 2:
         raise ValueError(f"{path}: expected a table (rows x columns), got {X.ndim} dimension(s).")
@@ -139,28 +140,6 @@ def _kind(path):
 
 def _is_packed(path):
     return path.suffix.lower() == ".gz"
-
-
-def _read_table(path, read):
-    try:
-        with file_errors(path):
-            frame = read(path)
-            frame.columns = frame.columns.map(str)
-            _check_names(frame.columns)
-    except ImportError as error:
-        raise ValueError(
-            f"{path}: reading {path.suffix} needs pyarrow (pip install pyarrow)."
-        ) from error
-    for name in frame:
-        if infer_dtype(frame[name], skipna=True) == "decimal":
-            frame[name] = frame[name].astype(float)
-    return frame.reset_index(drop=True)
-
-
-def _check_names(names):
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ValueError(f"several columns are named {twice[0]!r}; rename them")
 
 
 # ---------------------------------------------------------------------- text files
@@ -223,13 +202,12 @@ def _read_records(path, layout, names):
         raise
     if frame.iloc[:, -1].isna().any():  # because a line has too few values, or a value is missing
         _check_widths(path, layout, len(names))
-    frame.columns = names
     # Strings keep the words for missing values.
     texts = [j for j, name in enumerate(frame) if frame[name].hasnans and _is_text(frame[name])]
     if texts:
         frame[frame.columns[texts]] = read(usecols=texts, dtype=str).to_numpy(dtype=object)
     frame.index += int(layout.header)
-    return frame
+    return frame.set_axis(names, axis=1)
 
 
 def _is_text(column):
@@ -274,8 +252,7 @@ def _detected(path, reading):
     Raises
     ------
     ValueError
-        If the file is empty, starts with comments or a title, or has several header lines, or if
-        two columns have the same name.
+        If the file is empty, starts with comments or a title, or has several header lines.
     """
     skip, separator, notes = reading.skip_lines, reading.separator, []
     with _opened(path, "rt", newline="", encoding=reading.encoding) as file:
@@ -284,8 +261,9 @@ def _detected(path, reading):
     if sign:  # a line that Excel writes
         separator, skip, lines = separator or sign[1], skip + 1, lines[1:]
     separator = separator or _separator_of(lines, path, notes)
-    records = [record for _, record in _split(lines, separator)]
-    _check_start(lines, records, skip)
+    records = list(_split(lines, separator))
+    _check_start(records, skip)
+    records = [record for _, record in records]
     if len(lines) == _HEAD_LINES:
         del records[-1]  # it may be cut off
     head = pd.DataFrame(zip(*zip_longest(*records, fillvalue=""), strict=True))
@@ -300,7 +278,6 @@ def _detected(path, reading):
         names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(records[0])]
     elif reading.header is None:
         notes.append("no header was found, so columns are x0, x1, ...; see --header.")
-    _check_names(names)
     found = {"separator": separator, "decimal": decimal, "header": header, "skip_lines": skip}
     return replace(reading, **found), names, notes
 
@@ -326,18 +303,21 @@ def _decimal_of(head, separator):
     return "," if comma and not point and separator != "," else "."
 
 
-def _check_start(lines, records, skip):
+def _check_start(records, skip):
     """Raise a ValueError if there are no lines, or if the first ones are comments or a title."""
     if not records:
         raise ValueError("the file is empty")
-    n_comments = len(list(takewhile(lambda line: line.startswith("#"), lines)))
-    if n_comments:
-        remedy = f"leave out comments with --skip-lines {skip + n_comments}"
-        raise ValueError(f"line {skip + 1} starts with #; {remedy}")
-    width = Counter(map(len, records)).most_common(1)[0][0]
-    if width > len(records[0]) == 1:
-        values = f"line {skip + 1} has 1 value, but most lines have {width}"
-        raise ValueError(f"{values}; leave out a title with --skip-lines")
+    width = Counter(len(record) for _, record in records).most_common(1)[0][0]
+    n_lines = skip
+    for number, record in records:
+        if not (record[0].startswith("#") or len(record) == 1 < width):
+            break
+        n_lines = skip + number
+    if n_lines > skip:
+        raise ValueError(
+            f"line {skip + 1} seems to be a comment or a title; leave it out with --skip-lines "
+            f"{n_lines}"
+        )
 
 
 def _check_header(head, numbers, skip):

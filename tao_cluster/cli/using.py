@@ -2,9 +2,9 @@
 
 import sys
 from argparse import ArgumentParser
+from functools import partial
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from ..columns.view import shown
 from ..explanations import explain
@@ -12,10 +12,10 @@ from ..export import to_dot, to_onnx, to_rules, to_sql, to_text
 from ..page import to_html
 from ..plot import save_tree
 from ..tree import tree_of
-from .folder import PAGE, PICTURE, Rows, check_free, parts_of, read_model, read_rows, write_labels
+from . import arguments, folder
+from .folder import PAGE, PICTURE, check_free
 from .large import predict_large
 from .loading import cell_errors
-from .options import add_out, add_shape, file_options, reading_of
 
 PICTURES = {".png", ".pdf", ".svg"}
 _DIALECTS = ("ansi", "bigquery", "mysql", "tsql")
@@ -28,49 +28,43 @@ def add_parsers(commands):
     ----------
     commands : result of `ArgumentParser.add_subparsers`
     """
-
-    def add(name, text, run, *parents):
-        parser = commands.add_parser(name, help=text, parents=[model, *parents])
-        parser.set_defaults(run=run)
-        return parser
-
     model = ArgumentParser(add_help=False)
-    text = "folder that fit has written, or its model.json"
-    model.add_argument("model", metavar="MODEL", help=text)
-    rows, drawn = file_options(), file_options(nargs="?")
-    add_shape(drawn)
+    model.add_argument("model", metavar="MODEL", help="folder that fit has written")
+    add = partial(arguments.add_command, commands)
+    rows, drawn = arguments.file_options(), arguments.file_options(nargs="?")
+    arguments.add_shape(drawn)
 
     text = "assign the rows of a file to the clusters of a fitted tree"
-    predict = add("predict", text, _predict, rows)
-    text = "read DATA in blocks, because it does not fit into memory: a .parquet file, or a folder"
-    predict.add_argument("--out-of-core", action="store_true", help=text)
-    add_out(predict, help="file to write the clusters to (default: the screen)")
+    predict = add("predict", text, _predict, model, rows)
+    text = "read a .parquet file, or a folder of them, in blocks"
+    predict.add_argument("--out-of-core", action="store_true", default=False, help=text)
+    arguments.add_out(predict, help="file to write the clusters to (default: the screen)")
 
-    why = add("explain", "explain why a row is in its cluster", _explain, rows)
+    why = add("explain", "explain why a row is in its cluster", _explain, model, rows)
     which = why.add_mutually_exclusive_group(required=True)
     which.add_argument("--row", type=int, help="number of the row in the file, counted from 0")
     which.add_argument("--id", help="name of the row, in the column that fit --id has set")
 
-    plot = add("plot", "draw the tree", _plot, drawn)
+    plot = add("plot", "draw the tree", _plot, model, drawn)
     text = f"file of the picture: .png, .pdf or .svg (default: {PICTURE})"
-    add_out(plot, default=PICTURE, help=text)
+    arguments.add_out(plot, default=PICTURE, help=text)
 
-    page = add("page", "write an interactive HTML page of the tree", _page, drawn)
-    add_out(page, default=PAGE, help=f"file of the page (default: {PAGE})")
+    page = add("page", "write an interactive HTML page of the tree", _page, model, drawn)
+    arguments.add_out(page, default=PAGE, help=f"file of the page (default: {PAGE})")
 
-    export = add("export", "write the tree as rules, SQL, DOT, JSON or ONNX", _export)
+    export = add("export", "write the tree as rules, SQL, DOT, JSON or ONNX", _export, model)
     export.add_argument("--format", choices=_WRITERS, default="rules", help="default: %(default)s")
     text = "dialect of SQL (default: %(default)s)"
     export.add_argument("--dialect", choices=_DIALECTS, default="ansi", help=text)
-    add_out(export, help="file to write (default: the screen; onnx needs a file)")
+    arguments.add_out(export, help="file to write (default: the screen; onnx needs a file)")
 
 
 def _model_and_rows(options):
     """Return the model and the rows of the file; X is None if no file was given."""
-    model, reading = read_model(options.model)
+    model, reading = folder.read_model(options.model)
     if options.data is None:
-        return model, Rows(None)
-    return model, read_rows(options.data, model, reading_of(options, reading))
+        return model, folder.Rows(None)
+    return model, folder.read_rows(options.data, model, arguments.reading_of(options, reading))
 
 
 def _predict(options):
@@ -81,31 +75,18 @@ def _predict(options):
         return
     model, rows = _model_and_rows(options)
     with cell_errors(options.data):
-        steps, estimator = parts_of(model)
-        X = Pipeline(steps).transform(rows.X) if steps else rows.X
-        labels, leaf = estimator.predict(X), estimator.apply(X)
-    write_labels(options.out or sys.stdout, rows, cluster=labels, leaf=leaf)
+        folder.write_labels(options.out or sys.stdout, rows, *folder.transformed(model, rows.X))
 
 
 def _explain(options):
     model, rows = _model_and_rows(options)
-    if options.id is None:
-        found = np.flatnonzero(rows.numbers == options.row)
-        fault = (
-            f"--row: row {options.row} does not exist or has missing values; rows are numbered "
-            f"from 0 to {rows.numbers[-1]}."
-        )
-    elif rows.ids is None:
-        raise ValueError(
-            "--id: the model was fitted without a column of names; repeat the fit with --id COLUMN."
-        )
-    else:
-        found = np.flatnonzero(rows.ids.astype(str) == options.id)
-        fault = f"--id: no row is named {options.id!r} in the column that names the rows."
+    keys, key = (rows.numbers, options.row) if options.id is None else (rows.ids, options.id)
+    if keys is None:
+        raise ValueError("--id: the model was fitted without names of rows; fit it with --id.")
+    found = np.flatnonzero(np.asarray(keys).astype(str) == str(key))[:1]
     if len(found) == 0:
-        raise ValueError(fault)
-    X = rows.X
-    print(explain(model, X.iloc[found[:1]] if hasattr(X, "iloc") else X[found[:1]]))
+        raise ValueError(f"row {key!r} does not exist, or has missing values; rows count from 0.")
+    print(explain(model, rows.X.iloc[found] if hasattr(rows.X, "iloc") else rows.X[found]))
 
 
 def _plot(options):
@@ -127,7 +108,7 @@ def _page(options):
 def _export(options):
     if options.format == "onnx" and options.out is None:
         raise ValueError("--format onnx needs --out FILE.")
-    model, _ = read_model(options.model)
+    model, _ = folder.read_model(options.model)
     content = _WRITERS[options.format](model, options.dialect)
     if options.out is None:
         print(content)

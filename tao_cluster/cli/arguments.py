@@ -4,6 +4,7 @@ Options that are not given are not in the namespace of argparse. The defaults ar
 the functions and estimators that take them.
 """
 
+import re
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from dataclasses import fields, replace
 from itertools import chain
@@ -36,26 +37,30 @@ def reading_of(options, stored=None):
 def names_of(columns, options):
     """Return the columns that each option of :data:`NAMES` names: dict of lists.
 
-    A value that is no column is a list of columns, separated by commas.
+    A value that is no column is a list of columns, separated by commas. Columns of classes and of
+    names of rows are added to "drop".
 
     Raises
     ------
     ValueError
-        If a column does not exist.
+        If there is no column of classes or of names of rows.
     """
-    found = {
-        option: [
-            name if name in columns else name.strip()
-            for value in values
-            for name in ([value] if value in columns else value.split(","))
-        ]
-        for option, values in given(options, NAMES).items()
-    }
     beside = [name for name in given(options, ("classes", "id_column")).values() if name]
-    lacking = [name for name in chain(beside, *found.values()) if name not in columns]
-    if lacking:
-        raise ValueError(f"no column {listed(lacking)}; the columns are {listed(columns)}.")
-    return found
+    for name in beside:
+        if name not in columns:
+            raise ValueError(f"there is no column {name!r}; the columns are {listed(columns)}.")
+    found = given(options, NAMES)
+    for option, values in found.items():
+        parts = ([value] if value in columns else re.split(" *, *", value) for value in values)
+        found[option] = list(chain.from_iterable(parts))
+    return found | {"drop": found.get("drop", []) + beside}
+
+
+def add_command(commands, name, text, run, *parents):
+    """Add a command that calls `run` to the result of `add_subparsers`; return its parser."""
+    parser = commands.add_parser(name, help=text, parents=parents, argument_default=SUPPRESS)
+    parser.set_defaults(run=run)
+    return parser
 
 
 def data_options():
