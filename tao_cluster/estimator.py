@@ -56,6 +56,8 @@ def _has_histograms(estimator):
 def _checked_leaves(leaves):
     """Return the numbers of leaves of a path as an increasing list of int."""
     options = {"ensure_2d": False, "dtype": None, "input_name": "leaves"}
+    if not np.size(leaves):
+        raise ValueError("leaves is empty; give numbers of leaves, or leave it out.")
     leaves = check_array(np.atleast_1d(leaves), **options).ravel()
     if leaves.dtype.kind not in "iu" or not leaves.min() > 0:
         raise ValueError(f"leaves must be positive integers; got {leaves.tolist()}.")
@@ -65,6 +67,10 @@ def _checked_leaves(leaves):
 def _checked_lambdas(lambdas):
     """Return the lambdas of a path as a sorted float64 array of positive numbers."""
     options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
+    if not np.size(lambdas):
+        raise ValueError("lambdas is empty; give values of lambda, or leave it out.")
+    if np.asarray(lambdas).dtype.kind in "SU":
+        raise ValueError(f"lambdas must be positive numbers; got {lambdas!r:.80}.")
     lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
     if not lambdas[0] > 0:
         raise ValueError("lambdas must be positive.")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._utils.matrices import check_rows
+from ._utils.matrices import check_kind, check_rows
 from .columns.names import printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
@@ -113,7 +113,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
-    allowed = _tolerances(tree, nodes, gaps)
+    allowed = tolerances(tree, nodes.__getitem__, gaps)
     nodes = [n | {"tolerance": allowed.get(n["id"])} for n in nodes]
     return {
         "format": FORMAT,
@@ -132,6 +132,7 @@ def check_weight(sample_weight, n_rows):
     ValueError
         If there is not one number per row, if one is negative, or if all are 0.
     """
+    check_kind(sample_weight, "sample_weight")
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
         raise ValueError(
@@ -273,7 +274,11 @@ def _of_rows(model, tree, X, sample_weight):
     weight = check_weight(sample_weight, len(leaves))
     n_rows = tree.node_counts(leaves[weight > 0])
     rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
-    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), *stds_and_gaps(*rows)
+    stds, gaps = stds_and_gaps(*rows)
+    fitted = getattr(model, "split_gaps_", None)
+    # With the fitted gaps, too, a threshold is shown alike with and without X.
+    gaps = gaps if fitted is None else np.fmin(gaps, fitted)
+    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, gaps
 
 
 def _node(tree, i, sizes, labels):
@@ -337,16 +342,18 @@ def _clusters(nodes, labels):
     return parts
 
 
-def _tolerances(tree, nodes, gaps=None):
+def tolerances(tree, node_of, gaps=None, *, has_sums=True):
     """Return the largest rounding errors of shown thresholds.
 
     Parameters
     ----------
     tree : Tree
-    nodes : list of dict
-        Nodes of its report, with terms and counts.
+    node_of : callable(int) -> dict
+        Returns a node of its report, with `terms` and `count`.
     gaps : float array of shape (n_nodes,), optional
         `split_gaps_` of a fitted estimator.
+    has_sums : bool, default=True
+        Whether the result has the tests of several features, too.
 
     Returns
     -------
@@ -365,7 +372,7 @@ def _tolerances(tree, nodes, gaps=None):
     conditions = {}
     for node in tree.decision_nodes:
         condition = Condition.from_tree(tree, node)
-        if len(condition.indices):
+        if len(condition.indices) == 1 or (has_sums and len(condition.indices)):
             conditions.setdefault(condition.sum, []).append(condition)
     found = {}
     for group in conditions.values():
@@ -376,7 +383,9 @@ def _tolerances(tree, nodes, gaps=None):
         for condition, distance in zip(group, near.tolist(), strict=True):
             errors = [_OF_GAP * distance] if math.isfinite(distance) else []
             gap = math.nan if gaps is None else gaps[condition.node]
-            errors += _error_by_rows(nodes[condition.node]) if math.isnan(gap) else [_OF_ROWS * gap]
+            errors += (
+                _error_by_rows(node_of(condition.node)) if math.isnan(gap) else [_OF_ROWS * gap]
+            )
             if errors:
                 found[condition.node] = min(errors)
     return found

@@ -1,7 +1,7 @@
 """Checks of the tables that users pass: container types, column names, invalid values."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -76,7 +76,22 @@ def display_names(X):
     Levels of a MultiIndex are joined, so that ``("sales", 2020)`` becomes ``sales / 2020``.
     """
     names = column_names(X)
-    return None if names is None else [display_name(name) for name in names]
+    return None if names is None else displayed(names)
+
+
+def displayed(names):
+    """Return names of columns as displays show them; different names stay different: list of str.
+
+    If two different tuples would be joined to the same text, they keep the form of tuples.
+    """
+    shown = [display_name(name) for name in names]
+    count = Counter(shown)
+    if len(count) == len(shown) or len(count) == len(set(names)):
+        return shown
+    return [
+        str(name) if isinstance(name, tuple) and count[text] > 1 else text
+        for name, text in zip(names, shown, strict=True)
+    ]
 
 
 def fitted_names(model):
@@ -101,7 +116,7 @@ def set_fitted_names(model, names):
     if all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.asarray(names, dtype=object)
     else:
-        model._column_names = [display_name(name) for name in names]
+        model._column_names = displayed(names)
 
 
 def check_fitted_names(model, X):
@@ -137,6 +152,12 @@ def display_name(name):
 def are_default(names):
     """Return whether the names are 0, 1, 2, ... as strings, the default names of pandas."""
     return all(name == str(j) for j, name in enumerate(names))
+
+
+def check_list_of_names(names, parameter):
+    """Raise a ValueError if `names`, the value of a parameter, is one string instead of a list."""
+    if isinstance(names, str):
+        raise ValueError(f"{parameter} must be a list of names, got the string {names!r:.80}.")
 
 
 # ---------------------------------------------------------------------- columns with faults

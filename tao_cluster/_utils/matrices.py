@@ -30,6 +30,7 @@ _LEAST_SHARE = 1e-11
 
 # The keys are numpy's letters (dtype.kind) for values that are not real numbers, although a
 # conversion to floats may accept them. The values are the Python classes of each kind.
+_NOT_ENCODED = ("sample_weight", "labels")  # arguments with one number per row
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
@@ -58,7 +59,16 @@ def check_rows(X, name="X", **options):
         _raise_faults(X, name, error)
         if isinstance(error, OverflowError):
             raise ValueError(f"{name} has numbers larger than any float.") from error
+        if "Expected 2D array" in str(error):  # scikit-learn's message prints all numbers
+            raise ValueError(_not_a_table(np.shape(X), name)) from None
         raise
+
+
+def _not_a_table(shape, name):
+    return (
+        f"Expected 2D array, got {len(shape)}D array instead: {name} has the shape {shape}. "
+        "Reshape your data: reshape(-1, 1) makes one column of it, reshape(1, -1) one row."
+    )
 
 
 def _raise_faults(X, name, error):
@@ -105,6 +115,11 @@ def check_kind(values, name="X", instead="days since a date", *, has_strings=Fal
     """
     if values is None:
         return
+    if isinstance(values, str):
+        raise ValueError(
+            f"{name} is the string {values!r:.80}; pass the values themselves, such as a column of "
+            "the table."
+        )
     if sp.issparse(values):
         _check_indices(values, name)
         return
@@ -123,9 +138,10 @@ def check_kind(values, name="X", instead="days since a date", *, has_strings=Fal
             f"Complex data not supported: {name} has complex numbers{_where(values, 'c')}."
         )
     if not has_strings and not kinds.isdisjoint("SU"):
+        encode = " or encode them (sklearn.preprocessing.OneHotEncoder)"
         raise ValueError(
             f"{name} has strings{_where(values, 'SU')}, but only numbers are supported; convert "
-            "them (pandas.to_numeric) or encode them (sklearn.preprocessing.OneHotEncoder)."
+            f"them (pandas.to_numeric){'' if name in _NOT_ENCODED else encode}."
         )
 
 

@@ -1,5 +1,7 @@
 """Warnings at the end of a fit: unsolved nodes, lost clusters, unsuitable lambda, high cost."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -110,8 +112,8 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
 
 def _larger_search(settings):
     """Return the changes of parameters that make the search larger, as the start of a sentence."""
-    algorithm = type(settings.algorithm).__name__
-    remedy = f"more initial trees, algorithm={algorithm}(n_init={2 * settings.n_init}),"
+    algorithm = replace(settings.algorithm, n_init=2 * settings.n_init)
+    remedy = f"more initial trees, algorithm={algorithm!r},"
     if settings.most_depth is None:  # the initial tree has no depth to choose
         return remedy[0].upper() + remedy[1:]
     return f"A larger depth, or {remedy}"

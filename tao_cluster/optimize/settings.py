@@ -174,7 +174,7 @@ class Settings:
             validation=parameters["validation"],
         )
         _check_parts(settings)
-        _check_nothing_is_ignored(settings)
+        _check_nothing_is_ignored(settings, parameters)
         _check_sample(max_rows, parameters["n_clusters"])
         return settings
 
@@ -315,24 +315,51 @@ def _check_parts(settings):
         raise ValueError(
             f"The direct form needs a node solver with instance weights, which "
             f"{name_of(settings.direct_solver)} does not support. Use "
-            "DirectForm(node_solver='newton'), or the penalty method with this solver: "
-            "algorithm=PenaltyMethod(node_solver=...)."
+            f"algorithm={_with_newton(settings.algorithm)!r}, or this solver for the penalty "
+            "method: algorithm=PenaltyMethod(node_solver=...)."
         )
 
 
-def _check_nothing_is_ignored(settings):
+def _with_newton(algorithm):
+    """Return the algorithm with the default node solver in the direct form."""
+    if algorithm.is_direct:
+        return replace(algorithm, node_solver="newton")
+    return replace(algorithm, refine=replace(algorithm.refine, node_solver="newton"))
+
+
+def _check_nothing_is_ignored(settings, parameters):
     """Raise a ValueError if a parameter that was given would not be used."""
-    if settings.validation is not None and settings.goal is None:
+    if settings.validation is not None and not settings.algorithm.is_direct:
         raise ValueError(
-            "validation chooses the size of a tree, which lambda_, max_leaves, init or the penalty "
-            "method has set here: leave lambda_ at 'auto' and the others out, or give "
-            "max_parameters or max_cost_increase."
+            "validation chooses a tree of the direct form, so the penalty method would not use it: "
+            "leave out algorithm, or validation."
         )
+    if settings.validation is not None and settings.goal is None:
+        raise ValueError(_unused_validation(settings, parameters))
     if settings.goal is not None and not settings.algorithm.is_direct:
         raise ValueError(
             "max_parameters and max_cost_increase choose a tree of the direct form, so the penalty "
             "method would not be used: leave out algorithm, or the limit."
         )
+
+
+def _unused_validation(settings, parameters):
+    """Return the error message about validation if other parameters set the size of the tree."""
+    given = [] if parameters["lambda_"] == "auto" else ["lambda_"]
+    if not settings.split_kind.prices_weights:
+        given += [] if parameters["max_leaves"] is None else ["max_leaves"]
+        given += [] if _starts_at_any_size(parameters["init"]) else ["init"]
+    rest = [name for name in given if name != "lambda_"]
+    remedy = f"Leave out {' and '.join(given)}"
+    if rest:
+        first = "leave out lambda_ and " if "lambda_" in given else ""
+        remedy += (
+            f", or {first}give max_parameters or max_cost_increase beside {' and '.join(rest)}"
+        )
+    return (
+        f"validation chooses the size of a tree, which {' and '.join(given)} "
+        f"{'sets' if len(given) == 1 else 'set'} here. {remedy}."
+    )
 
 
 def _check_sample(max_rows, n_clusters):

@@ -56,12 +56,12 @@ class WeightedRows:
 
     @cached_property
     def data(self):
-        """`space` after `objective.prepare`, as the other methods of the objective take it."""
+        """Rows prepared by `objective.prepare`, the input of the other methods of the objective."""
         return self.objective.prepare(self.space)
 
     @cached_property
     def view(self):
-        """X as the arrays that compiled kernels take."""
+        """X as an array, or as the CSR arrays (data, indices, indptr), for compiled functions."""
         return kernel_arrays(self.X)
 
     def nearest(self, centers):
@@ -98,7 +98,7 @@ class Reader:
 
     @property
     def objective(self):
-        """Objective of the clustering."""
+        """Objective of the clustering, which defines the costs."""
         return self.space.objective
 
     def rows(self, block):
@@ -189,7 +189,7 @@ class Sums:
     combine: ClassVar[dict[str, Callable]] = {}
 
     def __add__(self, other):
-        """Add two records field by field."""
+        """Add two `Sums` records field by field."""
         values = []
         for part in fields(self):
             a, b = getattr(self, part.name), getattr(other, part.name)
@@ -199,7 +199,7 @@ class Sums:
 
 
 def table(records):
-    """Return records as an array of objects, which numpy adds element by element."""
+    """Return `Sums` records as an object array, which numpy adds element by element."""
     out = np.empty(len(records), dtype=object)
     out[:] = records
     return out

@@ -50,6 +50,14 @@ def check_embedding(embedding, n_rows=None):
     ValueError
         If the embedding has another number of rows than X, or values that are not finite numbers.
     """
+    first = embedding[:1] if isinstance(embedding, list | tuple) else embedding
+    shape = getattr(first, "shape", np.shape(first) if first is not embedding else ())
+    if len(shape) == 1:
+        raise ValueError(
+            f"embedding is one-dimensional, with {len(embedding)} entries; it must be a table of "
+            "coordinates. If these are labels, use TAOClustering(objective='labels') and "
+            "fit(X, labels)."
+        )
     check_names(embedding, "embedding")
     rows = check_rows(embedding, "embedding")
     if n_rows is not None and rows.shape[0] != n_rows:

@@ -71,6 +71,23 @@ def level_groups(X, names):
     return group
 
 
+def columns_with_prefix(names, prefix, group):
+    """Return the columns of the one-hot groups whose names all begin with a prefix: list of int.
+
+    Parameters
+    ----------
+    names : sequence of d strings
+    prefix : str
+        The name of the column before `pandas.get_dummies`, without the separator.
+    group : int array of shape (d,), the ``_column_group`` of :func:`observed_columns`
+    """
+    begins = np.array(
+        [name.startswith(prefix) and bool(_SEPARATOR.match(name, len(prefix))) for name in names]
+    )
+    groups = [k for k in np.unique(group[begins]) if k and begins[group == k].all()]
+    return np.flatnonzero(np.isin(group, groups)).tolist()
+
+
 def _integer_columns(X):
     """Return whether all values of each column are integers."""
     is_integer = np.ones(X.shape[1], dtype=bool)
