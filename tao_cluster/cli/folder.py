@@ -175,6 +175,9 @@ def read_rows(path, model, reading):
             kept = np.ones(len(content), dtype=bool)
             rows = Rows.from_table(content, kept, reading.id_column)
             return Rows(_selected(content, model), rows.numbers, rows.ids)
+        # A word for a missing value may be new in a column. The readers know only those of the fit.
+        others = content.columns.drop(reading.id_column or [], errors="ignore")
+        content[others] = content[others].mask(content[others].isin(reading.na_values))
         _note_new_levels(path, model, content)
         kept = model[0].usable_rows(content)
         if not kept.any():

@@ -139,8 +139,11 @@ def test_words_for_missing_values_stay_in_string_columns(read):
         ("a,b\n1,2\n\n3,4\n5,6,7\n", "line 5 has 3 values, expected 2"),
         ("a;b\n1,5;2,5;3\n", "line 2 has 3 values, expected 2"),
         ('a,b\n"1\n",2\n3\n', "line 4 has 1 values, expected 2"),
-        ("# made by hand\n# twice\na,b\n1,2\n", "line 1 seems to be a comment or a title; .* --skip-lines 2"),
-        ("Report\n\n2020\na,b\n1,2\n", "line 1 seems to be .* a title; .* --skip-lines 3"),
+        (
+            "# made by hand\n# twice\na,b\n1,2\n",
+            "line 1 seems to be a comment or a title; .* --skip-lines 2",
+        ),
+        ("Report\n\n2020\na,b\n1,2\n3,4\n", "line 1 seems to be .* a title; .* --skip-lines 3"),
         (
             "n,mass,size\n,kg,cm\nu,1,2\nv,3,4\n",
             "line 2 seems to be a second line of names or units .'kg', 'cm'.",
