@@ -100,6 +100,8 @@ def _features(options):
     decisions = table_pipeline(first_rows(options.data, list(are_numbers), _ROWS), **chosen)
     kinds = decisions.decisions_.set_index("column")["kind"]
     names = [name for name in are_numbers if are_numbers[name] and kinds[name] in _KINDS]
+    if not names:
+        raise ValueError("no numeric column is left to cluster by.")
     others = [name for name in are_numbers if name not in names]
     if others:
         note(options.data, f"not numeric, not chosen or names of rows: {listed(others)}.")
