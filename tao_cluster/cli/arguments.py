@@ -67,7 +67,7 @@ def data_options():
     """Return a parser with the options of the data and of the clustering."""
     parser, add = _parser()
     text = "file to cluster: .csv, .tsv or .txt (also .gz), .parquet, .feather, .npy or .npz"
-    add("data", metavar="DATA", help=text)
+    add("data", type=Path, metavar="DATA", help=text)
     text = "number of clusters (default: 8; with --objective labels, the number of labels)"
     add("--n-clusters", "-k", type=int, help=text)
     text = "clustering cost to minimise; labels = explain the labels of --classes (default: kmeans)"
@@ -116,7 +116,7 @@ def file_options(**settings):
     """Return a parser of a further file, for commands that use a model."""
     parser, add = _parser()
     text = "file with the columns of the one that was fitted; it is read in the same way"
-    add("data", metavar="DATA", default=None, help=text, **settings)
+    add("data", type=Path, metavar="DATA", default=None, help=text, **settings)
     _add_reading_options(parser)
     return parser
 

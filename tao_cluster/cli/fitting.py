@@ -40,10 +40,8 @@ def add_parsers(commands):
     add("--lambda", dest="lambda_", type=arguments.auto_or(float), help=text)
     text = "instead of --lambda: find the tree of lowest cost with at most N parameters"
     add("--max-parameters", type=int, metavar="N", help=text)
-    text = (
-        "instead of --lambda: find the smallest tree whose cost is at most PERCENT above that of "
-    )
-    text += "the clustering without a tree"
+    text = "instead of --lambda: find the smallest tree whose cost is at most PERCENT above that "
+    text += "of the clustering without a tree"
     add("--max-cost-increase", type=float, metavar="PERCENT", help=text)
     text = "search for the tree on a sample of N rows, if there are more"
     add("--max-rows", type=int, metavar="N", help=text)
@@ -71,18 +69,15 @@ def add_parsers(commands):
     add("--parameters", type=arguments.list_of(int), metavar="N,M", help=text)
     text = "share of the rows to hold out of the fits and to measure the cost on, such as 0.2"
     add("--validation", type=float, metavar="SHARE", help=text)
-    arguments.add_out(
-        study, help="write OUT_compare.csv and OUT_compare.png (default: the name of DATA)"
-    )
+    text = "write OUT_compare.csv and OUT_compare.png (default: the name of DATA)"
+    arguments.add_out(study, help=text)
 
 
 def _fit(options):
     out = _folder(options)
     if options.classes and options.objective != "labels":
-        raise ValueError(
-            "fit uses --classes as the labels to explain: add --objective labels, or use --drop to "
-            "leave the column out."
-        )
+        remedy = "add --objective labels, or use --drop to leave the column out."
+        raise ValueError(f"fit uses --classes as the labels to explain: {remedy}")
     folder.check_folder(out, folder.OF_FIT, options.force)
     parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
     done = f"\nThe labels, model, text, picture and page are in {out}"
@@ -112,31 +107,23 @@ def _path(options):
     model, rows, classes = _model_and_rows(options)
     estimator, Z = folder.transformed(model, rows.X, fits=True)
     fitted = estimator.fit_path(Z, options.lambdas, y=classes)
-    table = pd.DataFrame(
-        {
-            "lambda": each.best_lambda_,
-            "cost_increase": each.cost_increase_,
-            "leaves": each.tree_.n_leaves,
-            "parameters": each.tree_.n_parameters,
-            "model": f"{place}_{folder.MODEL}",
-        }
-        for place, each in enumerate(fitted)
-    )
-    printed = table.rename(columns={"cost_increase": "cost increase, %"})
-    print(printed.to_string(index=False, float_format="{:.4g}".format))
+    models = {f"{place}_{folder.MODEL}": each for place, each in enumerate(fitted)}
+    found = Comparison.from_models(models, Z, y=classes)
+    found.table.insert(1, "lambda", [each.best_lambda_ for each in fitted])
+    print(found)
     out.mkdir(exist_ok=True)
-    table.to_csv(out / "path.csv", index=False)
+    found.table.drop(columns="method").to_csv(out / "path.csv", index_label="model")
     plot_path(fitted).figure.savefig(out / "path.png")
     if isinstance(model, Pipeline):
         fitted = [Pipeline([*model.steps[:-1], ("cluster", each)]) for each in fitted]
-    for name, each in zip(table["model"], fitted, strict=True):
+    for name, each in zip(models, fitted, strict=True):
         save(each, out / name)
     to_html(fitted, out / folder.PAGE, X=rows.X, image_shape=options.image_shape)
     print(f"\nThe table, picture, page and models are in {out}")
 
 
 def _compare(options):
-    prefix = options.out or Path(options.data).stem
+    prefix = options.out or options.data.stem
     table_path, picture_path = Path(f"{prefix}_compare.csv"), Path(f"{prefix}_compare.png")
     folder.check_free([table_path, picture_path], options.force)
     model, rows, classes = _model_and_rows(options)
@@ -152,10 +139,9 @@ def _compare(options):
     )
     print(found)
     found.table.to_csv(table_path, index_label="model")
-    clusters = f"k={estimator.n_clusters}"
-    if options.objective == "labels":
-        clusters = f"labels {options.classes}"
-    title = f"{Path(options.data).name}, {clusters}"
+    explains_labels = options.objective == "labels"
+    clusters = f"labels {options.classes}" if explains_labels else f"k={estimator.n_clusters}"
+    title = f"{options.data.name}, {clusters}"
     found.plot(new="validation" in options, title=title).figure.savefig(picture_path)
     print(f"\nThe table is in {table_path}, the picture in {picture_path}")
 
@@ -189,7 +175,7 @@ def _model_and_rows(options, **parameters):
         raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
     if options.objective == "labels" and "n_clusters" in options:
         raise ValueError("--objective labels has one cluster per label; leave out --n-clusters.")
-    path, reading = Path(options.data), arguments.reading_of(options)
+    path, reading = options.data, arguments.reading_of(options)
     content = read_file(path, reading)
     if not isinstance(content, pd.DataFrame):
         if given(options, (*arguments.NAMES, *arguments.OF_TABLES, "id_column")) or options.classes:
@@ -215,10 +201,7 @@ def _print_size(options, n_rows, n_columns):
     print(f"{options.data}: {n_rows} rows, {n_columns} columns\n")
     shape = getattr(options, "image_shape", None)
     if shape is not None and shape[0] * shape[1] != n_columns:
-        raise ValueError(
-            f"--image-shape {shape[0]}x{shape[1]} has {shape[0] * shape[1]} pixels, but the data "
-            f"have {n_columns} columns."
-        )
+        raise ValueError(f"images of {shape} pixels do not have {n_columns} columns.")
 
 
 def _pipeline_and_rows(options, frame, reading, parameters):
@@ -246,5 +229,4 @@ def _pipeline_and_rows(options, frame, reading, parameters):
 
 
 def _folder(options):
-    stem = Path(options.data).name.split(".")[0]
-    return options.out or Path(f"{stem}_tree")
+    return options.out or Path(f"{options.data.name.split('.')[0]}_tree")

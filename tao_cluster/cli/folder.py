@@ -140,9 +140,7 @@ def read_model(path):
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
     if not file.is_file():
-        raise ValueError(
-            f"{file}: no such file; expected the folder that fit has written, or its {MODEL}."
-        )
+        raise ValueError(f"{file}: no such file; expected the folder that fit has written.")
     model, beside = load(file), file.with_name(READING)
     if file.name != MODEL or not beside.is_file():
         return model, Reading()
@@ -158,7 +156,7 @@ def read_rows(path, model, reading):
 
     Parameters
     ----------
-    path : str
+    path : Path
     model : fitted pipeline or estimator, or Tree
     reading : Reading
 
@@ -166,36 +164,38 @@ def read_rows(path, model, reading):
     -------
     Rows
     """
-    path = Path(path)
     content = read_file(path, reading)
     with cell_errors(path, content):
-        if not isinstance(content, pd.DataFrame):
-            return Rows(content, np.arange(content.shape[0]))
-        if not isinstance(model, Pipeline):
-            kept = np.ones(len(content), dtype=bool)
-            rows = Rows.from_table(content, kept, reading.id_column)
-            return Rows(_selected(content, model), rows.numbers, rows.ids)
-        # A word for a missing value may be new in a column. The readers know only those of the fit.
-        others = content.columns.drop(reading.id_column or [], errors="ignore")
-        content[others] = content[others].mask(content[others].isin(reading.na_values))
-        _note_new_levels(path, model, content)
-        kept = model[0].usable_rows(content)
-        if not kept.any():
-            raise ValueError("every row has a missing value in a column that had none in the fit.")
-        if not kept.all():
-            n_left = len(kept) - kept.sum()
-            note(path, f"{n_left} of {len(kept)} rows have missing values: left out.")
-        return Rows.from_table(content, kept, reading.id_column)
+        return rows_of(path, content, model, reading)
+
+
+def rows_of(path, content, model, reading):
+    """Return the Rows of a table or array that was read; see :func:`read_rows`."""
+    if not isinstance(content, pd.DataFrame):
+        return Rows(content, np.arange(content.shape[0]))
+    if not isinstance(model, Pipeline):
+        ids = content.get(reading.id_column)
+        return Rows(_selected(content, model), np.arange(len(content)), ids)
+    # A word for a missing value may be new in a column. The readers know only those of the fit.
+    others = content.columns.drop(reading.id_column or [], errors="ignore")
+    content = content.assign(**content[others].mask(content[others].isin(reading.na_values)))
+    _note_new_levels(path, model, content)
+    kept = model[0].usable_rows(content)
+    if not kept.any():
+        raise ValueError("every row has a missing value in a column that had none in the fit.")
+    if not kept.all():
+        note(path, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
+    return Rows.from_table(content, kept, reading.id_column)
 
 
 def _selected(content, model):
     """Return the columns that a model without steps names; all columns if it has no names."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", content.columns)]
-    missing = [name for name in names if name not in content]
+    if not hasattr(model, "feature_names_in_"):
+        return content.to_numpy(dtype=np.float64)
+    missing = [name for name in model.feature_names_in_ if name not in content]
     if missing:
         raise ValueError(f"there is no column {listed(missing)}, which the model uses.")
-    numbers = content[names].astype(np.float64)
-    return numbers if hasattr(model, "feature_names_in_") else numbers.to_numpy()
+    return content[list(model.feature_names_in_)].astype(np.float64)
 
 
 def _note_new_levels(path, pipeline, content):

@@ -1,11 +1,8 @@
-"""Out-of-core `fit` and `predict`: numeric columns of Parquet files are read in blocks."""
+"""Out-of-core `fit` and `predict`: Parquet files are read in blocks."""
 
 import sys
 from functools import partial
-from itertools import repeat
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 
@@ -13,7 +10,7 @@ from .._utils.warnings import listed
 from ..comparison import Comparison
 from ..outofcore import fit
 from ..outofcore.blocks import LocalBlocks
-from ..outofcore.files import ParquetTable, first_rows, numeric_columns
+from ..outofcore.files import ParquetTable, frames_of, numeric_columns
 from ..table import table_pipeline
 from . import arguments, folder
 from .loading import cell_errors, note
@@ -25,7 +22,7 @@ _MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
 
 
 def fit_large(options, estimator, out):
-    """Fit an estimator to Parquet files, and write the results into a folder.
+    """Fit an estimator to the numeric columns of Parquet files, and write the results.
 
     Parameters
     ----------
@@ -49,56 +46,48 @@ def fit_large(options, estimator, out):
     print(f"{options.data}: {model.node_rows_[0]} rows, {len(names)} columns\n")
     print(Comparison.from_models({f"TAO {options.split}": model}))
     folder.write_model(out, model, reading, image_shape=options.image_shape)
-    _write_labels(out / folder.LABELS, model, table, reading.id_column)
+    _write_labels(out / folder.LABELS, options.data, model, reading)
 
 
 def predict_large(options):
-    """Write the cluster and the leaf of each row of Parquet files."""
+    """Write the cluster and the leaf of each row of Parquet files, by any kind of model."""
     model, reading = folder.read_model(options.model)
     with cell_errors(options.data):
         _check(options)
-        if not hasattr(model, "tree_"):
-            raise ValueError("the model was fitted in memory; leave out --out-of-core.")
-        known = numeric_columns(options.data)
-        table = ParquetTable.from_files(
-            options.data, columns=list(getattr(model, "feature_names_in_", known))
-        )
-        id_column = reading.id_column if reading.id_column in known else None
-        _write_labels(options.out or sys.stdout, model, table, id_column)
+        _write_labels(options.out or sys.stdout, options.data, model, reading)
 
 
-def _write_labels(file, model, table, id_column):
+def _write_labels(file, path, model, reading):
     """Write the cluster and leaf of each row, block by block; see :func:`.folder.write_labels`."""
-    limits, start, parts = (_MOST_VALUES, _MOST_ROWS), 0, repeat(None)
-    if id_column is not None:
-        parts = table.read_column(id_column, *limits)
-    for (block, *_), part in zip(table.read(*limits), parts, strict=False):
-        X = pd.DataFrame(block, columns=table.X.names)
-        ids = None if part is None else pd.Series(part, name=id_column)
-        rows = folder.Rows(X, np.arange(start, start + len(X)), ids)
-        folder.write_labels(file, rows, model, X, is_first=start == 0)
-        start += len(X)
+    columns = list(numeric_columns(path))
+    used = getattr(model, "feature_names_in_", columns)
+    names = [name for name in columns if name in {*used, reading.id_column}]
+    start, n_rows = 0, min(_MOST_ROWS, _MOST_VALUES // max(len(names), 1))
+    for frame in frames_of(path, names, n_rows):
+        rows = folder.rows_of(path, frame, model, reading)
+        rows.numbers[:] += start
+        folder.write_labels(file, rows, *folder.transformed(model, rows.X), is_first=start == 0)
+        start += len(frame)
 
 
 def _check(options):
     """Raise a ValueError for options that need all rows in memory, and for other kinds of files."""
     used = arguments.given(options, (*arguments.OF_TABLES, "categorical"))
     if used or getattr(options, "classes", None):
-        used = "".join(f" --{name.replace('_', '-')}" for name in used) or " --classes"
-        raise ValueError(f"{used} needs the rows in memory; leave out --out-of-core.")
-    path = Path(options.data)
-    if not path.exists():
+        name = next(iter(used), "classes").replace("_", "-")
+        raise ValueError(f"--{name} needs the rows in memory; leave out --out-of-core.")
+    if not options.data.exists():
         raise ValueError("no such file or folder.")
-    if not (path.is_dir() or path.suffix.lower() == ".parquet"):
+    if not (options.data.is_dir() or options.data.suffix.lower() == ".parquet"):
         raise ValueError("--out-of-core reads a .parquet file, or a folder of them.")
 
 
 def _features(options):
     """Return the names of the columns to cluster by, and print which ones are left out."""
     are_numbers = numeric_columns(options.data)
-    chosen = arguments.names_of(are_numbers, options)
-    decisions = table_pipeline(first_rows(options.data, list(are_numbers), _ROWS), **chosen)
-    kinds = decisions.decisions_.set_index("column")["kind"]
+    first = next(frames_of(options.data, list(are_numbers), _ROWS), pd.DataFrame())
+    pipeline = table_pipeline(first, **arguments.names_of(are_numbers, options))
+    kinds = pipeline.decisions_.set_index("column")["kind"]
     names = [name for name in are_numbers if are_numbers[name] and kinds[name] in _KINDS]
     if not names:
         raise ValueError("no numeric column is left to cluster by.")

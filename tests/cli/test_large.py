@@ -152,12 +152,12 @@ def test_bad_input_gets_one_error_message(rows, capsys, name):
 
 
 @pytest.mark.slow
-def test_predict_needs_the_same_columns(rows, capsys):
+def test_predict_by_a_pipeline_and_by_the_same_columns(rows, capsys):
     run("fit", "birds", *OPTIONS, "--drop", "tag")
     rows.drop(columns="mass").to_parquet("light.parquet")
     assert main(["predict", "birds_tree", "light.parquet", "--out-of-core"]) == 2
     assert "no column 'mass'" in capsys.readouterr().err
     rows.to_csv("birds.csv", index=False)
     run("fit", "birds.csv", "-k", "3", "--force", "--columns", "mass,ringed")
-    assert main(["predict", "birds_tree", "birds.parquet", "--out-of-core"]) == 2
-    assert "the model was fitted in memory" in capsys.readouterr().err
+    run("predict", "birds_tree", "birds", "--out-of-core", "--out", "a.csv")
+    assert Path("a.csv").read_text() == Path("birds_tree/labels.csv").read_text()

@@ -233,7 +233,7 @@ def test_images_and_words(tmp_path, monkeypatch, capsys):
     labels = pd.read_csv("digits_tree/labels.csv")["cluster"][:30]
     np.testing.assert_array_equal(pd.read_csv("new.csv")["cluster"], labels)
     assert main(["fit", "digits.npy", "--image-shape", "8x9", "--force"]) == 2
-    assert "but the data have 64 columns" in capsys.readouterr().err
+    assert "do not have 64 columns" in capsys.readouterr().err
 
     words = sp.random(200, 300, 0.05, "csr", random_state=0)
     sp.save_npz("words.npz", words)
