@@ -19,6 +19,7 @@ from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
+from ._utils.warnings import warn
 from .objectives.base import cluster_sums
 from .problem.inputs import (
     Inputs,
@@ -31,11 +32,12 @@ from .problem.levels import Levels, warn_of_copies
 from .problem.observed import observed_columns
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
-from .reference import given_centers, optimal_centers, split_pipeline
+from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
 from .tree.readable import Readable
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
+_MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
 # Fitted attributes that a fit may not set: those of an earlier fit are removed.
 _OPTIONAL = (
     *("classes_", "validation_cost_increase_"),
@@ -74,6 +76,20 @@ def _set(model, given, fitted):
     vars(model).update(vars(seen))
     for name in set(vars(model)) - set(vars(seen)):
         vars(model).pop(name, None)
+
+
+def _warn_unscaled_reference(model):
+    """Warn if the tree costs less than a fitted reference, which ignores the standardisation."""
+    is_fitted = model.reference is not None and not is_to_be_fitted(model.reference)
+    if not is_fitted or not model.standardize or model._space.has_embedding:
+        return
+    if model.cost_increase_ < -_MUCH_BETTER:
+        warn(
+            f"The tree costs {-model.cost_increase_:.3g} % less than the reference, because costs "
+            "are those of the standardized columns, and the reference was probably fitted to the "
+            "columns as they are. Give it unfitted, so that fit applies it to the standardized "
+            "columns, or use standardize=False."
+        )
 
 
 class _FittedClustering:
@@ -284,7 +300,9 @@ class TreeClustering(
         TypeError
             If some names of columns are strings and others are not.
         """
-        return self._fit(X, y, sample_weight, embedding)
+        self._fit(X, y, sample_weight, embedding)
+        _warn_unscaled_reference(self)
+        return self
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
         """Fit the estimator, with the scaling of X or a given one (e.g. if X is a sample)."""

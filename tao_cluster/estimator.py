@@ -149,8 +149,11 @@ class TAOClustering(TreeClustering):
         ``n_init=10`` and this `random_state`). An estimator, fitted or not, must have
         ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). For a pipeline
         that ends in such an estimator, rows are clustered in the space of its transformed columns,
-        and the tree tests the columns of X. An array gives the centres. A fitted estimator that
-        belongs to other columns or other rows raises an error.
+        and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
+        estimator that belongs to other columns or other rows raises an error. This cannot be
+        checked if it has only ``labels_``: they must then be those of the rows of X, in their
+        order. With ``standardize=True``, a reference that was fitted to the columns as they are is
+        no optimum of the cost.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
@@ -178,7 +181,8 @@ class TAOClustering(TreeClustering):
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
         Percentage by which `inertia_` exceeds `free_inertia_`. It is negative if the tree found
-        better clusters than the free clustering, which is a local optimum.
+        better clusters than the free clustering, which is a local optimum, or than a `reference`
+        that minimises another cost.
     node_counts_ : float64 array of shape (n_nodes,)
         Weight of the rows that reach each node; without sample weights the number of rows.
     node_rows_ : int64 array of shape (n_nodes,)

@@ -159,6 +159,8 @@ def fit(
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
         _store(model, _best(states), source, centers, cost)
+        model._column_range = np.array([look.moments.low, look.moments.high])
+        model._column_is_integer = look.is_integer
         return model.set_params(reference=estimator.reference)
 
 

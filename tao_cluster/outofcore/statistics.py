@@ -19,6 +19,7 @@ from .._utils.matrices import (
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
+from ..problem.observed import integer_columns
 from ..problem.scaling import ClusteringSpace, Scaling
 from ..tree.routing import kernel_arrays
 from .blocks import blocks_of, sum_over_blocks
@@ -265,13 +266,17 @@ class ColumnStatistics(Sums):
     n_sparse : int, number of sparse blocks
     moments : Moments of X; None without rows
     of_embedding : Moments of the embedding; those of X if there is no embedding
+    is_integer : bool array of shape (d,), whether all values of each column of X are integers
     """
+
+    combine: ClassVar[dict] = {"is_integer": np.logical_and}
 
     counts: list
     n_present: int
     n_sparse: int
     moments: Moments | None = None
     of_embedding: Moments | None = None
+    is_integer: np.ndarray | None = None
 
     @classmethod
     def from_blocks(cls, blocks, n_clusters):
@@ -330,7 +335,7 @@ def _column_statistics(block, _):
         return ColumnStatistics([n_rows], 0, n_sparse)
     moments = Moments.from_rows(X, weight)
     other = moments if embedding is None else Moments.from_rows(embedding, weight)
-    return ColumnStatistics([n_rows], len(weight), n_sparse, moments, other)
+    return ColumnStatistics([n_rows], len(weight), n_sparse, moments, other, integer_columns(X))
 
 
 def _present_rows(block, is_finite=False):

@@ -4,9 +4,8 @@ import re
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import min_max_axis
 
-from .._utils.matrices import row_blocks
+from .._utils.matrices import ranges, row_blocks
 
 _SEPARATOR = re.compile(r"[_=:.\- ]")
 _MOST_PREFIXES = 300  # only the shortest prefixes are tried: each takes a pass over its columns
@@ -30,14 +29,13 @@ def observed_columns(X, names=None):
         `pandas.get_dummies` makes them. It is positive if exactly one column of the group is 1 in
         each row, negative if at most one is, and 0 outside of groups.
     """
-    is_sparse = sp.issparse(X)
-    low, high = min_max_axis(X, axis=0) if is_sparse else (X.min(axis=0), X.max(axis=0))
-    is_integer = _integer_columns(X)
+    low, high = ranges(X)
+    is_integer = integer_columns(X)
     group = np.zeros(X.shape[1], dtype=np.int32)
     if names is not None:
         _set_groups(X, names, is_integer & (low == 0) & (high == 1), group)
     return {
-        "_column_range": np.array([low, high], dtype=np.float64),
+        "_column_range": np.array([low, high]),
         "_column_is_integer": is_integer,
         "_column_group": group,
     }
@@ -88,7 +86,7 @@ def columns_with_prefix(names, prefix, group):
     return np.flatnonzero(np.isin(group, groups)).tolist()
 
 
-def _integer_columns(X):
+def integer_columns(X):
     """Return whether all values of each column are integers."""
     is_integer = np.ones(X.shape[1], dtype=bool)
     if sp.issparse(X):
