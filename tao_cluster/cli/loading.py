@@ -264,9 +264,11 @@ def _detected(path, reading):
     records = list(_split(lines, separator))
     _check_start(records, skip)
     records = [record for _, record in records]
-    if len(lines) == _HEAD_LINES:
+    if len(lines) == _HEAD_LINES and len(records) > 1:
         del records[-1]  # it may be cut off
     head = pd.DataFrame(zip(*zip_longest(*records, fillvalue=""), strict=True))
+    head = head.apply(lambda cells: cells.str.strip())
+    head = head.mask(head.isin(reading.na_values), "")
     decimal = reading.decimal or _decimal_of(head, separator)
     if decimal == ",":
         head = head.apply(lambda cells: cells.str.replace(",", "."))
@@ -298,7 +300,7 @@ def _separator_of(lines, path, notes):
 
 def _decimal_of(head, separator):
     """Return the decimal mark: a comma if numbers have commas and none has a point."""
-    cells = head.stack().str.strip()
+    cells = head.stack()
     comma, point = (cells.str.fullmatch(rf"[+-]?\d+{mark}\d+").any() for mark in (",", r"\."))
     return "," if comma and not point and separator != "," else "."
 
@@ -341,10 +343,10 @@ def _is_header(head, numbers):
     below have no such sequence.
     """
     is_number = numbers.iloc[0].notna()
-    is_word = ~is_number & (head.iloc[0].str.strip() != "")
+    is_word = ~is_number & (head.iloc[0] != "")
     if not is_number.any() or numbers[1:2].loc[:, is_word].notna().any(axis=None):
         return True
-    is_string = ~is_number & numbers[1:].isna().any()
+    is_string = ~is_number & (numbers[1:].isna() & (head[1:] != "")).any()
     recurs = (head[1:] == head.iloc[0]).loc[:, is_string].any(axis=None)
     values = numbers.loc[:, is_number].to_numpy()
     if recurs or not is_string.any() or values.shape[1] < 2:

@@ -85,6 +85,8 @@ def test_encodings_are_detected_and_reported(read, capsys, encoding, found):
         ("a,2020\n1,2\n3,4\n", ["a", "2020"]),  # a word above a number
         ("red,1\nred,2\nblue,3\nblue,5\n", ["x0", "x1"]),  # no word above a number
         ("5.5,,2\n1,2,3\n2,3,3\n", ["x0", "x1", "x2"]),
+        ("5.5,NA,2\n1,2,3\n2,3,3\n", ["x0", "x1", "x2"]),
+        ("?,1,2,3\n5,4,2,1\n4,?,2,9\n", ["x0", "x1", "x2", "x3"]),
         ("country,2000,2001\nFR,1.5,2.5\nDE,3.5,2.5\n", ["country", "2000", "2001"]),
         ("country,2010,2000\nFR,1,2\nDE,3,4\n", ["country", "2010", "2000"]),
         (",1990,2000\nFR,1,2\nDE,3,4\n", ["Unnamed: 0", "1990", "2000"]),
