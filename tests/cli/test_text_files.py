@@ -49,6 +49,12 @@ def test_separators_and_decimal_marks_are_detected(read, text):
     assert read(gzip.compress(text.encode()), path)["b"].tolist() == ["x", "y"]
 
 
+def test_numbers_with_points_and_with_commas(read):
+    frame = read("a;b\n1.5;1,5\n2.5;2,5\n")
+    assert frame["a"].tolist() == [1.5, 2.5]
+    assert frame["b"].tolist() == ["1,5", "2,5"]  # the pipeline reads them as numbers
+
+
 def test_options_replace_what_is_detected(read):
     text = "title\na;b\n1,5;2\n2,5;3\n"
     frame = read(text, separator=";", decimal=",", header=True, skip_lines=1)
