@@ -68,10 +68,10 @@ def _set(model, given, fitted):
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # stores n_features_in_, feature_names_in_
     for name in _OPTIONAL:
-        vars(seen).pop(name, None)  # removes attributes of an earlier fit
+        vars(seen).pop(name, None)  # remove attributes that only an earlier fit has set
     names = display_names(given)
     if names is not None and not hasattr(seen, "feature_names_in_"):
-        seen._column_names = names  # scikit-learn stores only names that are strings
+        seen._column_names = names  # scikit-learn itself stores only names that are strings
     vars(seen).update(fitted)
     vars(model).update(vars(seen))
     for name in set(vars(model)) - set(vars(seen)):
@@ -305,7 +305,7 @@ class TreeClustering(
         return self
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
-        """Fit the estimator, with the scaling of X or a given one (e.g. if X is a sample)."""
+        """Fit the estimator; without `scaling`, standardised columns are scaled by those of X."""
         plain = with_plain_numbers(self)
         method = plain._method()
         # `one_thread` also postpones Ctrl-C, so that either all attributes are set or none.
@@ -344,14 +344,14 @@ class TreeClustering(
         try:
             problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:
-            # The error marks distinct rows, but its message must count the rows of X.
+            # The error is about distinct rows, but its message must give row numbers of X.
             is_invalid = rows.expand(error.is_invalid) & inputs.present
             raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
     def _given(self, reference, objective, inputs, rows, names):
-        """Return the given centres, or the estimator that finds the free clustering."""
-        del rows  # a parameter that only a subclass uses
+        """Return the centres that `reference` gives, or the estimator that is to find them."""
+        del rows  # only subclasses that override this method use the parameter
         return given_centers(reference, inputs.space, inputs.weight, objective, names)
 
     def _inputs(self, objective, X, y, sample_weight, embedding, embedder):
@@ -367,7 +367,7 @@ class TreeClustering(
         return Inputs.from_labels(X, y, sample_weight, self)
 
     def _store(self, given, inputs, rows, problem, result):
-        """Set the fitted attributes."""
+        """Set all fitted attributes of the estimator from the result of a fit."""
         fitted = self._attributes(inputs, rows, problem, result)
         names = _get_feature_names(given)
         _set(self, given, {**fitted, **observed_columns(rows.X, names)})
@@ -432,7 +432,8 @@ class TreeClustering(
         return len(self.cluster_centers_)
 
     def __sklearn_is_fitted__(self):
-        # scikit-learn would take the parameter `lambda_` for a fitted attribute.
+        # By default, scikit-learn looks for any attribute that ends in an underscore, which would
+        # include the parameter `lambda_`.
         return hasattr(self, "tree_")
 
     def __sklearn_tags__(self):

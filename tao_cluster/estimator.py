@@ -322,7 +322,7 @@ class TAOClustering(TreeClustering):
     @_fit_context(prefer_skip_nested_validation=True)
     @one_thread()
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None, leaves=None):
-        """Return fitted copies of this estimator along a path; see :func:`tao_path`."""
+        """Return one fitted copy of this estimator per tree of a path; see :func:`tao_path`."""
         if self.lambda_ != "auto":
             raise ValueError(
                 f"lambda_={self.lambda_!r} would not be used: a path has values of its own. Give "

@@ -20,10 +20,10 @@ __all__ = [
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
-# Largest rounding error of a shown threshold, as a share of different lengths.
-_OF_STD = 1e-3  # share of the standard deviation of the feature or of the largest term
+# Displays round a threshold by at most these shares of three lengths.
+_OF_STD = 1e-3  # share of the standard deviation of the feature, or of the largest term of a sum
 _OF_ROWS = 0.999  # share of the distance to the nearest row, so that the row stays on its side
-_OF_GAP = 0.25  # share of the distance to the next threshold; below 0.5 the order is kept
+_OF_GAP = 0.25  # share of the distance to the next threshold; less than 0.5 keeps their order
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
@@ -181,7 +181,7 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
     Returns
     -------
     list of dict
-        In the order of decreasing effect; ties go to the lowest feature.
+        In the order of decreasing effect; terms of equal effect are in the order of the features.
 
     Raises
     ------
@@ -212,7 +212,10 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
 
 
 def effect(term):
-    """Return weight times standard deviation of a term, or its weight if no rows are known."""
+    """Return the weight of a term times its standard deviation, with the sign of the weight.
+
+    If no rows are known, return the weight alone.
+    """
     return term["weight"] * (1.0 if term["spread"] is None else term["spread"])
 
 
@@ -276,7 +279,8 @@ def _of_rows(model, tree, X, sample_weight):
     rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
     stds, gaps = stds_and_gaps(*rows)
     fitted = getattr(model, "split_gaps_", None)
-    # With the fitted gaps, too, a threshold is shown alike with and without X.
+    # The gaps of the fit count as well, so that a threshold is shown with enough digits to separate
+    # the fitted rows, too.
     gaps = gaps if fitted is None else np.fmin(gaps, fitted)
     return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, gaps
 
@@ -321,7 +325,10 @@ def _summary(model, tree, names, n_clusters, root):
 
 
 def _number(model, attribute):
-    """Return an attribute as a float; None if it is missing or not finite, as JSON requires."""
+    """Return an attribute of a model as a float, or None if it is missing or not finite.
+
+    JSON has no infinite numbers.
+    """
     value = getattr(model, attribute, None)
     return float(value) if value is not None and math.isfinite(value) else None
 
@@ -392,7 +399,9 @@ def tolerances(tree, node_of, gaps=None, *, has_sums=True):
 
 
 def _error_by_rows(node):
-    """Return the error of a threshold that the standard deviations of its node allow.
+    """Return the rounding error that displays may make in the threshold of a node.
+
+    It is derived from the standard deviations of the features at the node.
 
     The result is a list of one number. It is empty if the standard deviations are 0 or unknown.
     """

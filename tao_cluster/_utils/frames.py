@@ -80,9 +80,10 @@ def display_names(X):
 
 
 def displayed(names):
-    """Return names of columns as displays show them; different names stay different: list of str.
+    """Return names of columns as displays show them: list of str; different names stay different.
 
-    If two different tuples would be joined to the same text, they keep the form of tuples.
+    Names that are tuples are joined to one string. If two different tuples would give the same
+    string, they keep the form of tuples.
     """
     shown = [display_name(name) for name in names]
     count = Counter(shown)
@@ -111,7 +112,7 @@ def fitted_names(model):
 def set_fitted_names(model, names):
     """Store the column names of the fit in a model, where :func:`fitted_names` finds them.
 
-    Either all names are strings or no name is a string.
+    `names` must be all strings, or contain no string.
     """
     if all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.asarray(names, dtype=object)
@@ -143,7 +144,7 @@ def check_fitted_names(model, X):
 
 
 def display_name(name):
-    """Return the name of a column as displays show it; the levels of a tuple are joined."""
+    """Return the name of a column as displays show it; a tuple becomes ``sales / 2020``."""
     if isinstance(name, tuple):
         return " / ".join(text for text in map(display_name, name) if text)
     return str(name).removesuffix(" 00:00:00")  # a date without a time of day

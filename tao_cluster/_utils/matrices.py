@@ -17,7 +17,7 @@ FLOATS = [np.float64, np.float32]
 # fits into the processor's cache and limits the memory of temporary arrays.
 _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
-_MOMENT_ROWS = 512  # rows that `variances` copies at a time
+_MOMENT_ROWS = 512  # number of rows that `variances` copies at a time
 
 # Values of at most LARGEST_VALUE, and differences of at least LEAST_SPREAD, have sums of squares
 # that neither overflow nor underflow.
@@ -298,12 +298,12 @@ def canonical(X):
 
 
 def stored_by_rows(X):
-    """Return X in C order, because the last bits of sums differ in Fortran order."""
+    """Return X, or a copy in C order: the last bits of sums over rows differ in Fortran order."""
     return X if sp.issparse(X) else np.ascontiguousarray(X)
 
 
 def canonical_csr(X):
-    """Return a sparse X as CSR with sorted, unique indices, uncopied if it has this form."""
+    """Return a sparse X as CSR with sorted, unique indices; it is copied only if necessary."""
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -347,7 +347,7 @@ def rows_between(X, part):
 
 
 def row_size(X):
-    """Return the number of stored values per row, on average for a sparse matrix."""
+    """Return the number of stored values per row; for a sparse matrix it is the mean."""
     return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
 
 
@@ -357,7 +357,7 @@ def spaced_rows(n_rows, most):
 
 
 def as_array(rows):
-    """Return rows as a dense array."""
+    """Return a dense array of `rows`, which may be an array or a sparse matrix."""
     return rows.toarray() if sp.issparse(rows) else rows
 
 
@@ -372,18 +372,18 @@ def variances(X, weight=None):
     if weight is not None:
         mean = sum(weight[part] @ X[part] for part in parts) / weight.sum()
     squares = np.zeros(X.shape[1])
-    for part in parts:  # X.var() would copy the whole of X
+    for part in parts:  # blocks of rows, because X.var() would copy the whole of X
         differences = (X[part] - mean) ** 2
         squares += differences.sum(axis=0) if weight is None else weight[part] @ differences
     return squares / (len(X) if weight is None else weight.sum())
 
 
 def ranges(X):
-    """Return two arrays: the minimum and the maximum of each column (zeros count)."""
+    """Return the minimum and the maximum of each column, including the zeros of a sparse X."""
     low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def power_of_two(size):
-    """Return a power of two near a number (1 for 0), since division by it is exact."""
+    """Return a power of two near a number (1 for 0), so that a division by it does not round."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

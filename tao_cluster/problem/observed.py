@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from .._utils.matrices import ranges, row_blocks
 
 _SEPARATOR = re.compile(r"[_=:.\- ]")
-_MOST_PREFIXES = 300  # only the shortest prefixes are tried: each takes a pass over its columns
+# At most this many prefixes of column names are tried, the shortest ones first. Each takes a pass
+# over the columns whose names begin with it.
+_MOST_PREFIXES = 300
 
 
 def observed_columns(X, names=None):
@@ -44,8 +46,9 @@ def observed_columns(X, names=None):
 def level_groups(X, names):
     """Return the one-hot group of each column: int array of shape (d,).
 
-    The numbers are those of ``_column_group`` in :func:`observed_columns`. Here, a positive number
-    other than 1 can mark the rows of a level, because columns may be multiplied by a weight.
+    A one-hot group has one column per level of a categorical variable, as `pandas.get_dummies`
+    makes them. The numbers are those of ``_column_group`` in :func:`observed_columns`. Here, the
+    columns of a group may be multiplied by a positive number.
 
     Parameters
     ----------
