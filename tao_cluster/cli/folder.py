@@ -66,7 +66,12 @@ def check_folder(folder, files, force):
     """Raise an error before the fit if files cannot be written to a folder, which may be new."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: is a file, not a folder; choose another --out.")
-    check_free([folder / name for name in files] if folder.is_dir() else [folder], force)
+    if folder.is_dir():
+        check_free([folder / name for name in files], force)
+        return
+    check_free([folder], force)
+    folder.mkdir()  # raises an OSError if that is not possible
+    folder.rmdir()
 
 
 def write_model(folder, model, reading, X=None, image_shape=None):

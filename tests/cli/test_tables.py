@@ -109,6 +109,22 @@ def test_header_of_years_and_a_missing_header(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_options_of_reading_are_kept_for_new_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(40, 2)).round(3)
+    table = pd.DataFrame(X, columns=["Größe", "Höhe"])
+    text = "Übersicht;2020\n" + table.to_csv(index=False, sep=";", decimal=",")
+    for name in ("old.csv", "new.csv"):
+        (tmp_path / name).write_text(text, encoding="cp1252")
+    options = ["--skip-lines", "1", "--sep", ";", "--decimal", ",", "--encoding", "cp1252"]
+    assert main(["fit", "old.csv", "-k", "2", "--lambda", "5", "--header", *options]) == 0
+    assert list(load("old_tree/model.json")[0].readers) == ["Größe", "Höhe"]
+    assert main(["predict", "old_tree", "new.csv", "--out", "new_labels.csv"]) == 0
+    assert capsys.readouterr().err == ""
+    labels = (tmp_path / "new_labels.csv").read_text()
+    assert labels == (tmp_path / "old_tree" / "labels.csv").read_text()
+
+
 def test_warnings_are_one_line(wine, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -158,6 +158,8 @@ def test_nothing_is_overwritten_unless_asked(birds, capsys):
     Path("file").write_text("")
     assert main([*FIT, "median", "--out", "file"]) == 2
     assert "is a file, not a folder" in capsys.readouterr().err
+    assert main([*FIT, "median", "--out", "x" * 300]) == 2  # the name is too long
+    assert "File name too long" in capsys.readouterr().err
 
 
 def test_new_tables_that_do_not_fit(birds, capsys):
