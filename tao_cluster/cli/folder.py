@@ -182,7 +182,8 @@ def rows_of(path, content, model, reading):
         ids = content.get(reading.id_column)
         return Rows(_selected(content, model), np.arange(len(content)), ids)
     # A word for a missing value may be new in a column. The readers know only those of the fit.
-    texts = content.select_dtypes(exclude="number").drop(columns=reading.id_column, errors="ignore")
+    texts = content.drop(columns=reading.id_column or [], errors="ignore")
+    texts = texts.select_dtypes(exclude="number")
     content = content.assign(**texts.mask(texts.isin(reading.na_values)))
     _note_new_levels(path, model, content)
     kept = model[0].usable_rows(content)
