@@ -384,7 +384,8 @@ class Picture:
         elif node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
         elif self.tree.children_left[node] >= 0:
-            n_used = len(self.tests[node]["terms"])
+            test = self.tests[node]
+            n_used = 1 if test["levels"] is not None else len(test["terms"])
             box.write(ax, f"{n_used} feature{'s' if n_used != 1 else ''}", 7, color="0.3")
         elif self.rows is not None:
             box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")
