@@ -102,7 +102,7 @@ class RawView(Readable):
     def feature_names_in_(self):
         """Names of the features of `tree_`: object array, with names such as "plan is gold"."""
         names = np.empty(len(self._sources), dtype=object)
-        names[:] = [_name(source, self.raw_names[source.column]) for source in self._sources]
+        names[:] = _names(self._sources, self.raw_names)
         return names
 
     # ------------------------------------------------------------------ the model in raw columns
@@ -343,12 +343,22 @@ def _column_name(raw, source):
     return raw if source.reader is None else output_name(raw, source.reader)
 
 
-def _name(source, raw):
-    """Return the name of the feature of a source: str, Numeric or Indicator."""
+def _names(sources, raw_names):
+    """Return the names of the features of sources: list of str, Numeric and Indicator."""
+    # A missing value may be filled in by a level and be marked, too. The feature that marks it is
+    # then no level of the filled column.
+    filled = {s.column for s in sources if s.has_missing and s.category is not None}
+    return [
+        _name(s, raw_names[s.column], is_marked=s.category is None and s.column in filled)
+        for s in sources
+    ]
+
+
+def _name(source, raw, *, is_marked):
     name, reader = _column_name(raw, source), source.reader
     if source.is_category:
         parts = source.has_missing, source.levels, source.is_rest, reader, raw
-        return Indicator(name, source.category, *parts)
+        return Indicator(f"raw {name}" if is_marked else name, source.category, *parts)
     is_plain = source.fill is None and (reader is None or reader == Number())
     return name if is_plain else Numeric(name, source.fill, reader, raw)
 

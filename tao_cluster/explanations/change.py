@@ -28,9 +28,9 @@ _PRECISION = 4
 # the sum that a step of one scale in one feature causes. They are tried in this order, until the
 # changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
+_ROUNDING = 1e-13  # bound of the rounding error of a sum, as a share of the sum of its |terms|
 _NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
-_MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
+_MOST_NODES = 2000  # maximum number of branch-and-bound nodes in a search for integer values
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +55,7 @@ class FeatureChange:
 
     @property
     def _is_level(self):
-        """Whether the change is that of a level that begins or ceases to be the row's."""
+        """Whether the feature marks one level of a category, and changes from 0 to 1 or 1 to 0."""
         return isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}
 
     def __str__(self):
@@ -258,7 +258,11 @@ class _Row:
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
 
     def as_read(self, numbers):
-        """Return new values as the changed row has them: its cells may have whole minutes only."""
+        """Return the values that the model reads from the changed row, a dict by feature.
+
+        They can differ from the new values `numbers`, for example if the cells of a raw table
+        can hold whole minutes only.
+        """
         if not isinstance(self.model, RawView):
             return numbers
         values = as_array(check_rows(self.model.numbers(self.changed(numbers)))).ravel()
@@ -358,7 +362,10 @@ class Limits:
 
 
 def _is_fixed(name, value):
-    """Return whether a feature cannot change: whether a value is missing, and parts of dates."""
+    """Return whether `nearest_change` must not change a feature.
+
+    This holds for features that mark missing values, and for parts of dates.
+    """
     if isinstance(name, Indicator) and name.value is None and value in (0.0, 1.0):
         return True
     reader = getattr(name, "reader", None)

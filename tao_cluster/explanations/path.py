@@ -158,7 +158,10 @@ class _Facts:
         return f"{self.names[own]}, {set_text(listed, is_listed=allowed.is_listed)}"
 
     def _own_level(self, variable, values):
-        """Return the feature of a row's level, or None, and whether the row has at most one."""
+        """Return the feature of the level that a row has, and whether it has at most one level.
+
+        The feature is None if the row has none of the levels of the categorical column `variable`.
+        """
         own = [j for j in self._features[variable] if values[0, j] != 0]
         if not own:
             return None, True

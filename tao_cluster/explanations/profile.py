@@ -11,7 +11,7 @@ from ..plot.explained import plot_cluster_profile
 from ..report import cluster_names, effect, report
 from .path import MAX_TERMS, list_html
 
-_NO_DIRECTION = 0.05  # directions below this share of the strength are shown as ±
+_NO_DIRECTION = 0.05  # the text shows ± if |direction| is below this share of the strength
 
 
 @dataclass(frozen=True, repr=False)

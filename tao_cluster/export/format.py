@@ -23,7 +23,7 @@ _CONSTRAINTS = {
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
-_EXTRA_DIGITS = 3  # a bound gets up to 3 digits more than asked for, if that makes it exact
+_EXTRA_DIGITS = 3  # a bound has up to 3 digits more than `precision`, if that makes it exact
 _MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 
@@ -68,7 +68,10 @@ def tested_name(name):
 
 
 def _steps(name):
-    """Return the steps of the texts of a feature's values; empty if the values are numbers."""
+    """Return the steps (day, hour, ...) to which dates of a feature are rounded in texts.
+
+    They are in units of the feature, the longest first. The result is empty for other features.
+    """
     return getattr(getattr(name, "reader", None), "steps", ())
 
 
@@ -165,7 +168,7 @@ def edge_signs(node):
         return "yes", "no"
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
-    if _steps(node["terms"][0]["name"]):  # the sign depends on how the date is rounded
+    if _steps(node["terms"][0]["name"]):  # for dates, rounding can turn <= into <
         return "yes", "no"
     left, right = (bound_of(node, is_left) for is_left in (True, False))
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
@@ -235,11 +238,11 @@ def _rounded_date(name, bound, tolerance, value=None):
     value : float, optional
         A value that satisfies the bound, and that must satisfy the rounded bound, too.
     """
-    near = 1.01 * (tolerance or math.inf)  # the next row may be at the date
+    near = 1.01 * (tolerance or math.inf)  # 1 % more: the nearest row may lie exactly at the date
     turn = math.ceil if _is_rounded_up(bound) else math.floor
     for step in _steps(name):
         n_steps = bound.value / step
-        if abs(n_steps - round(n_steps)) < 1e-6:  # multiples of some steps are not exact
+        if abs(n_steps - round(n_steps)) < 1e-6:  # an integer up to rounding
             rounded = replace(bound, value=round(n_steps) * step)
         else:
             date = turn(n_steps) * step
@@ -443,12 +446,19 @@ def comparable_texts(value, limit, sign, precision, shown=None):
 
 
 def _compare_alike(a, b, sign, shown_a, shown_b):
-    """Return whether rounded numbers compare like the exact ones, and differ if those differ."""
+    """Return whether the rounded numbers of `a` and `b` compare like `a` and `b`.
+
+    `a sign b` holds. The rounded numbers `shown_a` and `shown_b` must compare in the same way, and
+    must differ if `a` and `b` differ.
+    """
     return _COMPARISONS[sign](shown_a, shown_b) and (shown_a != shown_b or a == b)
 
 
 def rounded(number, decimals):
-    """Return a rounded number without trailing zeros; a small one is "0.00", and only 0 is "0"."""
+    """Return a rounded number as text, without trailing zeros.
+
+    A number that is rounded to 0 is written with all decimals, as "0.00"; only 0 itself is "0".
+    """
     short = round(number, decimals)
     if short == 0:
         return f"{0:.{min(decimals, 6)}f}" if number else "0"

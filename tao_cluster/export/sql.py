@@ -197,7 +197,7 @@ class _Writer:
         return cell if fill is None else f"COALESCE({cell}, {signed(fill)})"
 
     def _cell(self, name):
-        """Return the SQL expression of the value that a reader makes of a cell."""
+        """Return the SQL expression of a raw cell, converted as the reader of the column does."""
         prefix = "" if self.table is None else f"{dialects.identifier(self.table, self.dialect)}."
         cell = prefix + dialects.identifier(_column(name), self.dialect)
         reader = getattr(name, "reader", None)
@@ -238,13 +238,14 @@ class _Writer:
 
 
 def _union(names):
-    """Return the values that some levels of a column have together, and whether all others instead.
+    """Return the set of values of a column for which one of some levels is present.
 
     Returns
     -------
     values : list
+        The values of the set or, if `is_rest`, the values that are not in the set.
     is_rest : bool
-        Whether the levels consist of all values that are not in `values`.
+        Whether the set consists of all values that are not in `values`.
     """
     listed = [value for name in names if not name.is_rest for value in name.levels]
     rest = next((name for name in names if name.is_rest), None)
@@ -254,7 +255,10 @@ def _union(names):
 
 
 def _comparison(cell, literals, *, is_equal):
-    """Return the condition that a cell equals one of some literals, or none of them, or None."""
+    """Return the SQL condition that a cell equals one of some literals, or none of them.
+
+    The second case is that of `is_equal` False. Without literals, return None.
+    """
     if not literals:
         return None
     if len(literals) == 1:

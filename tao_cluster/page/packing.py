@@ -28,9 +28,11 @@ from ..inspection.palette import (
 from ..inspection.rows import picture_kind
 
 _MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
-_MOST_ROWS, _LEAST_ROWS = 1000, 20  # maximum and minimum number of rows whose path can be shown
-_ROW_CHARACTERS = 130_000  # approximate limit, in JSON characters, of rows whose path can be shown
-_NARROW = 200  # a page of models with at most this many features includes all features
+# Rows whose decision path the page can show: from _LEAST_ROWS to _MOST_ROWS evenly spaced rows, as
+# many as fit into about _ROW_CHARACTERS characters, and the first row of each leaf.
+_MOST_ROWS, _LEAST_ROWS = 1000, 20
+_ROW_CHARACTERS = 130_000
+_NARROW = 200  # a page includes all features if there are at most this many
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
 _SUMMARY += ("cost_increase", "explains_labels", "lambda")

@@ -10,8 +10,8 @@ from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from .curves import COST, STYLE
 
-# Width of a figure, height of a bar, and height of the title and axis of one test, in inches; dots
-# per inch.
+# In inches: width of a figure (_WIDTH), height of a bar (_LINE), height of the title and the axis
+# of one test (_AROUND). _DPI is in dots per inch.
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
 _LONGEST_TITLE = 100  # characters; the layout would shrink the axes for a longer title
 _PALE = "0.87"

@@ -26,12 +26,12 @@ from .boxes import Box, text_width, wrap
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
-_MARGINS = 0.1  # left and right of a condition together, inches
-_MOST_LINES = 5  # of a condition
+_MARGINS = 0.1  # sum of the left and right margins of a condition, inches
+_MOST_LINES = 5  # maximum number of lines of a condition
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness (1 is black) of the largest value of X in a mean below weights
-_SOLID = (0.55, 0.45)  # opacity over a mean: of the smallest weight, and added for the largest
-_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # of a number; not a hyphen of a name or date
+_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of X below weights
+_SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
+_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"

@@ -45,7 +45,7 @@ class Bound:
         """
         feature, weight, threshold = int(feature), float(weight), float(threshold)
         largest = _largest(abs(weight), threshold)
-        value = (largest if weight > 0 else -largest) + 0.0  # + 0.0: no -0.0
+        value = (largest if weight > 0 else -largest) + 0.0  # adding 0.0 turns -0.0 into 0.0
         return cls(feature, value, (weight > 0) == is_left, not is_left)
 
     @property

@@ -272,6 +272,7 @@ def test_dummy_columns_are_one_variable(rng):
                 assert row["visits"].iloc[0] == int(row["visits"].iloc[0])
 
 
+@pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize("separator", ["_", "=", " - "])
 def test_the_prefix_of_dummy_columns_fixes_all_of_them(rng, separator):
     raw = pd.DataFrame({"home": rng.choice(["flat", "house", "boat"], 90), "homes": rng.random(90)})
