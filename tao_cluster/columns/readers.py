@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -247,7 +248,12 @@ class Written(Reader):
         return super()._numbers(texts)
 
     def _bare(self, cell):
-        """Return a cell without its unit, with a decimal point; NaN if it has another unit."""
+        """Return a cell as a number, or without its unit and with a decimal point.
+
+        It becomes infinite if it has another unit. A number needs no change if there is no unit.
+        """
+        if isinstance(cell, Real) and not self.unit:
+            return cell
         text = str(cell).strip()
         if not (text.startswith(self.prefix) and text.endswith(self.suffix)):
             return np.inf
