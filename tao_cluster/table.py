@@ -288,7 +288,9 @@ def decisions_table(decisions):
 def _decision(column, name, options):
     """Return the Decision about one column: a Series, its name, and the _Options."""
     if name in options.drop or (options.columns is not None and name not in options.columns):
-        return Decision(name, "other", len(column), int(column.isna().sum()), why="not chosen")
+        is_word = column.map(lambda cell: isinstance(cell, str) and cell in options.na_values)
+        n_missing = int((column.isna() | is_word).sum())
+        return Decision(name, "other", len(column), n_missing, why="not chosen")
     is_forced = name in options.keep or options.columns is not None
     unhashable = None
     if column.dtype == object:

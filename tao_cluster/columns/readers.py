@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import date
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -307,7 +308,12 @@ class Written(Reader):
         return super()._numbers(texts)
 
     def _bare(self, cell):
-        """Return a cell without its unit, with a decimal point; NaN if it has another unit."""
+        """Return a cell as a number, or without its unit and with a decimal point.
+
+        It becomes infinite if it has another unit. A number needs no change if there is no unit.
+        """
+        if isinstance(cell, Real) and not self.unit:
+            return cell
         text = str(cell).strip().replace(self.minus, "-")
         sign = "-" if self.prefix and text.startswith("-") else ""
         text = text[len(sign) :].strip()

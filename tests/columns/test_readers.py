@@ -96,6 +96,12 @@ def test_dates_are_read_alike_in_python_and_sql(form):
         np.testing.assert_array_equal(in_sql(own, column), own.read(column))
 
 
+def test_cells_that_are_numbers_keep_their_value():
+    reader = Written(thousands=".", decimal=",")
+    assert reader.read(cells("1.250,5", "3")).tolist() == [1250.5, 3.0]
+    assert reader.read(pd.Series([1250.5, 3.0])).tolist() == [1250.5, 3.0]
+
+
 def test_time_zones_count_in_utc():
     column = cells("2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00Z")
     assert Date.from_cells(column).read(column).tolist() == [0, 2 / 24]
