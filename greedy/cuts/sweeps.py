@@ -25,7 +25,8 @@ class KauriNode(NamedTuple):
     """
 
     order: SortedColumns
-    # float64, after each entry of `order`: squared norm of the weighted sum of the rows moved so far
+    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows moved
+    # so far, including this entry
     norms: np.ndarray
     cache_start: np.ndarray  # (d,) int64, row of `cached_products` of a feature's first cut, or -1
     # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
