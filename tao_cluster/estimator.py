@@ -193,11 +193,11 @@ class TAOClustering(TreeClustering):
         Labels, centres and cost of the free clustering.
     history_ : list of dict
         One record per tree that was evaluated: stage ("start", "search", "direct", "relax",
-        "regrow", "exact", "penalty" or "polish"), lambda (in the stage "exact" the penalty per
-        parameter), mu (infinite in the direct form), cost_increase (percent), leaves, non_zeros,
-        mismatch (weight of the rows whose assignment differs from the tree's), kept (whether it is
-        the best of its stage so far) and seconds. Records of a sample have the lambda and the cost
-        of the sample.
+        "regrow", "exact", "direct fit", "penalty" or "polish"), lambda (in the stage "exact" the
+        penalty per parameter), mu (0 in the stage "direct fit", infinite in the direct form),
+        cost_increase (percent), leaves, non_zeros, mismatch (weight of the rows whose assignment
+        differs from the tree's), kept (whether it is the best of its stage so far) and seconds.
+        Records of a sample have the lambda and the cost of the sample.
     n_iter_ : int
         Length of `history_`.
     best_lambda_ : float

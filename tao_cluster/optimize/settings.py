@@ -11,7 +11,14 @@ from .._utils.options import name_of, resolve
 from ..initial_trees.builders import WITH_DEPTH, InitialTree, max_leaves_at, resolve_builder
 from ..objectives import KMeans, KMedians, KMedoids, Labels, Objective, SphericalKMeans
 from ..penalties import Penalty, SquaredError, ZeroOne
-from ..solvers import Exact, Liblinear, Newton, NodeSolver, check_supported
+from ..solvers import (
+    Exact,
+    Liblinear,
+    Newton,
+    NodeSolver,
+    WeightedLiblinear,
+    check_supported,
+)
 from .direct_form import DirectForm
 from .path import Knee, MaxCostIncrease, MaxParameters, goal_of
 from .penalty_method import PenaltyMethod
@@ -61,7 +68,11 @@ OBJECTIVES = {
 }
 ZERO_ONE = ZeroOne()
 PENALTIES = {"zero-one": ZERO_ONE, "squared": SquaredError()}
-NODE_SOLVERS = {"liblinear": Liblinear(), "newton": Newton()}
+NODE_SOLVERS = {
+    "liblinear": Liblinear(),
+    "liblinear-weighted": WeightedLiblinear(),
+    "newton": Newton(),
+}
 EFFORTS = {
     "none": Effort(0, 0, 0.0, 0, 3),
     "fast": Effort(4, 0, 4e6, 1, 3),
