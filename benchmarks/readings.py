@@ -2,6 +2,7 @@
 
     python -m benchmarks.readings build/readings --data DIR             # all runs that are missing
     python -m benchmarks.readings build/readings --only letter --seeds 3
+    python -m benchmarks.readings build/readings --rows 10000           # samples of the images
     python -m benchmarks.readings build/readings --report               # only the tables
 
 Every tree of a path along mu is a row of FOLDER/kdd22-readings.csv. A finished run is not run
@@ -27,7 +28,9 @@ from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear, WeightedLiblinear
 
 NAME = "kdd22-readings"
-N_STARTS = 50  # of the reference clustering (appendix A.2)
+# Starts of the reference clustering: those of appendix A.2, and those for samples of the images.
+N_STARTS, N_STARTS_OF_SAMPLES = 50, 10
+N_IMAGES = 60_000
 DIRECT_FIT, AGREED, RESULT = "direct fit", "agreed", "result"
 
 
@@ -112,19 +115,34 @@ def setting_of(depth, lambda_):
     return f"depth={depth}, lambda={lambda_:g}"
 
 
-def runs(n_seeds):
-    """Return the runs in the order of the information that they give."""
-    found = []
+def runs(n_seeds, n_rows=None):
+    """Return the runs in the order of the information that they give.
+
+    Parameters
+    ----------
+    n_seeds : int, seeds of letter
+    n_rows : int, optional
+        Number of images in a sample. The losses of the tree step are sums over the rows, so lambda
+        is multiplied by the share of the sample. The setting has the lambda for all rows.
+    """
+    found, share = [], 1.0 if n_rows is None else n_rows / N_IMAGES
     for data, settings in OBLIQUE.items():
+        is_letter = data == "letter"
         for depth, lambda_ in settings:
-            setting = setting_of(depth, lambda_)
             for name, reading in READINGS.items():
-                if data == "letter" or reading.is_common:
-                    seeds = range(n_seeds if data == "letter" else 1)
-                    make = partial(reading.oblique, depth, lambda_)
+                if is_letter or reading.is_common:
+                    make = partial(reading.oblique, depth, lambda_ * (1.0 if is_letter else share))
                     found += [
-                        Run(NAME, data, name, setting, seed, history, {"make": make})
-                        for seed in seeds
+                        Run(
+                            NAME,
+                            data if is_letter or n_rows is None else f"{data}:{n_rows}",
+                            name,
+                            setting_of(depth, lambda_),
+                            seed,
+                            history,
+                            {"make": make},
+                        )
+                        for seed in range(n_seeds if is_letter else 1)
                     ]
     for data, sizes in AXIS.items():
         for n_leaves in sizes:
@@ -149,7 +167,7 @@ def history(workshop, run):
     list of dict
         `point` is mu. `work` is the stage; it is AGREED if the tree reproduces all assignments.
     """
-    case = workshop.case(run.data, n_init=N_STARTS)
+    case = workshop.case(run.data, n_init=N_STARTS_OF_SAMPLES if ":" in run.data else N_STARTS)
     model, seconds = fitted(run.options["make"](), case, run.seed)
     rows = [
         {
@@ -201,7 +219,7 @@ def nearest(frame):
     for paper in rows[rows["method"] == "TAO"].itertuples():
         for (method, data, setting), tree in trees.iterrows():
             given = GIVEN.get((paper.data, paper.cost))
-            if data != paper.data or (given and setting != setting_of(*given)):
+            if data.partition(":")[0] != paper.data or (given and setting != setting_of(*given)):
                 continue
             off = [tree[name] / getattr(paper, name) - 1 for name in ("cost", "parameters")]
             found.append(
@@ -272,13 +290,14 @@ def main():
     parser.add_argument("folder", type=Path, help="folder of the results")
     parser.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the .npz files")
     parser.add_argument("--seeds", type=int, default=3, help="of letter")
+    parser.add_argument("--rows", type=int, help="images in a sample; default all")
     parser.add_argument("--only", default=(), nargs="+", help="parts of the names of the runs")
     parser.add_argument("--report", action="store_true", help="print the tables without a run")
     options = parser.parse_args()
     if not options.report:
         asked = [
             run
-            for run in runs(options.seeds)
+            for run in runs(options.seeds, options.rows)
             if all(part in " | ".join(run.key) for part in options.only)
         ]
         workshop = Workshop(options.data, options.folder / "cache")
