@@ -256,8 +256,12 @@ def report(frame):
 
 
 def _summary(frame, found, name):
-    """Return how many rows a reading reaches, and in how many runs the cost falls along mu."""
-    distance = found.loc[found["method"] == name, "distance"]
+    """Return how many rows a reading reaches, and in how many runs the cost falls along mu.
+
+    Samples do not count as rows that are reached.
+    """
+    is_sample = found["data"].str.contains(":")
+    distance = found.loc[(found["method"] == name) & ~is_sample, "distance"]
     falls, gaps = [], []
     for (data, setting, _), part in frame[frame["method"] == name].groupby(
         ["data", "setting", "seed"], sort=False
