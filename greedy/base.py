@@ -47,6 +47,7 @@ class Method:
     objective: Objective
     fit_tree: Callable
     validation: ClassVar[None] = None
+    tests_sets: ClassVar[bool] = False  # tests are of one feature, as in the papers
     improves: ClassVar[bool] = False  # out-of-core fits keep the labels and cuts of the method
 
     def check_data(self, X, weight):

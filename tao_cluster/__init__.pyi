@@ -25,7 +25,7 @@ from .optimize.direct_form import DirectForm
 from .optimize.path import knee
 from .optimize.penalty_method import PenaltyMethod
 from .path import tao_path
-from .saving import load
+from .saving import load, save
 from .table import table_pipeline
 from .tree import Tree
 
@@ -40,6 +40,7 @@ __all__ = [
     "compare",
     "knee",
     "load",
+    "save",
     "stability",
     "table_pipeline",
     "tao_path",

@@ -189,6 +189,18 @@ def test_unrelated_columns_with_rare_levels_do_not_make_clusters(seed):
     assert adjusted_rand_score(truth, pipeline.predict(table)) >= 0.9
 
 
+def test_clusters_that_are_the_levels_of_a_column_warn():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=N), "y": rng.normal(size=N)})
+    table["Department"] = rng.choice(["sales", "support", "services"], N)
+    pipeline = table_pipeline(table, 3, category_weight=6.0, random_state=0)
+    with pytest.warns(UserWarning, match="The clusters are nearly the levels of Department"):
+        pipeline.fit(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table_pipeline(table, 3, category_weight=0.5, random_state=0).fit(table)
+
+
 def test_two_levels_are_one_category_weight_apart_and_numbers_are_standardised():
     table, _ = structured_table(2)
     for weight in (1.0, 2.5):

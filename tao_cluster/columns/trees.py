@@ -6,6 +6,7 @@ import numpy as np
 
 from .._utils.floats import largest_float_where
 from ..tree import Tree
+from .steps import UnsupportedStepError
 
 
 def raw_tree(tree, columns, feature_of, n_features):
@@ -31,7 +32,7 @@ def raw_tree(tree, columns, feature_of, n_features):
 
     Raises
     ------
-    ValueError
+    UnsupportedStepError
         If a test of several columns uses one that is not an affine function of its source.
     """
     splits, thresholds = [None] * tree.n_nodes, tree.threshold.copy()
@@ -78,11 +79,11 @@ def _several(columns, features, weights, threshold):
     The weights of columns with the same source are added.
     """
     if not all(column.is_affine for column in columns):
-        raise ValueError(
+        raise UnsupportedStepError(
             "A test of the tree adds up several columns, and a step of the pipeline transforms one "
             "of them by a function that is not linear, so the sum cannot be expressed in the raw "
-            'columns. Fit axis-aligned tests (split="axis"), or use the last step alone to show '
-            "the tree in the columns that it was fitted to: pipeline[-1].to_text()."
+            "columns.",
+            'Axis-aligned tests (split="axis") can be expressed in them.',
         )
     slopes = np.array([column.slope for column in columns])
     shifts = [w * c(0.0) for w, c in zip(weights.tolist(), columns, strict=True)]

@@ -108,7 +108,7 @@ class ClusterProfile:
 
     @property
     def _heading(self):
-        """The name of the cluster and its number of rows."""
+        """Return the heading: the name of the cluster and its number of rows."""
         if self.count is None:
             return self.name
         return f"{self.name} ({rows_text(vars(self))})"
@@ -169,7 +169,7 @@ def cluster_profile(
       if width - 3*height > 2 then cluster 1 (1 row, 50.0 %)
       features: width +0.50, height -0.50
     """
-    model, names = shown(model, feature_names)
+    model, names = shown(model, feature_names, X)
     facts = report(model, X, feature_names=names, sample_weight=sample_weight)
     part, tree, nodes = facts["clusters"][position_of(model, k)], tree_of(model), facts["nodes"]
     return ClusterProfile(

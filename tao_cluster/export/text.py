@@ -132,7 +132,7 @@ def to_rules(
     if width > 5 then cluster 0 (1 row, 25.0 %)
     """
     check_options("to_rules", precision=precision, max_terms=max_terms, scaled=scaled)
-    tree, names = shown(tree, feature_names)
+    tree, names = shown(tree, feature_names, X)
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     nodes = report(tree, X, **options)["nodes"]
     tree = tree_of(tree)

@@ -104,7 +104,7 @@ def to_html(
     if not models:
         raise ValueError("models is empty; give at least one fitted model or Tree.")
     page_title = printable(title or _title(models))
-    views = [shown(model, feature_names) for model in models]
+    views = [shown(model, feature_names, X) for model in models]
     models, names = [view for view, _ in views], views[0][1]
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
