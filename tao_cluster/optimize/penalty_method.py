@@ -94,8 +94,8 @@ class PenaltyMethod:
 
     For lambda > 0, figure 2 of the paper starts from a tree without weights, and section 9.1 from a
     direct fit to the free assignment. Here, the path starts from the direct fit. With the strength
-    "lambda/mu", which no mu defines for this fit, its strength is lambda divided by the mean cost
-    of a mismatch: the difference between the dissimilarities of a row to its second nearest and its
+    "lambda/mu", which needs a mu, the direct fit uses lambda divided by the mean cost of a
+    mismatch: the difference between the dissimilarities of a row to its second nearest and its
     nearest free centre. Its first `tao_iter` passes accept all updates, because the scale of the
     initial weights is arbitrary; the best of these trees is kept.
 
@@ -201,10 +201,10 @@ class PenaltyMethod:
         objective (eq. 4) gets the rest of the `init_tao_iter` passes. A short fit ranks the initial
         trees about as well as a complete run, at a fraction of its time.
 
-        The paper gives no regularization strength for this fit. Here it is lambda divided by the
-        mean cost of a mismatch: the difference between the dissimilarities to the second nearest
-        and the nearest centre. So the fit neither collapses, as with lambda / mu_0, nor ignores
-        lambda.
+        The paper gives no regularization strength for this fit. Here it is lambda. If `strength`
+        is "lambda/mu", it is lambda divided by the mean cost of a mismatch: the difference between
+        the dissimilarities to the second nearest and the nearest centre. So the fit neither
+        collapses, as with lambda / mu_0, nor ignores lambda.
 
         Parameters
         ----------

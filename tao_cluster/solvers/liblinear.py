@@ -32,6 +32,10 @@ _MIN_STRENGTH = 1e-4
 # this multiple of the median one, so that a single column with large values does not determine it.
 _MOST_MEDIANS = 100.0
 
+# Before version 1.8, scikit-learn names the penalty instead of the share of its l1 part.
+_IS_NAMED = LogisticRegression().get_params().get("penalty") == "l2"
+_L1_PENALTY = {"penalty": "l1"} if _IS_NAMED else {"l1_ratio": 1.0}
+
 
 @dataclass(frozen=True)
 class Liblinear(NodeSolver):
@@ -174,7 +178,7 @@ class _BoundWeighted(NamedTuple):
             X = X[:, columns] @ sp.diags(np.broadcast_to(scale, len(columns)))
         strength = max(problem.strength, _MIN_STRENGTH * problem.weight.mean())
         model = LogisticRegression(
-            l1_ratio=1.0,
+            **_L1_PENALTY,
             solver="liblinear",
             C=1.0 / strength,
             tol=self.solver.tol,
