@@ -89,7 +89,8 @@ _ANY_SIZE = ("auto", "exkmc")
 # the 2 ** depth leaves that are allowed otherwise.
 _TIMES_TO_LIMIT = 8
 _LEAST_DEPTH = 5  # the smallest depth that depth="auto" can stand for
-# The interpretation of the KDD'22 paper whose trees are nearest to its tables; see the guide.
+# The interpretation of the KDD'22 paper whose trees are nearest to its table 2 on letter; see
+# docs/guide/paper.md.
 _PAPER = PenaltyMethod(
     n_init=1, penalty="squared", strength="constant", accept="always", result="last", refine=False
 )
