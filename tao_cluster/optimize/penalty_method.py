@@ -58,7 +58,8 @@ class PenaltyMethod:
     strength : {"lambda/mu", "constant", "lambda*mu_0/mu", "lambda/max(mu,1)"}, default="lambda/mu"
         Regularization strength of the tree step. "lambda/mu" is that of eq. 8. With "constant" it
         is lambda for all mu. This contradicts eq. 8, but on the data set letter it agrees with the
-        trees in table 2, and the cost falls along mu as in figure 3. The direct fit has the strength lambda, except for "lambda/mu".
+        trees in table 2, and the cost falls along mu as in figure 3. The direct fit has the
+        strength lambda, except for "lambda/mu".
     accept : {"if better", "if loss falls", "always"}, default="if better"
         Which updates of nodes are accepted. With "if better", an update must lower the loss of the
         node plus strength * ||w||_1 ("we can guarantee a monotonic decrease in the objective by
