@@ -281,7 +281,9 @@ class Search:
 
         Parameters
         ----------
-        stage : {"start", "search", "penalty", "direct", "relax", "regrow", "exact", "polish"}
+        stage : str
+            One of "start", "search", "direct", "relax", "regrow", "exact", "direct fit", "penalty"
+            and "polish".
         state : State
         lambda_, mu : float
             In the direct form, mu is infinite.
