@@ -184,7 +184,7 @@ class _Partition:
         self._tolerance = ROUNDING * float(points.weight @ _squares(self._space))
 
     def start(self, root):
-        """Put all rows into one leaf and one cluster."""
+        """Put all rows into one leaf, the node number `root`, and into cluster 0."""
         rows = self._points.rows
         self._leaves[root] = self._leaf(rows, SortedColumns.from_rows(self._points, rows), 0)
         self._update_sums()
@@ -192,7 +192,7 @@ class _Partition:
     def best_cut(self):
         """Return the node and the cut that lower the cost most, or None if no cut lowers the cost.
 
-        Ties go to the lowest node.
+        If several nodes have equally good cuts, the one with the lowest number is returned.
         """
         nodes, cuts = sorted(self._leaves), []
         gains = np.full(len(nodes), -np.inf)

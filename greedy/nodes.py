@@ -28,7 +28,7 @@ class SeparationNode(NamedTuple):
     cut, and `excess`, the excess cost of its second nearest centre, is only a lower bound.
     """
 
-    rows: np.ndarray  # (m,) int64
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
     label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
     second: np.ndarray  # (m,) int64, second nearest centre of each row; or empty
     excess: np.ndarray  # (m,) int64, quantized excess costs
@@ -65,23 +65,23 @@ class SurrogateNode(NamedTuple):
     the label others[i], the last element is the sum if each row gets its cheapest label.
     """
 
-    rows: np.ndarray  # (m,) int64
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the leaf
     nearest: np.ndarray  # (m,) float64, least distance of each row over all centres
     best_label: int  # label with the least total cost
     others: np.ndarray  # (q,) int64, labels that cost less than `best_label` for some row
-    totals: np.ndarray  # (q + 1,) float64
-    most: float  # upper bound of the saving of any cut, with one label per side
-    distances: np.ndarray  # (n, k) float64
-    weight: np.ndarray  # (n,) float64
-    scale: float
+    totals: np.ndarray  # (q + 1,) float64, see above
+    most: float  # upper bound of what a cut saves if each of its sides gets one label
+    distances: np.ndarray  # (n, k) float64, cost of each row of X, with weight 1, at each centre
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    scale: float  # factor by which costs are multiplied before they are rounded
     cap: float  # largest quantized cost of a row
 
 
 class ImpurityNode(NamedTuple):
     """Input of :func:`greedy.cuts.gini_cut`: m rows with labels."""
 
-    rows: np.ndarray  # (m,) int64
-    label: np.ndarray  # (m,) int64
+    rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
+    label: np.ndarray  # (m,) int64, number of the nearest centre of each row
     mass: np.ndarray  # (m,) float64, quantized weights
     totals: np.ndarray  # (k,) float64, mass of each label
 

@@ -323,7 +323,10 @@ class CutConductance:
         return best
 
     def _placed(self, leaf, test):
-        """Return the cut of a hyperplane with the threshold of least conductance, or None."""
+        """Return the cut by an oblique test, with the threshold of the least sum of conductances.
+
+        It is None if the test has fewer than two features, or sends all rows to one side.
+        """
         if len(test.indices) < 2:
             return None  # the search over single features has found the best such cut
         values = project(self.view, leaf.rows, test.indices, test.weights)

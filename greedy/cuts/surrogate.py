@@ -80,7 +80,11 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
 
 
 class _Search:
-    """Search for the best cut of one leaf, from sums of savings per feature, bucket and label."""
+    """Search for the best cut of one leaf.
+
+    The search sums the savings of the rows (see :func:`savings_of`) for each feature, label and
+    bucket of values of the feature (see :meth:`sums`).
+    """
 
     def __init__(self, X, inverse, leaf, edges, is_sparse):
         self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges

@@ -28,7 +28,9 @@ class KauriNode(NamedTuple):
     # float64, one element per entry of `order`: squared norm of the weighted sum of the rows moved
     # so far, including this entry
     norms: np.ndarray
-    cache_start: np.ndarray  # (d,) int64, row of `cached_products` of a feature's first cut, or -1
+    # (d,) int64, row of `cached_products` of the first cut of each feature; -1 for features
+    # that are not cached
+    cache_start: np.ndarray
     # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
     # with S(leaf) in column 0, and with S of each of the K clusters in the other columns.
     cached_products: np.ndarray
@@ -233,7 +235,7 @@ def _assignment(node, mass, norm, inner, product, other_inner):
     """
     own, n = node.cluster, node.masses.shape[0]
     other_mass, other_norm = node.mass - mass, max(node.norm - 2.0 * product + norm, 0.0)
-    if min(mass, other_mass) <= 0.0:  # the weight of one side is lost to rounding
+    if min(mass, other_mass) <= 0.0:  # rounding has made the weight of one side 0
         return -np.inf, own, own
     for q in range(n):
         other_inner[q] = node.inner[q] - inner[q]

@@ -329,7 +329,8 @@ def _function(step, columns, name):
     if None in functions:
         reason = "applies a function that is not known to be monotone in each column"
         raise _unsupported(step, name, reason, _FUNCTION_REMEDY)
-    # The increasing function times its sign is the function of the step.
+    # `function` is increasing. If the function of the step is decreasing, `function` is its
+    # negative, and `sign` is -1. Multiplying by `sign` gives the function of the step.
     return [
         column.then(function).then(operator.mul, function.sign)
         for column, function in zip(columns, functions, strict=True)
@@ -496,7 +497,8 @@ def _imputer(step, columns, name):
     filled = [
         _filled(column, plain_cell(value))
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
-        if step.keep_empty_features or not is_missing(value)  # the imputer drops empty columns
+        # The imputer drops columns without values, unless keep_empty_features=True.
+        if step.keep_empty_features or not is_missing(value)
     ]
     return filled + (through(step.indicator_, columns, name) if step.add_indicator else [])
 

@@ -350,7 +350,11 @@ class Limits:
         return cls(values, low, high, scales, is_integer, groups, reason)
 
     def cost(self, j, value):
-        """Return the cost of a new value of feature j; for a 0/1 category, a change costs 1/2."""
+        """Return the cost of a new value of feature j.
+
+        A change of a 0/1 feature of a category costs 1/2. Another category changes two of these
+        features, so it costs 1.
+        """
         return abs(value - self.values[j]) / (2.0 if self.is_category[j] else self.scales[j])
 
     @cached_property

@@ -157,7 +157,8 @@ def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    tree, known = tree_of(model), {}  # paths share conditions: each is formatted once
+    # Several leaves share conditions. `known` holds their texts, so that each is formatted once.
+    tree, known = tree_of(model), {}
     sets = level_sets(tree, levels_of(model, names))
 
     def premise_of(pair):

@@ -310,12 +310,15 @@ class _Rows:
         return cls(search, Search(problem, settings, step, history), random_state)
 
     def priced(self, state, lambda_):
-        """Return the finished tree of a state and its cost increase over all rows.
+        """Return the finished tree of a state, and its cost increase over all rows, as _Priced.
+
+        If `search` uses only a sample of the rows, passes over all rows improve the tree first.
 
         Parameters
         ----------
         state : State, of `search`
         lambda_ : float
+            The value of lambda of this tree, for the record of these passes in the history.
         """
         whole = self.whole
         if whole is not self.search:
@@ -483,10 +486,11 @@ def _fit_unseen(rows, random_state):
 
 
 def _fit_leaves(rows, random_state):
-    """Find the axis-aligned tree whose number of leaves suits the goal.
+    """Fit axis-aligned trees with several numbers of leaves, and choose one of them by the goal.
 
-    With rows held out, trees are grown over the other rows, and the size is chosen by their cost on
-    the rows held out. A tree of that size is then fitted to all rows.
+    The goal is the knee of the costs, or a limit of the size or cost. If some rows are held out,
+    trees are grown over the other rows, and the number of leaves is chosen by their cost on the
+    held-out rows. A tree with this number of leaves is then fitted to all rows.
     """
     goal, path = rows.search.settings.goal, LeafPath(rows.search, random_state)
     attributes = {}

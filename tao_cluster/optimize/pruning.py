@@ -9,7 +9,8 @@ from ..tree.routing import ReducedSets
 
 # If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
 _REMOVED_SHARE = 0.25
-_ROUNDING = 1e-12  # two costs are equal if they differ by less than this share
+# Differences of costs of at most this share of the cost of the tree are rounding errors.
+_ROUNDING = 1e-12
 
 
 def fitting(search, trees):

@@ -281,9 +281,11 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
 
 def _indifferent(split, strength):
-    """Return the split for a node whose rows all have equal losses on both sides.
+    """Return the new split of a node whose rows all have equal losses on both sides.
 
-    With a positive strength it has no weights, because they would only cost their penalty.
+    `split` is the current split. If it has weights and `strength`, the factor of their penalty, is
+    positive, the new split has no weights and sends all rows to the left, which saves the penalty.
+    Otherwise, the function returns None: the split does not change.
     """
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None

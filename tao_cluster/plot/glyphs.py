@@ -124,7 +124,10 @@ class Image:
 
     @classmethod
     def from_shape(cls, shape, has_means=False):
-        """Return the glyph for pictures of a shape, so wide that single pixels are visible."""
+        """Return the glyph for images of `shape` = (height, width) in pixels.
+
+        Larger images are drawn in larger squares, of 0.8 to 1.2 inches.
+        """
         return cls(tuple(shape), float(np.clip(max(shape) / 28, 0.8, 1.2)), has_means)
 
     @property

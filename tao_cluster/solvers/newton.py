@@ -37,8 +37,9 @@ _GRAM_PER_DENSITY = 6000
 # half as many as have a weight if that is more. More of them hardly save a step, and a Gram matrix
 # grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
-# Features without a weight join the working set if their slope exceeds this share of their penalty,
-# because they can violate the optimality conditions after the next step.
+# A feature of weight 0 joins the working set if the absolute derivative of the loss by its weight
+# exceeds this share of its penalty. If the derivative exceeds the whole penalty, the optimality
+# conditions are violated, and that may be so after the next step.
 _NEARLY = 0.95
 # A model is corrected and used again if the decrease that it predicted for its step was less than
 # this share of the decrease predicted for the step before.
@@ -190,7 +191,9 @@ class _Model:
     is_exact: bool  # whether the second derivatives are summed over all rows, not over a sample
     predicted: float  # predicted decrease of the objective by the last step, to first order
     careful: bool  # whether the model has more curvature than the loss, for shorter steps
-    curvature: np.ndarray  # (m,), second derivative of the loss of each row by its margin
+    # (m,) float64, for each row of the node: second derivative of its loss by its margin, or a
+    # larger value
+    curvature: np.ndarray
     change: np.ndarray | None = None  # (k,), change of the weights that minimises the model
     size: float = 1.0  # length of the last step, relative to `change`
     is_fast: bool = False  # whether the predicted decrease falls quickly from step to step
@@ -244,7 +247,8 @@ class _Descent:
         share = self._right / (self._right + self._left)
         most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
-            # The bounds below would not be larger, and their computation takes three passes.
+            # The bounds that are computed below would raise no penalty, and their computation takes
+            # three passes over X.
             return price
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
         # Mean deviations are used, because a single distant row would dominate the largest value.
@@ -316,11 +320,11 @@ class _Descent:
         return Status(bool(gap <= tol), gap, step + 1), True
 
     def _is_too_dense(self, gap):
-        """Return whether a start has too many weights to be useful.
+        """Return whether the initial weights have too many non-zeros to be useful.
 
-        No optimum needs more weights than there are rows. If a start has weights for most of many
-        features and is far from the optimum, a search from zero is faster, because models over all
-        these features take long.
+        No optimum needs more non-zero weights than there are rows. If most of many features have a
+        non-zero weight and the relative duality gap `gap` is above `_FAR`, a search that starts
+        from zero is faster, because models over all these features take long.
         """
         n_used = np.count_nonzero(self._w)
         is_most = n_used > max(_ALWAYS_GRAM, len(self._w) // 2)
@@ -399,7 +403,9 @@ class _Descent:
             model.slope, model.is_exact = slope, False
             return model
         if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
-            self._per_feature *= 2  # a poor step may be due to too small a sample of rows
+            # The last step was shortened, or the predicted decreases fall slowly. The sample of
+            # rows over which the second derivatives are summed may be too small.
+            self._per_feature *= 2
         return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):

@@ -157,7 +157,8 @@ def _whole_spreads(mean, spread):
     The unit of rounding is the next power of two. A mean that is small relative to the standard
     deviation becomes 0, so that data near the origin are not shifted and keep all their digits.
     """
-    # The standard deviation of a constant column may be less than this, a rounding error.
+    # The computed standard deviation of a constant column can be 0 or a tiny rounding error. It is
+    # replaced by this larger number.
     least = 1e-15 * np.abs(mean) + 1e-300
     unit = np.exp2(np.ceil(np.log2(np.maximum(spread, least))))
     return np.round(mean / unit) * unit

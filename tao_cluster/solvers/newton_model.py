@@ -151,7 +151,8 @@ def _sweep(gram, slope, weights, price, change, product, is_full):
     decrease = 0.0
     for j in range(weights.shape[0]):
         a, at = gram[j, j], weights[j] + change[j]
-        # A correction of the Gram matrix (BFGS) can make `a` negative by rounding.
+        # `a` is the second derivative of the objective by weight j. Rounding errors of the
+        # corrections of the Gram matrix (BFGS) can make it negative.
         if not a > 0.0 or (at == 0.0 and not is_full):
             continue
         center = at - (slope[j] + product[j]) / a
@@ -233,7 +234,8 @@ def _length(at, step, price, slope, curvature, ends):
         for i in range(at.shape[0]):
             if ends[i] < stop:
                 first, stop = i, ends[i]
-        best = min(stop, size - slope / curvature)  # `slope` is the derivative at s = `size`
+        # `slope` is the derivative by s at s = `size`, the start of the current linear piece.
+        best = min(stop, size - slope / curvature)
         if best > size:
             length = best - size
             decrease -= slope * length + 0.5 * curvature * length * length

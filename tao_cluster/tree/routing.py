@@ -140,7 +140,8 @@ def _descend(X, rows, node, left, right, indptr, indices, weights, threshold, wo
     size, n_rows = min(rows.shape[0], _PART_ROWS), rows.shape[0]
     at, other = np.empty(size, np.int32), np.empty(size, np.int32)
     numbers, values = np.empty(size, np.int64), np.empty(size)
-    waiting = np.empty((left.shape[0], 3), np.int64)  # stack of (node, begin, end) of its rows
+    # A stack of (node, begin, end): the rows that wait at the node are at[begin:end].
+    waiting = np.empty((left.shape[0], 3), np.int64)
     for first in range(0, n_rows, _PART_ROWS):
         part = min(size, n_rows - first)
         for p in range(part):

@@ -7,7 +7,9 @@ from .._utils.jit import by_layout, jit
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
 
 _DIGITS = 9  # significant digits: later ones depend on the row order and must not rank features
-_LEAST_EXPONENT = -1000  # values are divided by at least 2 ** -1000, as 2 ** 1000 is finite
+# Values are divided by a power of two with an exponent of at least -1000, because its inverse,
+# 2 ** 1000, is still a finite float64.
+_LEAST_EXPONENT = -1000
 
 # A variance from sums about the first row is accurate enough if the squared distance of that row
 # from the mean is at most this many variances, and the variance is large enough not to underflow.
