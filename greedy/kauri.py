@@ -149,16 +149,16 @@ class _Cut:
 class _Leaf:
     """Rows of one leaf, sorted by every feature, with sums over them."""
 
-    rows: np.ndarray
+    rows: np.ndarray  # int64, increasing row numbers
     order: SortedColumns
-    norms: np.ndarray
+    norms: np.ndarray  # as in greedy.cuts.sweeps.KauriNode
     # (d,) int64, row of `cached_sums` of the first cut of each feature; -1 for features that are
     # not cached
     cache_start: np.ndarray
-    cached_sums: np.ndarray
-    cluster: int
-    mass: float
-    total: np.ndarray  # sum of the weighted rows
+    cached_sums: np.ndarray  # (n_cached, m) float64, weighted sum of the rows moved before each cut
+    cluster: int  # number of the current cluster of the leaf
+    mass: float  # sum of the weights of the rows
+    total: np.ndarray  # (m,) float64, weighted sum of the rows
 
 
 class _Partition:

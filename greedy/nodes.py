@@ -30,15 +30,15 @@ class SeparationNode(NamedTuple):
 
     rows: np.ndarray  # (m,) int64, the row numbers in X of the rows of the node
     label: np.ndarray  # (m,) int64, the centre of each row, as a position in `centers`
-    second: np.ndarray  # (m,) int64, second nearest centre of each row; or empty
+    second: np.ndarray  # (m,) int64, second nearest centre of each row; empty without `distances`
     excess: np.ndarray  # (m,) int64, quantized excess costs
     mass: np.ndarray  # (m,) int64, quantized weights; empty without a depth term
     nearest: np.ndarray  # (m,) float64, distance to the nearest centre of the node
     centers: np.ndarray  # (c, d) float64, coordinates of the centres
     center_ids: np.ndarray  # (c,) int64, numbers of the centres (columns of `distances`)
-    distances: np.ndarray  # (n, k) float64, or empty
-    weight: np.ndarray  # (n,) float64
-    scale: float
+    distances: np.ndarray  # (n, k) float64, cost of each row of X at each centre; or empty
+    weight: np.ndarray  # (n,) float64, weight of each row of X
+    scale: float  # factor by which costs are multiplied before they are rounded
     cap: float  # largest quantized cost of a row
     all_left: bool  # whether a cut may send all rows left although centres lie on its right
 
@@ -172,7 +172,9 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     for feature, is_left in path:
         used[0 if is_left else 1, feature] = True
     unit = 1.0
-    if factor > 0:  # cost as a share of the node's cost (at least one quantization unit)
+    if factor > 0:
+        # The unit turns costs into shares of the cost of the rows at their nearest centres. That
+        # cost counts as at least one quantization unit.
         unit = 1.0 / max(scale * (weight @ nearest), 1.0)
     return node, DepthTerm(float(factor), unit, int(mass.sum()), used, False)
 

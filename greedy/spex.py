@@ -32,7 +32,8 @@ _TOLERANCE = 1e-10
 # side to which most of its edges in the neighbour graph lead.
 _MAX_REFITS = 3
 
-# Regularization strengths at a node, relative to the smallest strength that makes all weights 0.
+# Factors of the L1 penalty of the oblique tests that are tried at a node, as shares of the smallest
+# factor that makes all weights 0.
 _RELATIVE_STRENGTHS = (0.3, 0.1, 0.03, 0.01)
 
 _WALK_STEPS = 30  # steps of the random walk in NeighborGraph.pull
@@ -128,7 +129,7 @@ class SpEx(GreedyTree):
     max_leaves: int | None = None
     n_neighbors: int = 20
 
-    uses_distances = False  # the tree depends on neighbours or labels instead
+    uses_distances = False  # the tree depends on neighbours or labels, not on distances to centres
     sees_centers = False
 
     _parameter_constraints: ClassVar[dict] = {
@@ -389,18 +390,18 @@ class CliqueGraph:
     """Graph in which every cluster is a clique and clusters are not connected.
 
     An edge has the weight w_i w_j (the product of the weights of its rows) times the scale of its
-    cluster, and each row has a loop, an edge to itself. If the
-    scale is 1 / W for a cluster of weight W, the degree of a row is its weight. The paper has no
-    loops and the scale 1 / (|C| - 1); then the tree would depend on the unit of the weights.
+    cluster, and each row has a loop, an edge to itself. If the scale is 1 / W for a cluster of
+    weight W, the degree of a row is its weight. The paper has no loops and the scale 1 / (|C| - 1)
+    for a cluster of |C| rows; then the tree would depend on the unit of the weights.
 
     Parameters
     ----------
     rows : int64 array of shape (m,)
-        The vertices.
-    weight : float64 array of shape (n,)
-    labels : int64 array of shape (n,)
-    scale : float64 array of shape (k,)
-    degree : float64 array of shape (n,)
+        The vertices: numbers of the rows of positive weight.
+    weight : float64 array of shape (n,), weight w of each row of X
+    labels : int64 array of shape (n,), free cluster of each row
+    scale : float64 array of shape (k,), scale of each cluster
+    degree : float64 array of shape (n,), sum of the weights of the edges of each row
     """
 
     rows: np.ndarray

@@ -38,7 +38,7 @@ from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
 _MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
-# Fitted attributes that a fit may not set: those of an earlier fit are removed.
+# Fitted attributes that only some fits set. If an earlier fit has set them, a new fit removes them.
 _OPTIONAL = (
     *("classes_", "validation_cost_increase_"),
     *("_embedder", "_embedder_is_lost", "_column_names"),

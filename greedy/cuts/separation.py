@@ -161,7 +161,9 @@ def _cumulated(sums, totals, rank, edges):
     zero = (edges < 0).sum(axis=1)
     # Add the rows in which the feature is zero. A sparse X does not store them.
     sums[each, :, zero] += totals - sums.sum(axis=2)
-    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]  # [feature, label, edge]
+    # above[f, l, e] is the sum over the rows of label l whose value of feature f is above edge e.
+    # The last label c stands for the masses of all rows.
+    above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]
     own, edge = above[:, :c, : c - 1], np.arange(c - 1)
     # The cut at an edge separates two kinds of rows from their centres: rows above the edge whose
     # centre is on the left, and the other rows whose centre is on the right.

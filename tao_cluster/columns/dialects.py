@@ -60,7 +60,7 @@ def string(text, dialect):
 
 
 def strings(texts, dialect):
-    """Return string literals, separated by commas."""
+    """Return the texts as SQL string literals, separated by commas."""
     return ", ".join(string(text, dialect) for text in texts)
 
 

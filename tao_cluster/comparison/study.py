@@ -262,7 +262,9 @@ class _Study:
         if self.parameters:
             found = [(f"{method}, {n} parameters", _within(models, n)) for n in self.parameters]
         for (name, model), limit in zip_longest(found, self.parameters):
-            if model is None:  # max_parameters searches beyond the largest lambda of the path
+            if model is None:
+                # No tree of the path is small enough. A fit with max_parameters also tries values
+                # of lambda beyond the largest one of the path.
                 yield Entry(name, method, *self.fit(name, tao.set_params(max_parameters=limit)))
             else:
                 yield Entry(name, method, model, seconds, notes)

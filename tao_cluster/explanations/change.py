@@ -471,7 +471,7 @@ def nearest_values(conditions, limits):
 
 
 def _limit(low, high, bound):
-    """Narrow the lower or upper limit of the value of one feature to a bound."""
+    """Make a value satisfy a bound: lower high[j] or raise low[j], in place, for its feature j."""
     j, value = bound.feature, bound.value
     if bound.is_upper:
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)

@@ -60,7 +60,9 @@ def to_text(tree, feature_names=None, precision=3, max_terms=None, *, scaled=Fal
     check_options("to_text", precision=precision, max_terms=max_terms, scaled=scaled)
     nodes = report(tree, feature_names=feature_names, scaled=scaled)["nodes"]
     lines = []
-    todo = [(nodes[0], None)]  # (node, the line to write before it), left child first
+    # A stack of (node, the condition to write on the line before it, or None). A left child is put
+    # on top of its sibling, so that its subtree is written first.
+    todo = [(nodes[0], None)]
     while todo:
         node, condition = todo.pop()
         if condition is not None:

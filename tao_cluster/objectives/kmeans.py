@@ -183,7 +183,9 @@ class _CenteredRows:
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
             if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # True for NaN
                 rows.origin[:] = mean
-                rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose digits
+                # The squared norms are computed anew from the differences from the mean, because
+                # |x|^2 - 2 x.mean + |mean|^2 would lose digits.
+                rows._measure()
         return rows
 
     def _measure(self):

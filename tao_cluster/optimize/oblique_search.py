@@ -231,13 +231,15 @@ def disturbed(search, state, lambda_, limits, rng):
 def grown(search, state, n_leaves, most_depth, strength, rng):
     """Return the tree of a state with some random leaves split.
 
-    The probability of a leaf is in proportion to the cost that it would save if each of its rows
-    could have the better one of two labels: the label of the leaf and the best second label.
+    Leaves are drawn at random. The probability of a leaf is in proportion to the cost that it would
+    save if each of its rows could have the better one of two labels: the label of the leaf and the
+    best second label.
 
     Parameters
     ----------
     search : Search
-    state : State, each of whose nodes is reached by rows
+    state : State
+        Every node of its tree is reached by rows.
     n_leaves : int, maximum number of new leaves
     most_depth : int, maximum depth of leaves
     strength : float, penalty on ||w||_1 of the new tests

@@ -115,7 +115,8 @@ def weakest_splits(saved, left, right, n_tests):
         Children; -1 at leaves.
     n_tests : int
     """
-    parent, chosen, above = [-1] * len(saved), [], set()  # `above` has ancestors of chosen nodes
+    # `above` holds the ancestors of the chosen nodes.
+    parent, chosen, above = [-1] * len(saved), [], set()
     for node, children in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         for child in children:
             if child >= 0:

@@ -544,7 +544,10 @@ class SplitView:
         return f"value {date or _distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
-        """Return features, shown weights and effects of the n terms with the largest effects."""
+        """Return the features, shown weights and effects of the n terms with the largest effects.
+
+        The results are three arrays of at most n elements; see :func:`tao_cluster.report.effect`.
+        """
         some = self.terms[:n]
         features = np.array([term["feature"] for term in some], dtype=np.int32)
         shown = np.array([term["shown"] for term in some])

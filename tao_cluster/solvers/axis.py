@@ -444,9 +444,8 @@ def upright(tree):
     has_test = n_weights > 0
     turned[has_test] = tree.split_weights[tree.split_indptr[:-1][has_test]] < 0
     left, right = tree.children_left, tree.children_right
-    # The test -x <= -t sends the rows with x < t to the right. Its children are exchanged, and the
-    # test becomes x <= (the next float below t). In a test on a set of levels, no row lies exactly
-    # at the threshold, so the next float is not needed.
+    # The test -x <= -t sends rows with x < t to the right. Reversed, it sends them to the left.
+    # No row is at the threshold of a set of levels, which stays the same.
     below = np.where(n_weights > 1, -tree.threshold, np.nextafter(-tree.threshold, -np.inf))
     return replace(
         tree,

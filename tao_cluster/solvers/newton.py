@@ -20,7 +20,7 @@ _OWN_SHARES = 1e-7, 1e-3
 _MAX_STEPS = 200
 _MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
 _FAR = 0.6  # relative duality gap above which a start with many weights is replaced by zero
-_MAX_FAILURES = 5  # number of failed steps after which the solver stops
+_MAX_FAILURES = 5  # the solver stops after this many steps in a row without a decrease
 _PATIENCE = 10  # number of steps without progress after which double precision is used
 # After a step shorter than this (the full step is 1), the next model gets more curvature than the
 # loss, so that its step is shorter from the start.
@@ -186,17 +186,21 @@ class _Model:
     """Second-order model of the loss over some features, and the last step that it led to."""
 
     features: np.ndarray  # (k,) int64, increasing numbers of the columns in the model
-    matrix: np.ndarray | tuple  # second derivatives, or the columns of X that they come from
+    # (k, k) array of second derivatives of the loss by the weights; or, if many features would make
+    # this array large, a tuple with the values of the features from which they can be computed
+    matrix: np.ndarray | tuple
     slope: np.ndarray  # (k,), derivatives of the loss by the weights at the start of the step
     is_exact: bool  # whether the second derivatives are summed over all rows, not over a sample
     predicted: float  # predicted decrease of the objective by the last step, to first order
-    careful: bool  # whether the model has more curvature than the loss, for shorter steps
+    careful: bool  # whether curvature was added to that of the loss, which makes the step shorter
     # (m,) float64, for each row of the node: second derivative of its loss by its margin, or a
     # larger value
     curvature: np.ndarray
     change: np.ndarray | None = None  # (k,), change of the weights that minimises the model
     size: float = 1.0  # length of the last step, relative to `change`
-    is_fast: bool = False  # whether the predicted decrease falls quickly from step to step
+    # Whether the last step had its full length and predicted less than the share `_KEEP` of the
+    # decrease that was predicted for the step before.
+    is_fast: bool = False
 
     @property
     def by_columns(self):
@@ -356,7 +360,10 @@ class _Descent:
         return float(self._price @ np.abs(self._w))
 
     def solution(self):
-        """Return the current weights, in the units of the storage, and the bias."""
+        """Return the current weights and the bias.
+
+        The weights apply to columns in the units of `self._storage`, not in those of X.
+        """
         return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
 
     def _gap(self, gradient, tol=None):
@@ -383,7 +390,7 @@ class _Descent:
         """
         residual = np.abs(self._state[RESIDUAL]).sum()
         margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
-        # The share is huge if there is almost no penalty; the limit avoids overflow of its square.
+        # The share s is huge if the penalty is nearly 0. A limit avoids overflow of its square.
         share = min(self._slope_error * residual, _MOST_SHARE)
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
@@ -409,7 +416,10 @@ class _Descent:
         return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
-        """Return a model over the working set of features, or None if no step is possible.
+        """Return a second-order model of the loss over the features of the working set, or None.
+
+        It is None if the working set is empty or the loss has no curvature, so that no step is
+        possible.
 
         `before` is the decrease of the objective that was predicted for the last step. A `careful`
         model has more curvature than the loss, so that its step is shorter.

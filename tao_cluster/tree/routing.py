@@ -330,7 +330,7 @@ def _spans(tree, leaf_of_row):
     size = np.bincount(leaf_of_row, minlength=tree.n_nodes)
     n_leaves = np.zeros(tree.n_nodes, dtype=np.intp)
     n_leaves[tree.leaves] = 1
-    for node in tree.decision_nodes[::-1]:  # children come after their parent
+    for node in tree.decision_nodes[::-1]:  # children first: their numbers exceed their parent's
         size[node] = size[left[node]] + size[right[node]]
         n_leaves[node] = n_leaves[left[node]] + n_leaves[right[node]]
     first, rank = np.zeros((2, tree.n_nodes), dtype=np.intp)

@@ -58,7 +58,9 @@ def stds_and_gaps(tree, X, leaf_of_row, weight=None, n_jobs=1):
     moments = value_moments(tree, X, leaf_of_row, share, origin, n_jobs)
     mass = tree.node_counts(leaf_of_row, share)
     stds = stds_of(tree, moments, mass)
-    if stds is None:  # second pass: relative to the mean, scaled to magnitudes of about 1
+    if stds is None:
+        # The sums about the first row are not accurate enough. A second pass sums the squares of
+        # the differences from the mean, divided by a power of two so that they are about 1.
         exponent = np.maximum(np.frexp(moments[2])[1], _LEAST_EXPONENT)
         mass = _of_values(tree, mass)
         about = (moments[0] / mass, np.ldexp(1.0, -exponent))
