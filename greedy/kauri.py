@@ -151,7 +151,9 @@ class _Leaf:
 
     rows: np.ndarray  # int64, increasing row numbers
     order: SortedColumns
-    norms: np.ndarray  # as in greedy.cuts.sweeps.KauriNode
+    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows up to
+    # this entry
+    norms: np.ndarray
     # (d,) int64, row of `cached_sums` of the first cut of each feature; -1 for features that are
     # not cached
     cache_start: np.ndarray

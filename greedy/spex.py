@@ -329,7 +329,7 @@ class CutConductance:
         It is None if the test has fewer than two features, or sends all rows to one side.
         """
         if len(test.indices) < 2:
-            return None  # the search over single features has found the best such cut
+            return None  # the search over single features has found the best cut of this kind
         values = project(self.view, leaf.rows, test.indices, test.weights)
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)
@@ -541,7 +541,9 @@ class NeighborGraph:
         degree = np.asarray(A.sum(axis=1)).ravel()
         total = max(degree.sum(), np.finfo(float).tiny)
         values = goes_right.astype(np.float64)
-        for _ in range(_WALK_STEPS):  # lazy steps, since plain ones may alternate forever
+        # In every step, half of its value stays at each row (a lazy random walk). Otherwise, the
+        # values could alternate forever.
+        for _ in range(_WALK_STEPS):
             values -= degree @ values / total
             walked = np.divide(A @ values, degree, out=np.zeros_like(values), where=degree > 0)
             values = (values + walked) / 2

@@ -42,7 +42,7 @@ class CutDistribution(NamedTuple):
 class DrawnTree(NamedTuple):
     """Arrays of a tree with up to 2 max_leaves - 1 nodes, one element of each array per node."""
 
-    feature: np.ndarray  # int64, -1 at a leaf
+    feature: np.ndarray  # int64, number of the tested feature, -1 at a leaf
     threshold: np.ndarray  # float64, arbitrary at a leaf
     left: np.ndarray  # int64, the left child, -1 at a leaf; the right child is the node left + 1
     label: np.ndarray  # int64, lowest number of the centres in the node

@@ -66,7 +66,7 @@ class InitialTree(Protocol):
         """
 
 
-_N_DRAWS = 20  # maximum number of random tests that are drawn until one separates the rows
+_N_DRAWS = 20  # maximum number of random tests that are drawn until one has rows on both sides
 
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
