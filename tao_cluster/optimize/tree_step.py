@@ -66,7 +66,10 @@ class TreeStep:
         return Routed(tree, self.leaves_of(tree))
 
     def leaves_of(self, tree, rows=None, node=0):
-        """Return the leaf below `node` that each row reaches: int32 array; by default all rows."""
+        """Return the leaf that each row reaches from `node`: int32 array, one element per row.
+
+        `rows` are row numbers; None means all rows.
+        """
         return tree.route(self.view, rows, node, self.n_jobs)
 
     def run(self, start, criterion, strength, n_passes, accept="if better"):
@@ -112,7 +115,7 @@ class TreeStep:
         Routed
             The best result of a pass, or `start` if `n_passes` is 0.
         """
-        self._settled.clear()  # results for other trees are not valid for this one
+        self._settled.clear()  # it holds results of earlier calls, possibly for other trees
         best, least = start, np.inf
         for _ in range(n_passes):
             updated = self.one_pass(start, criterion, strength, is_judged=False)
@@ -286,9 +289,11 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
 
 def _indifferent(split, strength):
-    """Return the split for a node whose rows all have equal losses on both sides.
+    """Return the new split of a node whose rows all have equal losses on both sides.
 
-    With a positive strength it has no weights, because they would only cost their penalty.
+    `split` is the current split. If it has weights and `strength`, the factor of their penalty, is
+    positive, the new split has no weights and sends all rows to the left, which saves the penalty.
+    Otherwise, the function returns None: the split does not change.
     """
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None
