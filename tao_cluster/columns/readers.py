@@ -572,7 +572,7 @@ class Clock(Reader):
 
     @property
     def steps(self):
-        """An hour, a minute and a second."""
+        """Units to which a time is rounded for its text, in hours: from an hour to a second."""
         return 1.0, 1 / 60, 1 / 3600
 
     def text(self, number):
