@@ -628,10 +628,20 @@ def _check_options(options, category_weight, standardize):
 
 
 def _names(option, names):
-    """Return names as a tuple of str; a single string, which is no list, raises a ValueError."""
+    """Return names as a tuple of str.
+
+    Raises
+    ------
+    ValueError
+        If `names` is a single string instead of a list, or names a column twice.
+    """
     if isinstance(names, str):
         raise ValueError(f"{option} must be a list of names, got {names!r}.")
-    return tuple(map(display_name, names))
+    found = tuple(map(display_name, names))
+    twice = sorted({name for name in found if found.count(name) > 1})
+    if twice:
+        raise ValueError(f"{option} names {listed(twice)} more than once.")
+    return found
 
 
 def _warn(decisions):

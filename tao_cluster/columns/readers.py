@@ -137,7 +137,10 @@ class Reader:
     def with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
         cells = column.astype(object)
-        codes, kinds = pd.factorize(cells)  # each kind of cell is compared once
+        try:
+            codes, kinds = pd.factorize(cells)  # each kind of cell is compared once
+        except TypeError:  # cells such as lists, which no reader can read
+            return cells
         words = set(self.missing)
         is_missing = [(k.strip() if isinstance(k, str) else k) in words for k in kinds]
         found = ~np.array([*is_missing, True])[codes]  # the code of missing values is -1
