@@ -177,7 +177,7 @@ def table_pipeline(
     >>> table = pd.DataFrame({
     ...     "customer_id": range(60),
     ...     "plan": ["free", "gold", "free"] * 20,
-    ...     "hours": ["1 h", "30.5 h", "2 h"] * 20,
+    ...     "hours": ["1 h", "30.5 h", "2 h", "31 h"] * 15,
     ... })
     >>> pipeline = table_pipeline(table, 2, random_state=0)
     >>> pipeline.decisions_[["column", "kind", "done"]]
