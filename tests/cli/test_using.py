@@ -173,7 +173,7 @@ def test_new_tables_that_do_not_fit(birds, capsys):
     Path("text.json").write_text("{}")
     capsys.readouterr()
     for arguments, sentence in (
-        (["birds_tree", "less.csv"], "less.csv: The table has no column 'mass_g'"),
+        (["birds_tree", "less.csv"], "less.csv: there is no column 'mass_g', which the model uses"),
         (["birds_tree", "words.csv"], "words.csv: line 2, column mass_g: 'heavy' is not a number"),
         (["birds_tree", "none.csv"], "every row has a missing value"),
         (["birds_tree", "two.npy"], "two.npy: Expected a pandas DataFrame with the columns"),
