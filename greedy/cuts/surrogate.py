@@ -144,13 +144,16 @@ class _Search:
 
 
 def savings_of(leaf, places):
-    """Compute the savings of some rows of a leaf, given by their positions in `leaf.rows`.
+    """Compute by how much other labels reduce the cost of some rows of a leaf.
+
+    `places` are the positions of the rows in `leaf.rows`. The saving of a row is its cost under
+    `leaf.best_label` minus its cost under the other label; it may be negative.
 
     Returns
     -------
     float64 array of shape (len(places), q + 1)
         Columns 0..q-1 are the savings under the q labels in `leaf.others`. Column q is the saving
-        of each row under the label that is best for this row.
+        of each row under the label of its nearest centre.
     """
     rows, nearest = leaf.rows[places], leaf.nearest[places]
     saved = np.empty((len(rows), len(leaf.totals)))

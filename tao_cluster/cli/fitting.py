@@ -147,7 +147,10 @@ def _compare(options):
 
 
 def _estimator(options, *, standardize=False, **parameters):
-    """Return the estimator of an array, or of columns that are all numbers."""
+    """Return the TAOClustering for an array, or for numeric columns that are read out of core.
+
+    `standardize` is used if the command line does not set it.
+    """
     standardize = standardize if options.standardize is None else options.standardize
     return TAOClustering(standardize=standardize, **_parameters(options), **parameters)
 

@@ -65,7 +65,7 @@ def strings(texts, dialect):
 
 
 def value(cell, dialect):
-    """Return the literal of a cell of a table: a number, a truth value or a string."""
+    """Return a cell of a table (a number, a truth value or a string) as a literal in SQL."""
     if isinstance(cell, bool | np.bool_):
         if dialect == "tsql":  # its type BIT has the values 0 and 1
             return str(int(cell))

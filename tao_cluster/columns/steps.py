@@ -166,8 +166,8 @@ class Increasing:
         if len(known) < 2 or not np.array_equal(beside, values[::2], equal_nan=True):
             return None
         sign = 1.0 if differences.sum() > 0 else -1.0
-        # The inverse need not return all numbers: a function that saturates, such as tanh, rounds
-        # all large arguments to the same value.
+        # It is enough if the inverse recovers more than half of the numbers: a function that
+        # saturates, such as tanh, rounds all large arguments to the same value.
         is_undone = np.isclose(back, known, rtol=1e-6, atol=1e-9).mean() > 0.5
         is_monotone = np.all(sign * differences >= 0)
         return cls(step, j, sign=sign, inside=known[0]) if is_undone and is_monotone else None

@@ -194,8 +194,9 @@ class _Study:
     def check(self, series):
         """Raise a ValueError if an estimator to compare contradicts the settings of the study.
 
-        This is so if its n_clusters, objective, standardize or reference is neither the value of
-        the study nor the default, or if the study needs such a parameter and it has none.
+        The parameters n_clusters, objective, standardize and reference are checked. Each must have
+        the value of the study or its default. If the estimator lacks one of these parameters, the
+        study must not need it. `series` is a list of pairs (method, value).
         """
         for method, value in series:
             for _, estimator in self._estimators(value):

@@ -262,12 +262,18 @@ def finish(search, state, lambda_):
 
 
 def refitted(search, state, lambda_):
-    """Return the state, with relax=True after refits of nodes or regrowth of leaves."""
+    """Refit the nodes, or regrow the leaves of an axis-aligned tree; return the resulting state.
+
+    If `relax` is False, the state is returned unchanged.
+    """
     settings = search.settings
     return settings.split_kind.refit(search, state, lambda_) if settings.relax else state
 
 
 def finished(search, state):
-    """Return the state, with relax=True after passes that minimise the clustering cost itself."""
+    """Run passes that minimise the clustering cost itself, and return the resulting state.
+
+    If `relax` is False, the state is returned unchanged.
+    """
     settings = search.settings
     return settings.split_kind.optimize_exact(search, state) if settings.relax else state

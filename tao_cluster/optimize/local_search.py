@@ -538,9 +538,10 @@ class Sketch:
         return kernels.compact(nodes), changed
 
     def expand(self, state, most_leaves):
-        """Return the array of nodes after leaves are cut while this saves enough.
+        """Split leaves, the best split first, and return the array of nodes.
 
-        The tree gets at most `most_leaves` leaves; see :func:`.sketch_kernels.expand`.
+        This ends when the tree has `most_leaves` leaves, or when no split saves more than the
+        penalty per test; see :func:`.sketch_kernels.expand`.
         """
         self.n_passes += max(1, state.cost.shape[1] // _CUT_CLUSTERS)
         terms = (self.codes, self.first, state.cost, most_leaves, self.price)

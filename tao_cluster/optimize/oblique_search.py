@@ -17,7 +17,7 @@ from ..tree.growth import Growth
 from ..tree.routing import ReducedSets
 from .direct_form import descend
 
-# Refits.
+# Constants of the refits.
 _REWEIGHTED_PASSES = 1
 _RELAXED_PASSES = 4
 _N_REWEIGHTINGS = 2
@@ -38,7 +38,7 @@ _CHEAPER = 0.25  # factor of the penalty after a pass that would lose clusters
 # passes.
 _COSTLIER, _MOST_STEPS = 1.15, 60
 
-# The search.
+# Constants of the local search, which perturbs and refits trees.
 _NOISE = 0.3  # row weights are multiplied by exp(_NOISE * z) with a standard normal z per row
 _MOST_GROWN = 3  # maximum number of leaves that are split per round
 _SHARES = (0.1, 0.3, 1.0)  # the strength of a round is lambda times one of these, at random

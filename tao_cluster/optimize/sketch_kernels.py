@@ -224,7 +224,7 @@ def _best_cut(rows, codes, first, cost, sums):
 
 @jit
 def expand(nodes, codes, first, cost, most_leaves, price):
-    """Return the tree after leaves are cut, the best cut first, up to `most_leaves` leaves.
+    """Return the tree after leaves are split, the best split first, up to `most_leaves` leaves.
 
     It also ends if no cut of a leaf saves more than `price`.
     """

@@ -180,7 +180,8 @@ class AxisAligned:
 
     name: ClassVar[str] = "axis"
     solver: ClassVar[NodeSolver] = Axis()
-    samples_rows: ClassVar[bool] = False  # the result is never worse than the start on all rows
+    # All rows are used, so that the result never costs more than the best initial tree.
+    samples_rows: ClassVar[bool] = False
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False

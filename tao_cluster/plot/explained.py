@@ -112,7 +112,7 @@ def _make_room(ax, values):
 
 
 def _name_lines(ax, names):
-    """Label the lines of a bar chart with names, from the top, without a grid."""
+    """Write one name beside each bar, from top to bottom, and hide the horizontal grid lines."""
     ax.set_yticks(range(len(names)), [brief(name) for name in names])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)

@@ -29,7 +29,7 @@ _LINE = 0.135  # height of a line of text, inches
 _MARGINS = 0.1  # sum of the left and right margins of a condition, inches
 _MOST_LINES = 5  # maximum number of lines of a condition
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of X below weights
+_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of a mean image under weights
 _SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
 _NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _CONDITION = "left where the condition holds, else right"

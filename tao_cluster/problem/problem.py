@@ -309,12 +309,13 @@ def _stacked(parts):
 
 
 def _donors(problem, n_donors):
-    """Return `n_donors` rows of the same free cluster for each row: int array (n_donors, n).
+    """Choose `n_donors` rows of the same free cluster for each row: int array (n_donors, n).
 
-    Noisy copies of a row are computed from them. The rows of a cluster are ordered by a random
-    projection. The place of a row is the share of the weight of its cluster that lies before it;
-    equal rows have the same place. The places of the donors of a row are a quasi-random sequence
-    that starts from the place of the row.
+    A noisy copy of a row adds the scaled difference of two of its donors. The choice is
+    deterministic. The rows of a cluster are ordered by a random projection with a fixed seed. The
+    position of a row is the share of the weight of its cluster before it, plus half the share of
+    the rows with the same projection. Its donors are the rows at the positions
+    (_STRIDE * position + m * _GOLDEN) mod 1 for m = 1, 2, ..., a quasi-random sequence.
     """
     X, weight, labels = problem.X, problem.weight, problem.free.labels
     n_features = X.shape[1]

@@ -48,15 +48,16 @@ class Liblinear(NodeSolver):
     Parameters
     ----------
     tol : float, default=0.001
-        The option `-e` of LIBLINEAR: the largest violation of optimality, relative to the one at w
-        = 0 and to the share of the smaller class. The default of LIBLINEAR, 0.01, leaves about a
-        fifth more non-zero weights at the same cost in half the time (digits, depth 5: ``python -m
+        The option `-e` of LIBLINEAR. Training stops when the violation of the optimality
+        conditions is at most `tol` times the share of the smaller class times the violation at
+        w = 0. With LIBLINEAR's own default of 0.01, training takes half the time and the cost is
+        the same, but about a fifth more weights are non-zero (digits, depth 5: ``python -m
         benchmarks.tao digits --liblinear-tol 0.01``).
 
     Notes
     -----
-    The strength is at least the mean weight of the rows times 1e-4 s. Here s is the largest
-    standard deviation of a column, but at most 100 times the median one.
+    A strength below 1e-4 s times the mean weight of the rows is raised to this value. Here s is the
+    largest standard deviation of a column, but at most 100 times the median one.
 
     LIBLINEAR's form of X takes 16 bytes per non-zero value and 32 per row, and is made once per
     fit. Training on m rows takes about twice the memory of these rows.

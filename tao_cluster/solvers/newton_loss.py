@@ -24,11 +24,11 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 @jit(inline="always")
 def _fill(state, sign, weight, bits):
-    """Compute the loss and its two derivatives from the margin in each column of a state.
+    """Fill a state with the loss and its two derivatives at the margin of each row of X.
 
-    With a = |margin|, e = exp(-a) and log(1 + e) are computed by their series, to full relative
-    precision. Such loops without branches or calls compile to vector instructions. `bits` is a
-    workspace of one int64 per row.
+    A state has one column per row of X. The values exp(-|margin|) and log(1 + exp(-|margin|)) are
+    computed by power series, to full relative precision. Loops without branches or calls compile to
+    vector instructions. `bits` is a workspace of one int64 per row.
     """
     margin, loss = state[MARGIN], state[LOSS]
     residual, curvature = state[RESIDUAL], state[CURVATURE]
