@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._utils.frames import check_container, display_name, display_names
 from ._utils.warnings import listed, warn
-from .columns.names import Indicator
+from .columns.names import level_name
 from .columns.readers import (
     PARTS,
     AmbiguousDatesError,
@@ -570,7 +570,7 @@ def _encoder(decisions, missing, standardize, max_levels, category_weight):
         max_categories=max_levels,
         handle_unknown="infrequent_if_exist",
         sparse_output=False,
-        feature_name_combiner=Indicator,
+        feature_name_combiner=level_name,
     )
     steps = [
         ("complete", scale, complete),

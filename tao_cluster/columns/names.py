@@ -163,6 +163,11 @@ def plain_cell(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
+def level_name(column, value):
+    """Return the name of a level as a plain string, as scikit-learn requires of feature names."""
+    return str(Indicator(column, value))
+
+
 def _value_text(value):
     """Return a category as text: "gold", "3" for the float 3.0, or "missing" for None."""
     if value is None:
