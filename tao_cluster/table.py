@@ -119,7 +119,7 @@ def table_pipeline(
         Missing numbers are replaced by the median of the column. With "indicator", a further
         feature is 1 where a value was missing. With "refuse", missing values raise an error.
     na_values : list of str or numbers
-        Cells that mean a missing value. The default is :data:`NA_VALUES`, which the list replaces:
+        Cells that mean a missing value. The default is ``NA_VALUES``, which the list replaces:
         ``na_values=[*NA_VALUES, "unknown", -999]``. Leave out "None" or "NA" if these are levels.
     category_weight : float, default=1.0
         Weight of a categorical column, in standard deviations of a numeric column.
