@@ -19,7 +19,7 @@ class TableReader(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     readers : dict
-        For each raw column that is used, its name and a :class:`.readers.Reader`, or a tuple of
+        For each raw column that is used, its name and a ``Reader``, or a tuple of
         readers if the column becomes several ones, such as a date and its month.
     decisions : DataFrame, optional
         What was decided about each column of the raw table; for information.
