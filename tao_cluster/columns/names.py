@@ -83,7 +83,7 @@ class Indicator(str):
         Whether the feature is instead 1 for all values that are not in `levels`. An encoder that
         combines infrequent categories has one such feature, whose `value` is "other".
     reader : Reader, optional
-        It turns the cells of the raw column into these values; see :class:`tao_cluster.columns.TableReader`.
+        It turns the cells of the raw column into these values; see ``TableReader``.
     raw : str, optional
         The name of the raw column if it differs from `column`, as that of a part of a date does.
 
@@ -135,7 +135,7 @@ class Numeric(str):
     fill : float, optional
         An imputer replaces missing values by this number.
     reader : Reader, optional
-        It turns the cells of the raw column into numbers; see :class:`tao_cluster.columns.TableReader`.
+        It turns the cells of the raw column into numbers; see ``TableReader``.
     raw : str, optional
         The name of the raw column if it differs from `name`, as that of a part of a date does.
     """
