@@ -27,7 +27,7 @@ _LONGEST_CELL = 2**31 - 1
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read. What is None is detected from the first lines of a text file.
+    """How a file is read. Fields that are None are detected from the first lines of a text file.
 
     Parameters
     ----------

@@ -77,10 +77,10 @@ def from_document(data, model):
     decisions = None if data["decisions"] is None else pd.DataFrame(data["decisions"])
     reader = TableReader(from_json(data["readers"]), decisions)
     kinds = tuple(READERS.values())
-    for readers in reader.readers.values():
-        parts = readers if isinstance(readers, tuple) else (readers,)
-        if not parts or not all(isinstance(part, kinds) for part in parts):
-            raise ValueError("readers must be the readers of columns")
+    read = {column for _, column, part in reader.outputs() if isinstance(part, kinds)}
+    others = [part for *_, part in reader.outputs() if not isinstance(part, kinds)]
+    if others or read != set(reader.readers):
+        raise ValueError("readers must be the readers of columns")
     reader.feature_names_in_ = np.array([*reader.readers, None], dtype=object)[:-1]
     reader.n_features_in_ = len(reader.readers)
     reader.n_missing_ = {name: int(data["missing"][name]) for name in reader.readers}
