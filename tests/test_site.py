@@ -46,6 +46,8 @@ PUBLIC = {
     "tao_cluster.columns": {"Numeric", "RawView", "TableReader", "raw_view"},
     "tao_cluster.comparison": {"Comparison", "explains_labels"},
 }
+# Where README's links lead, which have to work on PyPI, too.
+ADDRESS = re.compile(r"https://(raw\.githubusercontent|github)\.com/tao-cluster/tao-cluster/(blob/)?main/")
 # They are described in words, or where they are first found.
 ELSEWHERE = {"__version__", "bounds", "datasets"}
 MOST_WORDS = 1200
@@ -106,9 +108,10 @@ def test_readme_is_short():
 def test_links_lead_to_files(page):
     text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
-        target = link.split("#")[0]
+        target, repository = ADDRESS.subn(f"{ROOT}/", link.split("#")[0])
         # The index of the gallery is made with the site.
         if target and "://" not in target and not target.endswith("gallery/index.rst"):
+            assert repository or page != ROOT / "README.md", f"relative on PyPI: {link}"
             assert (page.parent / target).exists(), f"{page}: {link}"
 
 
