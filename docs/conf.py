@@ -36,7 +36,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "gallery/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = True
 # What other libraries document: the site is made without a network.
