@@ -1,7 +1,7 @@
 """Exports of trees: text, rules, SQL, Graphviz, ONNX, tables and plain Python values.
 
 Each export is one file. It is built on :func:`tao_cluster.report.report` or on
-:mod:`tao_cluster.tree.conditions`, and formats numbers with `format.py`. CONTRIBUTING.md lists what
+:mod:`tao_cluster.tree.conditions`, and formats numbers with `format.py`. docs/join/architecture.md lists what
 a new export needs.
 """
 
