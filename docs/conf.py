@@ -1,4 +1,4 @@
-"""Settings of Sphinx. ``sphinx-build -W -b html docs OUT`` builds the site, with the extra "docs"."""
+"""Settings of Sphinx: ``sphinx-build -W -b html docs OUT`` builds the site (extra "docs")."""
 
 import inspect
 import os
@@ -108,7 +108,7 @@ def skip_member(app, kind, name, member, skip, options):
 
 
 def parts_from_elsewhere(app, name, source):
-    """CONTRIBUTING.md and CHANGELOG.md as pages, with links between pages; results if there are any."""
+    """Show CONTRIBUTING.md and CHANGELOG.md as pages, and the results if there are any."""
     del app
     if name in ELSEWHERE:
         file, links = ELSEWHERE[name]

@@ -47,7 +47,9 @@ PUBLIC = {
     "tao_cluster.comparison": {"Comparison", "explains_labels"},
 }
 # Where README's links lead, which have to work on PyPI, too.
-ADDRESS = re.compile(r"https://(raw\.githubusercontent|github)\.com/tao-cluster/tao-cluster/(blob/)?main/")
+ADDRESS = re.compile(
+    r"https://(raw\.githubusercontent|github)\.com/tao-cluster/tao-cluster/(blob/)?main/"
+)
 # They are described in words, or where they are first found.
 ELSEWHERE = {"__version__", "bounds", "datasets"}
 MOST_WORDS = 1200

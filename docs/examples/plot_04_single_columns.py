@@ -2,8 +2,8 @@
 Tests of single columns
 =======================
 
-A test of one column is written out as a condition. A large tree is easier to read from left to
-right, folded below a depth, with the way of one row marked.
+A test of one column is written as a condition. Large trees are easier to read from left to right
+and without their deepest levels. The decision path of one row is marked.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,8 +18,8 @@ axes = plot_tree(
 )
 
 # %%
-# How sharp is a cut? ``nodes="projection"`` draws the values of the rows at each test, by the
-# side that they take.
+# ``nodes="projection"`` shows how clearly a test separates the rows: a histogram of their values,
+# coloured by the side that they take.
 
 from tao_cluster import TAOClustering
 

@@ -1,9 +1,9 @@
 """
-Methods side by side
-====================
+Several methods in one plot
+===========================
 
-Fitted models of any kind on the same axes. They should explain the same clustering: here the
-k-means of the first.
+Fitted models of any kind are drawn on the same axes. They should explain the same clustering; here
+it is the k-means clustering of the first model.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -23,8 +23,7 @@ models += [ExShallow(5, **options).fit(cells)]
 axes = plot_tradeoff(models, size="parameters")
 
 # %%
-# ``compare`` does all of that by itself, keeps rows from the fits, and knows the whole curve of
-# ExKMC.
+# ``compare`` does the same in one call. It also holds out rows, and draws the whole curve of ExKMC.
 
 from tao_cluster import compare
 

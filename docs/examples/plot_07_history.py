@@ -1,10 +1,10 @@
 """
-The course of a fit
-===================
+The optimisation history
+========================
 
-Every tree that was looked at, by stage: initial trees, passes, refits, passes on the true cost,
-search. Those that were the best of their stage are filled. It answers whether more passes, or a
-longer search, would have paid.
+The picture shows every tree that the fit has evaluated, by stage: initial trees, passes, refits,
+passes on the true cost, and search. Filled points were the best of their stage. The history shows
+whether more passes or a longer search would have helped.
 """
 
 from sklearn.datasets import load_digits
@@ -17,7 +17,7 @@ model = TAOClustering(10, lambda_=2, random_state=0).fit(X)
 axes = plot_history(model, title="direct form")
 
 # %%
-# The paper's algorithm, along a penalty that grows.
+# The algorithm of the paper has a penalty that grows.
 
 from tao_cluster import PenaltyMethod
 

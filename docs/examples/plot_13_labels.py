@@ -2,9 +2,9 @@
 Labels of another clustering
 ============================
 
-HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains them
-by a tree; noise does not count, the few dark rows here. The regions of the tree are drawn by
-hand here, since there are no centres.
+HDBSCAN finds clusters of any shape and marks noise by -1. ``objective="labels"`` explains its
+labels by a tree. Noise, the few dark points here, does not count. ``plot_regions`` needs centres, so the
+regions of the tree are drawn with matplotlib.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ ax.scatter(*X.T, c=labels, s=6)
 ax.set_title("rows by HDBSCAN, regions by the tree", loc="left")
 
 # %%
-# The tree as a picture in a file.
+# ``save_tree`` writes the picture of the tree to a file.
 
 import tempfile
 from pathlib import Path
