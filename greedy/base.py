@@ -14,7 +14,7 @@ from tao_cluster.objectives import KMeans, KMedians, Objective
 from tao_cluster.problem.problem import Result
 
 from .builder_input import BuilderInput
-from .growth import history, with_midpoints
+from .growth import history, with_placed_tests
 
 # Cost functions by name; builder_input.DISTANCES has the same keys.
 OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
@@ -67,6 +67,7 @@ class GreedyTree(TreeClustering):
     reference: Any = None
     standardize: bool = False
     midpoints: bool = True
+    ties: str = "widest"
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -84,6 +85,7 @@ class GreedyTree(TreeClustering):
         **CONSTRAINTS,
         "standardize": ["boolean"],
         "midpoints": ["boolean"],
+        "ties": [StrOptions({"widest", "first"})],
     }
 
     def build(self, X, labels, centers, sample_weight, rng=None, distances=None):
@@ -160,22 +162,26 @@ class GreedyTree(TreeClustering):
     def _finish(self, growth, points):
         """Convert a Growth to a Tree; return the tree and the leaf of each row.
 
-        If `midpoints` is True, thresholds move to midpoints; see :func:`with_midpoints`. If it is
-        False, None is returned in place of the leaves.
+        The features and thresholds of tests follow `ties` and `midpoints`; see
+        :func:`with_placed_tests`. If neither moves a test, None is returned in place of the leaves.
         """
-        tree = growth.to_tree(points.n_features)
-        if not self.midpoints:
+        tree, is_widest = growth.to_tree(points.n_features), self.ties == "widest"
+        if not (self.midpoints or is_widest):
             return tree, None
         if not self.sees_centers:
             points = replace(points, centers=points.centers[:0])
-        return with_midpoints(tree, points)
+        return with_placed_tests(tree, points, is_widest, self.midpoints)
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        # Cuts were made in standardised columns. `tree_` has the thresholds in the units of X.
+        # Cuts were made in standardised columns, before tests were placed. `tree_` has the features
+        # and thresholds in the units of X.
+        tree = fitted["tree_"]
         for record in fitted["history_"]:
+            if "feature" in record:
+                record["feature"] = int(tree.split(record["node"])[0][0])
             if "threshold" in record:
-                record["threshold"] = float(fitted["tree_"].threshold[record["node"]])
+                record["threshold"] = float(tree.threshold[record["node"]])
         return fitted
 
 

@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
+from joblib import effective_n_jobs
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from tao_cluster._utils.options import resolve
@@ -11,7 +12,9 @@ from tao_cluster.base import TreeClustering
 from tao_cluster.initial_trees.cart import cart_tree
 from tao_cluster.objectives import Objective
 from tao_cluster.optimize.settings import OBJECTIVES
+from tao_cluster.optimize.trimming import at_widest_margins
 from tao_cluster.problem.problem import Result
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import CONSTRAINTS, Method
 
@@ -73,6 +76,7 @@ class CART(TreeClustering):
     objective: Any = "kmeans"
     reference: Any = None
     standardize: bool = False
+    ties: str = "widest"
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -81,6 +85,7 @@ class CART(TreeClustering):
         "max_leaves": [None, Interval(Integral, 2, None, closed="left")],
         "objective": [StrOptions(set(OBJECTIVES)), HasMethods("distances")],
         "standardize": ["boolean"],
+        "ties": [StrOptions({"widest", "first"})],
     }
 
     def _method(self):
@@ -89,5 +94,9 @@ class CART(TreeClustering):
     def _fit_tree(self, problem):
         max_leaves = 2 * self.n_clusters if self.max_leaves is None else self.max_leaves
         terms = (max_leaves, problem.weight, self.random_state)
-        tree = cart_tree(problem.X, problem.free.labels, *terms)
-        return Result(tree.prune(), {"n_iter_": 1})
+        tree = cart_tree(problem.X, problem.free.labels, *terms).prune()
+        if self.ties == "widest":
+            view, n_jobs = kernel_arrays(problem.X), effective_n_jobs(self.n_jobs)
+            terms = (tree.route(view, n_jobs=n_jobs), view, problem.weight, n_jobs)
+            tree = at_widest_margins(tree, *terms, is_middle=True)
+        return Result(tree, {"n_iter_": 1})

@@ -132,7 +132,8 @@ class ExKMC(GreedyTree):
 
     def _attributes(self, inputs, rows, problem, result):
         fitted = super()._attributes(inputs, rows, problem, result)
-        fitted["_growth"].splits = Growth.from_tree(fitted["tree_"]).splits
+        growth, placed = fitted["_growth"], Growth.from_tree(fitted["tree_"])
+        growth.left, growth.right, growth.splits = placed.left, placed.right, placed.splits
         return fitted
 
     def _grow(self, points, random_state):

@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from tao_cluster._utils.threads import one_thread
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays
 
 from .base import POSITIVE, GreedyTree
 from .cuts import KauriNode, cut_sum_cache, kauri_cuts, side_sums
 from .growth import warn_interrupted
 from .leaf_clusters import match_labels
-from .sorted_columns import ROUNDING, SortedColumns, first_best
+from .sorted_columns import SortedColumns, first_best
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -176,7 +177,7 @@ class _Partition:
         self._leaves = {}
         self._sums, self._masses = np.zeros((0, self._space.shape[1])), np.zeros(0)
         self._products = np.zeros((len(points.weight), n_clusters + 1))
-        self._tolerance = ROUNDING * float(points.weight @ _squares(self._space))
+        self._tolerance = TIE * float(points.weight @ _squares(self._space))
 
     def start(self, root):
         """Put all rows into one leaf and one cluster."""

@@ -1,6 +1,6 @@
 """KDTree: cuts at the median of the feature of largest variance (a baseline)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +55,7 @@ class KDTree(CostTree):
     """
 
     max_leaves: int | None = None
+    ties: str = field(default="first", init=False)  # not a parameter: variances choose the feature
 
     _parameter_constraints: ClassVar[dict] = {
         **CostTree._parameter_constraints,

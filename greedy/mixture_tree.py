@@ -19,6 +19,7 @@ from tao_cluster.problem.problem import Result
 from tao_cluster.reference import fit_reference
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import grow_breadth_first
+from tao_cluster.tree.margins import TIE
 
 from .base import CONSTRAINTS, Method
 from .leaf_clusters import match_labels, relabeled
@@ -27,7 +28,6 @@ _PARAMETERS = ("weights_", "means_", "covariances_")
 
 _GRID = 32  # thresholds between two means that are tried before the best one is refined
 _STEPS = 60  # steps of the refinement; each one shrinks an interval by at least a third
-_TIE = 1e-9  # relative difference below which two values count as equal
 
 
 @dataclass(eq=False, repr=False)
@@ -313,7 +313,7 @@ def best_separating_cut(weights, means, stds, is_ratio):
     best, at, threshold = np.inf, -1, np.inf
     for gap in np.argsort(bound, axis=None, kind="stable").tolist():
         f, i = divmod(gap, c - 1)
-        slack = _TIE * abs(best) if best < np.inf else 0.0
+        slack = TIE * abs(best) if best < np.inf else 0.0
         if bound[f, i] == np.inf or bound[f, i] > best + slack:
             break
         low, high = means[f, i], means[f, i + 1]

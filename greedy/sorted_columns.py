@@ -16,10 +16,6 @@ import scipy.sparse as sp
 
 from tao_cluster._utils.jit import by_layout, jit
 
-# Gains that differ by less than this, relative to the scale of all gains, count as equal, since
-# sums of the same rows in another order differ in their last bits.
-ROUNDING = 1e-12
-
 _CHUNK = 256  # rows of a dense X per block, few enough to stay in the processor's cache
 
 

@@ -16,6 +16,7 @@ from tao_cluster.problem.scaling import Scaling
 from tao_cluster.solvers import Newton, NodeProblem
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import Growth
+from tao_cluster.tree.margins import TIE
 from tao_cluster.tree.routing import kernel_arrays, project
 
 from .base import POSITIVE, GreedyTree
@@ -24,9 +25,6 @@ from .cuts import GraphNode, conductance_cuts
 from .growth import Cut, grow, warn_interrupted
 from .leaf_clusters import match_labels
 from .sorted_columns import SortedColumns, first_best
-
-# Conductances that differ by less count as equal, since sums in another order differ in rounding.
-_TOLERANCE = 1e-10
 
 # Maximum number of refits of an oblique test. Before each refit, every row is assigned to the
 # side to which most of its edges in the neighbour graph lead.
@@ -288,9 +286,9 @@ class CutConductance:
         node, d = leaf.node, self.points.n_features
         kept, threshold = np.empty(d), np.empty(d)
         self.points.over_features(
-            lambda lo, hi: conductance_cuts(node, _TOLERANCE, lo, hi, kept, threshold)
+            lambda lo, hi: conductance_cuts(node, TIE, lo, hi, kept, threshold)
         )
-        feature = first_best(kept, _TOLERANCE)
+        feature = first_best(kept, TIE)
         if feature is None:
             return None
         cut = Cut(feature, float(threshold[feature]), _rise(node, kept[feature]))
@@ -316,7 +314,7 @@ class CutConductance:
                 if found is None:
                     continue
                 worth = found.gain - self.price * (len(found.test.indices) - 1)
-                if worth > value + _TOLERANCE:
+                if worth > value + TIE:
                     best, value = found, worth
             if best is before:
                 break
@@ -332,7 +330,7 @@ class CutConductance:
         ends = np.array([0, n])
         order = SortedColumns(rows, values[at], ends, ends[1:], np.zeros(1), n)
         kept, threshold = np.empty(1), np.empty(1)
-        conductance_cuts(leaf.node._replace(order=order), _TOLERANCE, 0, 1, kept, threshold)
+        conductance_cuts(leaf.node._replace(order=order), TIE, 0, 1, kept, threshold)
         if kept[0] == -np.inf:
             return None
         split = Split(test.indices, test.weights, float(threshold[0]))

@@ -10,7 +10,7 @@ from ..initial_trees.cart import Cart
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .local_search import better_start, regrow
 from .oblique_search import improvements, is_better, optimize_exact, penalty_per_parameter, refit
-from .trimming import at_midpoints, at_values, trim
+from .trimming import at_midpoints, at_values, at_widest_margins, trim
 
 __all__ = [
     "AxisAligned",
@@ -68,7 +68,7 @@ class SplitKind(Protocol):
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states from a search over structures."""
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Return the finished tree. No fitted row changes its leaf."""
 
 
@@ -134,9 +134,10 @@ class Oblique:
                 state = other
                 yield state
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Remove small weights that move no row; tests of one feature get weight 1 or -1."""
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
+        tree = at_widest_margins(tree, leaf_of_row, step.view, weight, step.n_jobs)
         return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
 
 
@@ -206,10 +207,11 @@ class AxisAligned:
         """Yield nothing: the search over structures has started from the initial trees."""
         return iter(())
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Place the threshold of each test at a midpoint or a value of rows."""
         place = at_midpoints if self.midpoints else at_values
-        return place(upright(tree), leaf_of_row, step.view, step.n_jobs)
+        tree = at_widest_margins(upright(tree), leaf_of_row, step.view, weight, step.n_jobs)
+        return place(tree, leaf_of_row, step.view, step.n_jobs)
 
 
 SPLIT_KINDS = {kind.name: kind for kind in (Oblique(), AxisAligned())}

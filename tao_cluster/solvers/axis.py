@@ -12,9 +12,9 @@ from greedy.exkmc import expand_tree
 from .._utils.jit import jit
 from .._utils.matrices import canonical_csr, row_size, spaced_rows
 from ..tree import Split
+from ..tree.margins import TIE, Gap, with_widest_gap
 from ..tree.routing import kernel_arrays
 from .base import NodeSolver, Status
-from .thresholds import NOISE
 
 _N_BINS = 256  # so that the number of a bin fits into one byte
 _N_QUANTILES = _N_BINS - 2  # 0 and the next larger value can start two further bins
@@ -35,7 +35,8 @@ class Axis(NodeSolver):
     The solver minimises the weighted 0/1 loss of the node over all features, thresholds and both
     directions. A test of a feature also costs the penalty `strength`; a test that sends all rows to
     one side does not. Thresholds are values of rows. A test that sends large values to the left
-    has weight -1; see :func:`upright`.
+    has weight -1; see :func:`upright`. Among tests that divide the rows alike, the one with the
+    widest relative margin wins; see :mod:`tao_cluster.tree.margins`.
 
     Notes
     -----
@@ -93,8 +94,13 @@ class _BoundAxis:
         rows = np.asarray(problem.rows)
         cut = self.binned.best_cut(rows, steps, price=problem.strength, is_refined=True)
         if cut is None:
-            cut = Split.constant(weight @ ~goes_right >= weight @ goes_right)
-        return cut, Status()
+            return Split.constant(weight @ ~goes_right >= weight @ goes_right), Status()
+        return with_widest_gap(self.view, rows, cut, weight), Status()
+
+    @property
+    def view(self):
+        """Values of X for kernels that read rows; see :func:`kernel_arrays`."""
+        return self.X if self.binned.view is None else self.binned.view
 
     def expand(self, tree, leaf_of_row, distances, weight, max_leaves, price, n_jobs):
         """Split the leaves whose cuts lower the cost most, and return the larger tree (ExKMC).
@@ -210,14 +216,14 @@ class BinnedColumns:
         -------
         Split, or None
             None if no test is better, by more than `price`, than sending all rows to one side. Ties
-            go to the lowest feature, then to the lowest threshold. The threshold is a value of a
-            row.
+            go to the lowest feature, then to the lowest threshold; see also
+            :func:`tao_cluster.tree.margins.with_widest_gap`. The threshold is a value of a row.
         """
         if self.place is not None:
             is_here = self.place[rows] >= 0
             rows, steps = rows[is_here], steps[is_here]
         features = np.arange(len(self.zero)) if features is None else features
-        noise, total = NOISE * float(np.abs(steps).sum()), float(steps.sum())
+        noise, total = TIE * float(np.abs(steps).sum()), float(steps.sum())
         least = min(0.0, total) - price
         if self.view is not None:
             features = self._promising(features, rows, steps, least, total, noise)
@@ -230,11 +236,7 @@ class BinnedColumns:
         if is_refined:
             signed = -steps if is_flipped else steps
             threshold = self._refined(feature, at, rows, signed, noise)
-        if not is_flipped:
-            return Split.from_feature(feature, threshold)
-        # The flipped test sends rows with x > t to the left: -x <= -(the next number above t).
-        threshold = -float(np.nextafter(threshold, np.inf))
-        return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
+        return Gap(int(feature), float(threshold), np.inf, bool(is_flipped)).split
 
     def _best_bin(self, features, rows, steps, *limits):
         """Search for the best cut between bins; `rows` are positions among the rows in bins."""

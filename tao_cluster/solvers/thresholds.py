@@ -11,6 +11,7 @@ import numpy as np
 
 from .._utils.jit import jit
 from ..tree import Split
+from ..tree.margins import TIE
 from ..tree.routing import project
 from ..tree.tree import midpoint
 from .base import BoundSolver, Status
@@ -19,7 +20,6 @@ _FEW = 64  # this many points are sorted without buckets
 _N_BUCKETS = 512
 _N_PROBES = 33
 _ROUNDING = 1e-12  # smaller differences of points, relative to their range, are rounding errors
-NOISE = 1e-9  # smaller differences of losses, relative to the sum of |steps|, are rounding errors
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def sharpen(split, values, goes_right, weight):
     steps = np.where(goes_right, weight, -weight)
     threshold, loss = best_threshold(values, steps, split.threshold)
     everything_left = float(steps.sum())
-    if loss >= min(0.0, everything_left) - NOISE * weight.sum():
+    if loss >= min(0.0, everything_left) - TIE * weight.sum():
         return Split.constant(goes_left=everything_left < 0.0)
     return split if threshold == split.threshold else replace(split, threshold=threshold)
 
@@ -109,7 +109,7 @@ def best_threshold(values, steps, threshold):
     """
     loss = float(steps[values <= threshold].sum())
     least, low, high = least_sum(values, steps)
-    if least < loss - NOISE * float(np.abs(steps).sum()):
+    if least < loss - TIE * float(np.abs(steps).sum()):
         return midpoint(low, high), least
     return threshold, loss
 
@@ -135,7 +135,7 @@ def least_sum(points, steps):
     """
     n, noise = points.shape[0], 0.0
     for i in range(n):
-        noise += NOISE * abs(steps[i])
+        noise += TIE * abs(steps[i])
     center, scale = _middle(points)
     # The least sum, its interval, and the least difference between distinct points.
     best = np.zeros(4)

@@ -1,0 +1,225 @@
+"""Ties between tests of one feature: the widest relative margin wins.
+
+Several features may divide the rows of a node alike. On the fitted rows, these tests cost the same.
+On new rows, the one with the widest gap between its two sides is the safest. The *margin* of a test
+is this gap divided by the weighted standard deviation of the feature over the rows of the node, so
+that it does not depend on units. Ties between margins go to the lowest feature, then to the lowest
+threshold. All builders and node solvers of both packages follow this rule.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._utils.jit import by_layout, jit
+from .routing import project
+from .tree import Split, midpoint
+
+# Costs, gains and margins that differ by at most this share of their scale count as equal, in both
+# packages. Sums of the same numbers in another order differ by less.
+TIE = 1e-12
+
+
+class Gap(NamedTuple):
+    """The gap of a feature between the two sides of a test.
+
+    Parameters
+    ----------
+    feature : int
+    low, high : float
+        Largest value on the side with the smaller values, and smallest value on the other side. A
+        threshold in [low, high) divides the rows alike.
+    is_flipped : bool
+        Whether the rows on the left have the larger values.
+    """
+
+    feature: int
+    low: float
+    high: float
+    is_flipped: bool
+
+    @property
+    def split(self):
+        """The test with the lowest threshold, as a Split; its weight is -1 if it is flipped."""
+        if not self.is_flipped:
+            return Split.from_feature(self.feature, self.low)
+        # Rows with x > t go left: -x <= -(the next number above t).
+        threshold = -float(np.nextafter(self.low, np.inf))
+        return Split(np.array([self.feature], np.int32), np.array([-1.0]), threshold)
+
+
+def widest_gap(view, rows, goes_left, weight=None, features=None, centers=None):
+    """Return the feature that divides some rows like a given test, with the widest margin.
+
+    Most features are ruled out by a few rows. Only the others are read for all rows, so that the
+    search takes O(d) time plus O(m) for each feature that divides the m rows alike.
+
+    Parameters
+    ----------
+    view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
+    rows : int64 array of shape (m,)
+    goes_left : bool array of shape (m,)
+    weight : float64 array of shape (m,), positive; by default all weights are 1
+    features : int array, increasing; optional
+        Features that may be tested; None stands for all.
+    centers : pair of float64 arrays of shapes (a, d) and (b, d), optional
+        Further points that must lie on the left and on the right. They do not count for the
+        standard deviation.
+
+    Returns
+    -------
+    Gap, or None
+        None if no feature divides the rows like this, or if one of the sides has no rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tao_cluster.tree.margins import widest_gap
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.1], [1.1, 9.0]])
+    >>> widest_gap(X, np.arange(3), X[:, 0] <= 1.0)
+    Gap(feature=1, low=1.1, high=9.0, is_flipped=False)
+    """
+    left, right = rows[goes_left], rows[~goes_left]
+    if not (len(left) and len(right)):
+        return None
+    active = _candidates(view, left[0], right[0], features)
+    low, high = np.full((2, len(active)), np.inf), np.full((2, len(active)), -np.inf)
+    for side, points in enumerate(centers or ()):
+        if len(points):
+            own = points[:, active]
+            low[side], high[side] = own.min(axis=0), own.max(axis=0)
+    n = _narrow(view, left, right, active, low, high)
+    if n == 0:
+        return None
+    active, low, high = active[:n].copy(), low[:, :n].copy(), high[:, :n].copy()
+    flipped, best = low[0] > high[1], 0
+    below, above = np.where(flipped, high[::-1], high)[0], np.where(flipped, low, low[::-1])[0]
+    if n > 1:
+        least, half = low.min(axis=0), high.max(axis=0) / 2 - low.min(axis=0) / 2
+        share = np.full(len(rows), 1 / len(rows)) if weight is None else weight / weight.sum()
+        std = np.sqrt(_variances(view, rows, share, active, least, half))
+        margin = (above / 2 - below / 2) / half / np.maximum(std, np.finfo(np.float64).tiny)
+        best = int(np.argmax(margin >= margin.max() * (1 - TIE)))
+    return Gap(int(active[best]), float(below[best]), float(above[best]), bool(flipped[best]))
+
+
+def with_widest_gap(view, rows, split, weight, features=None):
+    """Return the test of one feature with the widest margin that divides some rows like a test.
+
+    Parameters
+    ----------
+    view, rows, weight, features
+        As for :func:`widest_gap`.
+    split : Split
+        It is returned unchanged if it has no or several features, or the widest margin already.
+
+    Returns
+    -------
+    Split
+    """
+    if len(split.indices) != 1:
+        return split
+    goes_left = project(view, rows, split.indices, split.weights) <= split.threshold
+    gap = widest_gap(view, rows, goes_left, weight, features)
+    return split if gap is None or gap.feature == split.indices[0] else gap.split
+
+
+def with_gaps(tree, gaps, at_midpoints=False):
+    """Return the tree with the tests of some nodes moved to the features of gaps.
+
+    Parameters
+    ----------
+    tree : Tree
+    gaps : dict of node number to Gap or None
+        Nodes whose test has the feature of the gap already, or whose gap is None, stay as they are.
+    at_midpoints : bool
+        Whether thresholds are the midpoints of the gaps instead of their low ends.
+
+    Returns
+    -------
+    Tree
+        If a gap is flipped, the children of the node are exchanged, so that the same rows reach the
+        same leaves.
+    """
+    updates, is_flipped = {}, np.zeros(tree.n_nodes, bool)
+    for node, gap in gaps.items():
+        if gap is not None and tree.split(node)[0][0] != gap.feature:
+            threshold = midpoint(gap.low, gap.high) if at_midpoints else gap.low
+            updates[node] = (([gap.feature], [1.0]), threshold)
+            is_flipped[node] = gap.is_flipped
+    if not updates:
+        return tree
+    return tree.with_splits(updates).with_children_exchanged(is_flipped)
+
+
+def _candidates(view, left, right, features):
+    """Return the features that may divide two rows: int64 array, increasing.
+
+    In a sparse X, a feature that neither row stores is 0 in both.
+    """
+    if not isinstance(view, tuple):
+        return np.arange(view.shape[1]) if features is None else np.array(features, np.int64)
+    _, columns, indptr = view
+    stored = [columns[indptr[row] : indptr[row + 1]] for row in (left, right)]
+    found = np.union1d(*stored).astype(np.int64)
+    return found if features is None else np.intersect1d(found, features)
+
+
+def _read_dense(X, row, active, n, out):
+    for a in range(n):
+        out[a] = X[row, active[a]]
+
+
+def _read_csr(X, row, active, n, out):
+    data, columns, indptr = X
+    s, stop = indptr[row], indptr[row + 1]
+    for a in range(n):
+        while s < stop and columns[s] < active[a]:
+            s += 1
+        out[a] = data[s] if s < stop and columns[s] == active[a] else 0.0
+
+
+# Write the values of the first n of the active features for a row to `out`.
+_read = by_layout(_read_dense, _read_csr)
+
+
+@jit
+def _narrow(X, left, right, active, low, high):
+    """Keep the features that divide the rows alike at the front of `active`; return their number.
+
+    `low` and `high` (2, d) hold the ranges of the active features on both sides. The rows of both
+    sides take turns, so that most features are ruled out early.
+    """
+    n, values = active.shape[0], np.empty(active.shape[0])
+    for i in range(max(left.shape[0], right.shape[0])):
+        for side in range(2):
+            rows = left if side == 0 else right
+            if i >= rows.shape[0]:
+                continue
+            _read(X, rows[i], active, n, values)
+            kept = 0
+            for a in range(n):
+                active[kept], other = active[a], 1 - side
+                low[other, kept], high[other, kept] = low[other, a], high[other, a]
+                low[side, kept] = min(low[side, a], values[a])
+                high[side, kept] = max(high[side, a], values[a])
+                kept += (high[0, kept] < low[1, kept]) | (high[1, kept] < low[0, kept])
+            n = kept
+    return n
+
+
+@jit
+def _variances(X, rows, share, active, low, half):
+    """Return the weighted variances of features that are scaled to [0, 1]; shares sum to 1."""
+    n = active.shape[0]
+    values, mean, variance = np.empty(n), np.zeros(n), np.zeros(n)
+    for sweep in range(2):
+        for r in range(rows.shape[0]):
+            _read(X, rows[r], active, n, values)
+            for a in range(n):
+                value = (values[a] / 2.0 - low[a] / 2.0) / half[a]
+                if sweep == 0:
+                    mean[a] += share[r] * value
+                else:
+                    variance[a] += share[r] * (value - mean[a]) ** 2
+    return variance
