@@ -5,16 +5,18 @@ from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tao_cluster._utils.options import with_plain_numbers
-from tao_cluster.base import TreeClustering
+from tao_cluster.base import LEAF_SIZES, TreeClustering
 from tao_cluster.objectives import KMeans, KMedians, Objective
 from tao_cluster.problem.problem import Result
+from tao_cluster.tree.leaf_size import LeafSize
 
 from .builder_input import BuilderInput
-from .growth import history, with_placed_tests
+from .growth import history, with_full_leaves, with_placed_tests
 
 # Cost functions by name; builder_input.DISTANCES has the same keys.
 OBJECTIVES = {"kmeans": KMeans(), "kmedians": KMedians()}
@@ -24,6 +26,7 @@ POSITIVE = Interval(Integral, 1, None, closed="left")
 # Constraints of the parameters that all estimators share, for scikit-learn's validation.
 CONSTRAINTS = {
     "n_clusters": [POSITIVE],
+    "min_samples_leaf": LEAF_SIZES,
     "reference": [None, "array-like", HasMethods("fit")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -68,6 +71,7 @@ class GreedyTree(TreeClustering):
     standardize: bool = False
     midpoints: bool = True
     ties: str = "widest"
+    min_samples_leaf: int | float = 1
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -120,8 +124,11 @@ class GreedyTree(TreeClustering):
         self._validate_params()
         plain = with_plain_numbers(self)
         terms = (plain.n_jobs, distances, plain.objective)
-        points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
-        return plain._finish(plain._grow(points, rng), points)[0]
+        size = LeafSize.from_parameter(
+            plain.min_samples_leaf, sample_weight, np.ones(len(sample_weight))
+        )
+        points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms, size)
+        return plain._finish(plain._full_growth(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):
         """Return minus the surrogate cost: the cost with the reference centres.
@@ -138,8 +145,11 @@ class GreedyTree(TreeClustering):
 
     def _fit_tree(self, problem):
         points = self._points(problem)
-        growth = without_redundant_splits(self._grow(points, self.random_state))
+        growth = without_redundant_splits(self._full_growth(points, self.random_state))
         return self._result(growth, points)
+
+    def _full_growth(self, points, random_state):
+        return with_full_leaves(self._grow(points, random_state), points)
 
     def _points(self, problem, labels=None):
         """Return the rows, weights and reference centres of a problem as a BuilderInput."""
@@ -151,6 +161,7 @@ class GreedyTree(TreeClustering):
             labels=labels,
             n_jobs=self.n_jobs,
             objective=self.objective,
+            leaf_size=problem.leaf_size,
         )
 
     def _result(self, growth, points):

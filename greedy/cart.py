@@ -14,6 +14,7 @@ from tao_cluster.objectives import Objective
 from tao_cluster.optimize.settings import OBJECTIVES
 from tao_cluster.optimize.trimming import at_widest_margins
 from tao_cluster.problem.problem import Result
+from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.routing import kernel_arrays
 
 from .base import CONSTRAINTS, Method
@@ -77,6 +78,7 @@ class CART(TreeClustering):
     reference: Any = None
     standardize: bool = False
     ties: str = "widest"
+    min_samples_leaf: int | float = 1
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -94,9 +96,11 @@ class CART(TreeClustering):
     def _fit_tree(self, problem):
         max_leaves = 2 * self.n_clusters if self.max_leaves is None else self.max_leaves
         terms = (max_leaves, problem.weight, self.random_state)
-        tree = cart_tree(problem.X, problem.free.labels, *terms).prune()
+        share = 0.0 if problem.leaf_size is None else problem.leaf_size.share_of(problem.weight)
+        tree = cart_tree(problem.X, problem.free.labels, *terms, least_share=share).prune()
+        view, n_jobs = kernel_arrays(problem.X), effective_n_jobs(self.n_jobs)
+        tree, leaf_of_row = with_leaf_size(tree, view, problem.leaf_size, n_jobs)
         if self.ties == "widest":
-            view, n_jobs = kernel_arrays(problem.X), effective_n_jobs(self.n_jobs)
-            terms = (tree.route(view, n_jobs=n_jobs), view, problem.weight, n_jobs)
+            terms = (leaf_of_row, view, problem.weight, n_jobs)
             tree = at_widest_margins(tree, *terms, is_middle=True)
         return Result(tree, {"n_iter_": 1})

@@ -16,6 +16,7 @@ from .builder_input import BuilderInput
 from .cuts.impurity import DevianceNode, deviance_cut
 from .growth import Cut, grow
 from .leaf_clusters import deviance, matched_leaf_labels, merge_closest, pruned_growth
+from .leaf_limits import clipped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -156,7 +157,9 @@ class CutDeviance:
 
     def search(self, leaf):
         """Return the cut that reduces the deviance most, or None if it reduces it by too little."""
-        points = self.points
+        points = clipped(self.points, leaf.rows)
+        if points is None:
+            return None
         node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
         best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)
         if best is None:

@@ -20,6 +20,7 @@ from .builder_input import BuilderInput
 from .center_cuts import separate_centers
 from .cuts import N_EDGES, gini_cut, sparse_savings_bounds, surrogate_cut
 from .growth import Cut, grow, warn_interrupted
+from .leaf_limits import clipped
 from .nodes import SurrogateNode, impurity_node, surrogate_node
 
 
@@ -295,23 +296,26 @@ class CutSurrogate:
 
     def search(self, leaf):
         """Return the cut that saves most if it saves more than `price`; see also `cuts_impure`."""
-        cut = self._saving(leaf)
-        return self._purest(leaf) if cut is None and self.cuts_impure else cut
+        points = clipped(self.points, leaf.node.rows)
+        if points is None:
+            return None
+        cut = self._saving(leaf, points)
+        return self._purest(leaf, points) if cut is None and self.cuts_impure else cut
 
-    def _purest(self, leaf):
+    def _purest(self, leaf, points):
         """Return the cut that reduces the Gini impurity of a leaf most.
 
         The classes are the nearest centres. The gain is the relative reduction minus 2, so that
         it is always negative.
         """
-        node, points = leaf.node, self.points
+        node = leaf.node
         mixed = impurity_node(points, node.rows)
         best = points.best_cut(gini_cut, points.inverse_index(node.rows), mixed)
         return best and Cut(best[1], best[2], -best[0] - 2.0)
 
-    def _saving(self, leaf):
+    def _saving(self, leaf, points):
         """Return the cut that saves most, or None if no cut saves more than `price`."""
-        node, points = leaf.node, self.points
+        node = leaf.node
         misplaced = node.rows[points.distances[node.rows, node.best_label] > node.nearest]
         n = min(N_EDGES, len(misplaced), max(7, len(node.rows) // 16))
         edges = points.distinct_values(misplaced[spaced_rows(len(misplaced), n)])

@@ -13,6 +13,7 @@ from tao_cluster._utils.warnings import warn
 from tao_cluster.problem.problem import Problem, Result
 from tao_cluster.reference import FreeClustering, cost_increase, optimal_centers
 from tao_cluster.tree.conditions import explanation_sizes
+from tao_cluster.tree.leaf_size import LeafSize
 
 from .base import OBJECTIVES, POSITIVE, CostTree, GreedyTree
 from .center_cuts import separate_centers
@@ -135,7 +136,8 @@ class ExShallowSearch(GreedyTree):
         data = objective.prepare(X)
         inertia = objective.value(data, labels, sample_weight, centers)
         free = FreeClustering(labels, centers, inertia)
-        problem = Problem(X, X, objective, data, sample_weight, free)
+        size = LeafSize.from_parameter(self.min_samples_leaf, sample_weight, np.ones(len(labels)))
+        problem = Problem(X, X, objective, data, sample_weight, free, leaf_size=size)
         return with_plain_numbers(self)._fit_tree(problem).tree
 
     def _fit_tree(self, problem):

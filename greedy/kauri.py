@@ -208,8 +208,10 @@ class _Partition:
         leaf = self._leaves[node]
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
         parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))
-        n = len(self._products)
-        return [self._leaf(rows, leaf.order.part(rows, n), cluster) for rows, cluster in parts]
+        return [
+            self._leaf(rows, leaf.order.part(self._points, rows), cluster)
+            for rows, cluster in parts
+        ]
 
     def replace(self, node, children, halves):
         """Replace a leaf by its halves."""

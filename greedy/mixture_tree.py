@@ -19,7 +19,9 @@ from tao_cluster.problem.problem import Result
 from tao_cluster.reference import fit_reference
 from tao_cluster.tree import Split
 from tao_cluster.tree.growth import grow_breadth_first
+from tao_cluster.tree.leaf_size import with_leaf_size
 from tao_cluster.tree.margins import TIE
+from tao_cluster.tree.routing import kernel_arrays
 
 from .base import CONSTRAINTS, Method
 from .leaf_clusters import match_labels, relabeled
@@ -113,6 +115,7 @@ class MixtureTree(TreeClustering):
     criterion: str = "error"
     mixture: Any = None
     reference: Any = None
+    min_samples_leaf: int | float = 1
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -189,7 +192,9 @@ class MixtureTree(TreeClustering):
         if not (is_of_X and hasattr(self.mixture, "means_")):
             means = np.clip(means, *ranges(problem.X))  # rounding may put means outside
         tree, error = grow_mixture(weights, means, stds, self.criterion)
-        found = tree.predict(problem.X)
+        view = kernel_arrays(problem.X)
+        tree, leaf_of_row = with_leaf_size(tree, view, problem.leaf_size)
+        found = tree.leaf_label[leaf_of_row]
         agrees = found == mixture.predict(problem.space)
         numbers = np.arange(self.n_clusters)
         if has_reference:

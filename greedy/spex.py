@@ -328,13 +328,20 @@ class CutConductance:
         at = np.argsort(values, kind="stable")
         rows, n = leaf.rows[at].astype(np.int32), len(at)
         ends = np.array([0, n])
-        order = SortedColumns(rows, values[at], ends, ends[1:], np.zeros(1), n)
+        terms = (rows, values[at], ends, ends[1:], np.zeros(1), n)
+        order = SortedColumns(*terms, *self._limits(leaf.rows, values))
         kept, threshold = np.empty(1), np.empty(1)
         conductance_cuts(leaf.node._replace(order=order), TIE, 0, 1, kept, threshold)
         if kept[0] == -np.inf:
             return None
         split = Split(test.indices, test.weights, float(threshold[0]))
         return SplitCut(-1, split.threshold, _rise(leaf.node, kept[0]), split)
+
+    def _limits(self, rows, values):
+        """Return the range of thresholds of a test that leave enough rows, as two arrays (1,)."""
+        size = self.points.leaf_size
+        limits = (-np.inf, np.inf) if size is None else size.thresholds(values, rows)
+        return tuple(np.array([limit], np.float64) for limit in limits)
 
     def _goes_left(self, rows, split):
         return project(self.view, rows, split.indices, split.weights) <= split.threshold
@@ -343,8 +350,8 @@ class CutConductance:
         """Return the two leaves into which a cut divides the rows of a leaf."""
         goes_left = self._goes_left(leaf.rows, cut.split)
         halves = (leaf.rows[goes_left], leaf.rows[~goes_left])
-        n = len(self.graph.weight)
-        return tuple(self._leaf(rows, leaf.node.order.part(rows, n)) for rows in halves)
+        order = leaf.node.order
+        return tuple(self._leaf(rows, order.part(self.points, rows)) for rows in halves)
 
 
 def _rise(node, kept):

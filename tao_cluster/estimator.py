@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
-from .base import TreeClustering, on_snapshot
+from .base import LEAF_SIZES, TreeClustering, on_snapshot
 from .initial_trees.builders import NAMES
 from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
@@ -35,6 +35,7 @@ _CONSTRAINTS = {
     "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
     "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
+    "min_samples_leaf": LEAF_SIZES,
     "algorithm": [StrOptions(set(ALGORITHMS)), HasMethods("run")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -115,6 +116,10 @@ class TAOClustering(TreeClustering):
         Choose the size of the tree by its cost on rows that it was not fitted to: a random share
         of the rows, or the indices or a boolean mask of these rows. The tree is then fitted to all
         rows. It applies to the knee, `max_parameters` and `max_cost_increase`.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf. An int is a number of rows of positive weight, whatever their
+        weights. A float is a share of the total weight of the rows. A test that leaves fewer rows
+        on a side is not made. With more rows than `max_rows`, leaves are counted over all rows.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
@@ -282,6 +287,7 @@ class TAOClustering(TreeClustering):
         max_parameters=None,
         max_cost_increase=None,
         validation=None,
+        min_samples_leaf=1,
         objective="kmeans",
         split="oblique",
         standardize=False,
@@ -299,6 +305,7 @@ class TAOClustering(TreeClustering):
         self.max_parameters = max_parameters
         self.max_cost_increase = max_cost_increase
         self.validation = validation
+        self.min_samples_leaf = min_samples_leaf
         self.objective = objective
         self.split = split
         self.standardize = standardize

@@ -16,7 +16,15 @@ __all__ = ["Cart", "cart_tree", "from_sklearn"]
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
-def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max_depth=None):
+def cart_tree(
+    X,
+    labels,
+    max_leaf_nodes,
+    sample_weight=None,
+    random_state=0,
+    max_depth=None,
+    least_share=0.0,
+):
     """Fit an axis-aligned tree that predicts given labels.
 
     Parameters
@@ -29,6 +37,8 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     random_state : int
         Breaks ties between equally good splits.
     max_depth : int, optional
+    least_share : float in [0, 0.5]
+        Minimum weight of the rows of a leaf, as a share of all rows.
 
     Returns
     -------
@@ -45,7 +55,10 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # scikit-learn allocates this many
     max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
-        max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state
+        max_leaf_nodes=max_leaf_nodes,
+        max_depth=max_depth,
+        random_state=random_state,
+        min_weight_fraction_leaf=least_share,
     )
     X, power = _in_float32(X)
     tree = from_sklearn(cart.fit(X, labels, sample_weight=sample_weight))
