@@ -174,8 +174,10 @@ def _try_feature_csc(columns, view, values, some, node, feature, scratch, best):
                 square += x * (2.0 * scratch[j] + x)
                 product += x * node.mean[j]
                 scratch[j] += x
+            if i + step == end and not has_zeros and not 0 <= end < n:
+                continue  # no rows remain on the other side
             if i + step == end:
-                beyond = 0.0 if has_zeros or end < 0 or end >= n else values[order[end]]
+                beyond = 0.0 if has_zeros else values[order[end]]
             else:
                 beyond = values[order[i + step]]
             if beyond != value:

@@ -320,7 +320,7 @@ class BinnedColumns:
         if limit is not None:
             size, every_row = limit
             low, high = size.thresholds(value_of_row[every_row].astype(np.float64), every_row)
-            is_last &= (low <= ascending) & (ascending < high)
+            is_last = is_last[: len(near)] & (low <= ascending) & (ascending < high)
             if not is_last.any():
                 return float(self.highest[self.first[feature] + at])
         loss = np.where(is_last, loss, np.inf)
