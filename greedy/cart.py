@@ -96,10 +96,11 @@ class CART(TreeClustering):
     def _fit_tree(self, problem):
         max_leaves = 2 * self.n_clusters if self.max_leaves is None else self.max_leaves
         terms = (max_leaves, problem.weight, self.random_state)
-        share = 0.0 if problem.leaf_size is None else problem.leaf_size.share_of(problem.weight)
-        tree = cart_tree(problem.X, problem.free.labels, *terms, least_share=share).prune()
+        size = problem.leaf_size
+        least = 1 if size is None else size.parameter(problem.weight)
+        tree = cart_tree(problem.X, problem.free.labels, *terms, min_samples_leaf=least).prune()
         view, n_jobs = kernel_arrays(problem.X), effective_n_jobs(self.n_jobs)
-        tree, leaf_of_row = with_leaf_size(tree, view, problem.leaf_size, n_jobs)
+        tree, leaf_of_row = with_leaf_size(tree, view, size, n_jobs)
         if self.ties == "widest":
             terms = (leaf_of_row, view, problem.weight, n_jobs)
             tree = at_widest_margins(tree, *terms, is_middle=True)

@@ -48,11 +48,15 @@ class LeafSize:
         is_share = not isinstance(self.minimum, Integral)
         return (self.minimum * self.units.sum() if is_share else self.minimum) * (1 - TIE)
 
-    def share_of(self, weight):
-        """Return the minimum as a share of the rows that holds if sizes are sums of `weight`."""
-        return (
-            min(self.least / self.units.sum(), 0.5) if np.array_equal(self.units, weight) else 0.0
-        )
+    def parameter(self, weight):
+        """Return a value of `min_samples_leaf` for a builder that only knows the weights of rows.
+
+        The builder counts each distinct row once, so that a number of rows is turned into a share
+        if the weights are the numbers of equal rows. Otherwise its trees may be smaller.
+        """
+        if np.array_equal(self.units, weight):
+            return float(min(self.least / self.units.sum(), 0.5))
+        return self.minimum
 
     def part(self, rows, factors=1.0):
         """Return the size for some rows, whose units are multiplied by factors."""
