@@ -46,6 +46,11 @@ class CART(TreeClustering):
     standardize : bool, default=False
         As in :class:`tao_cluster.TAOClustering`. It changes the free clustering and the costs;
         CART's splits do not depend on the scale of the columns.
+    ties : {"widest", "first"}, default="widest"
+        As in :class:`greedy.IMM`. "first" takes the features that scikit-learn chooses.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf that a split makes. An int is a number of rows of positive weight,
+        whatever their weights. A float is a share of the total weight of the rows.
     n_jobs : int, default=None
         Number of threads that route rows.
     random_state : int, RandomState instance or None, default=None

@@ -56,6 +56,15 @@ class IMM(CostTree):
     midpoints : bool, default=True
         Whether to put thresholds halfway between the neighbouring values on their two sides.
         Otherwise a threshold is a value of the data or of a centre, as in the published programs.
+    ties : {"widest", "first"}, default="widest"
+        Which of the features to test that divide the rows and centres of a node alike. "widest"
+        takes the one with the largest gap between the two sides, divided by the standard deviation
+        of the feature over the rows of the node (ties: the lowest feature). On new rows, such a
+        test errs least. "first" takes the lowest feature, as the published programs do.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf that a cut makes. An int is a number of rows of positive weight,
+        whatever their weights. A float is a share of the total weight of the rows. With 1, the
+        default, there is no minimum: the published algorithms may leave a leaf without rows.
     n_jobs : int, default=None
         Number of threads that search the features; the tree is the same for any number.
     random_state : int, RandomState instance or None, default=None

@@ -58,7 +58,7 @@ class CUBT(CostTree):
         deviations with ``standardize=True``.
     quantile : float in (0, 1], default=0.2
         Share of the smallest distances that define the dissimilarity (the paper's delta).
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`.
 
     Notes

@@ -51,7 +51,7 @@ class ExKMC(GreedyTree):
     base : {"imm", "none"}, default="imm"
         Tree to start from: "imm" is the tree of :class:`IMM` with one leaf per cluster, "none" is
         a single leaf.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The cost is that of k-means.
 
     Attributes

@@ -41,7 +41,7 @@ class ExShallow(CostTree):
     depth_factor : float >= 0, default=0.03
         Penalty per level of expected depth (the paper's lambda), relative to the cost of the
         node. Larger values give shallower trees; 0 gives :class:`ExGreedy`.
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes, errors and memory are also those of :class:`IMM`.
 
     Examples
@@ -86,7 +86,7 @@ class ExShallowSearch(GreedyTree):
         as few as the goal for the cost allows. Without any goal this is ExShallow.
     max_iter : int, default=12
         Maximum number of trees that are built.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The cost is that of k-means.
 
     Attributes

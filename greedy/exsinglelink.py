@@ -38,7 +38,7 @@ class ExSingleLink(GreedyTree):
     ----------
     n_clusters : int, default=8
         Number of clusters, which is also the number of leaves.
-    standardize, midpoints, n_jobs
+    standardize, midpoints, ties, min_samples_leaf, n_jobs
         As in :class:`IMM`.
     random_state : ignored
         Nothing is random. The parameter exists since all other methods have it.

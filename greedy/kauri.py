@@ -48,7 +48,7 @@ class Kauri(GreedyTree):
     max_leaves : int, default=None
         Maximum number of leaves. None means the number of clusters; most clusters then have
         one leaf each.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes and errors are also those of :class:`IMM`; the cost is
         that of k-means.
 

@@ -38,9 +38,10 @@ class KDTree(CostTree):
     max_leaves : int, default=None
         Maximum number of leaves. None means twice the number of clusters. With fewer leaves than
         clusters, some clusters have no rows.
-    objective, reference, standardize, midpoints, n_jobs, random_state
+    objective, reference, standardize, midpoints, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. Variances are those of the standardised columns with
-        ``standardize=True``. The attributes and errors are also those of :class:`IMM`.
+        ``standardize=True``. The attributes and errors are also those of :class:`IMM`. There is no
+        parameter `ties`, because the variances choose the features.
 
     Notes
     -----

@@ -63,6 +63,8 @@ class MixtureTree(TreeClustering):
         The free clustering for the comparison of costs. Each cluster gets the number of the
         reference cluster with which it agrees best. None uses the mixture: its means are the
         centres, and its components give the numbers.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        As in :class:`IMM`. Cuts with a smaller side are removed after the growth.
     n_jobs : int, default=None
         Number of threads that route rows.
     random_state : int, RandomState instance or None, default=None

@@ -84,7 +84,7 @@ class SpEx(GreedyTree):
         Maximum number of leaves. None means the number of clusters.
     n_neighbors : int, default=20
         Number of neighbours (20 in the paper). Only with ``graph="knn"``.
-    reference, standardize, midpoints, n_jobs, random_state
+    reference, standardize, midpoints, ties, min_samples_leaf, n_jobs, random_state
         As in :class:`IMM`. The attributes are also those of :class:`IMM`. A record of `history_`
         has a list "features" instead of "feature" if its test has several features.
 

@@ -260,7 +260,7 @@ class TreeClustering(
     unsupported data, and ``fit_tree(problem)``, which returns a :class:`Result`.
     """
 
-    min_samples_leaf = 1
+    min_samples_leaf: int | float = 1
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None, embedding=None):

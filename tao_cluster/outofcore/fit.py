@@ -96,8 +96,8 @@ def fit(
     TypeError
         If the estimator is not one of this project, or the rows have an unsupported type.
     ValueError
-        If the objective or a parameter needs all rows at once, and for the reasons of `fit` of the
-        estimator.
+        If the objective or a parameter (such as `min_samples_leaf`) needs all rows at once, and for
+        the reasons of `fit` of the estimator.
     BlockError
         If a block cannot be read or has invalid values. The message names the block.
 
