@@ -181,7 +181,7 @@ def with_placed_tests(tree, points, is_widest=True, at_midpoints=True):
         goes_left, is_left = values <= threshold, center_values <= threshold
         if is_widest and len(split[0]) == 1:
             places = points.centers[centers[is_left]], points.centers[centers[~is_left]]
-            terms = (points.weight[rows], None, places)
+            terms = (split[0][0], points.weight[rows], None, places)
             gaps[node] = widest_gap(arrays, rows, goes_left, *terms)
         both = np.concatenate([values, center_values])
         below = np.concatenate([goes_left, is_left])

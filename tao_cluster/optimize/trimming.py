@@ -94,7 +94,8 @@ def at_widest_margins(tree, leaf_of_row, view, weight, n_jobs=1, is_middle=False
     """
     sides = _sides(tree, leaf_of_row, view, n_jobs)
     gaps = {
-        node: widest_gap(view, rows, goes_left, weight[rows]) for node, rows, _, goes_left in sides
+        node: widest_gap(view, rows, goes_left, tree.split(node)[0][0], weight[rows])
+        for node, rows, _, goes_left in sides
     }
     return with_gaps(tree, gaps, is_middle)
 

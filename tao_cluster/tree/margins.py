@@ -48,8 +48,8 @@ class Gap(NamedTuple):
         return Split(np.array([self.feature], np.int32), np.array([-1.0]), threshold)
 
 
-def widest_gap(view, rows, goes_left, weight=None, features=None, centers=None):
-    """Return the feature that divides some rows like a given test, with the widest margin.
+def widest_gap(view, rows, goes_left, feature, weight=None, features=None, centers=None):
+    """Return another feature that divides some rows like a given test, if its margin is wider.
 
     Most features are ruled out by a few rows. Only the others are read for all rows, so that the
     search takes O(d) time plus O(m) for each feature that divides the m rows alike.
@@ -59,6 +59,7 @@ def widest_gap(view, rows, goes_left, weight=None, features=None, centers=None):
     view : result of :func:`tao_cluster.tree.routing.kernel_arrays`
     rows : int64 array of shape (m,)
     goes_left : bool array of shape (m,)
+    feature : int, the feature of the test
     weight : float64 array of shape (m,), positive; by default all weights are 1
     features : int array, increasing; optional
         Features that may be tested; None stands for all.
@@ -69,38 +70,46 @@ def widest_gap(view, rows, goes_left, weight=None, features=None, centers=None):
     Returns
     -------
     Gap, or None
-        None if no feature divides the rows like this, or if one of the sides has no rows.
+        None if no other feature is better, or if one of the sides has no rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from tao_cluster.tree.margins import widest_gap
     >>> X = np.array([[0.0, 1.0], [1.0, 1.1], [1.1, 9.0]])
-    >>> widest_gap(X, np.arange(3), X[:, 0] <= 1.0)
+    >>> widest_gap(X, np.arange(3), X[:, 0] <= 1.0, 0)
     Gap(feature=1, low=1.1, high=9.0, is_flipped=False)
     """
-    left, right = rows[goes_left], rows[~goes_left]
-    if not (len(left) and len(right)):
+    n_left = np.count_nonzero(goes_left)
+    if n_left in (0, len(rows)):
         return None
-    active = _candidates(view, left[0], right[0], features)
+    firsts = rows[goes_left.argmax()], rows[goes_left.argmin()]
+    active = _candidates(view, *firsts, features)
     low, high = np.full((2, len(active)), np.inf), np.full((2, len(active)), -np.inf)
     for side, points in enumerate(centers or ()):
         if len(points):
             own = points[:, active]
             low[side], high[side] = own.min(axis=0), own.max(axis=0)
-    n = _narrow(view, left, right, active, low, high)
-    if n == 0:
+    weight = np.ones(len(rows)) if weight is None else weight
+    moments, origin = np.zeros((3, len(active))), firsts[0 if 2 * n_left >= len(rows) else 1]
+    n, mass = _narrow(view, rows, goes_left, weight, origin, active, low, high, moments)
+    if n < 2:
         return None
-    active, low, high = active[:n].copy(), low[:, :n].copy(), high[:, :n].copy()
-    flipped, best = low[0] > high[1], 0
-    below, above = np.where(flipped, high[::-1], high)[0], np.where(flipped, low, low[::-1])[0]
-    if n > 1:
-        least, half = low.min(axis=0), high.max(axis=0) / 2 - low.min(axis=0) / 2
-        share = np.full(len(rows), 1 / len(rows)) if weight is None else weight / weight.sum()
-        std = np.sqrt(_variances(view, rows, share, active, least, half))
-        margin = (above / 2 - below / 2) / half / np.maximum(std, np.finfo(np.float64).tiny)
-        best = int(np.argmax(margin >= margin.max() * (1 - TIE)))
-    return Gap(int(active[best]), float(below[best]), float(above[best]), bool(flipped[best]))
+    active, low, high, (_, mean, square) = (
+        active[:n],
+        low[:, :n],
+        high[:, :n],
+        moments[:, :n] / mass,
+    )
+    is_flipped = low[0] > high[1]
+    below = np.where(is_flipped, high[1], high[0])
+    above = np.where(is_flipped, low[0], low[1])
+    variance = np.maximum(square - mean * mean, np.finfo(np.float64).tiny)
+    margin = (above - below) / np.sqrt(variance)
+    best = int(np.argmax(margin >= margin.max() * (1 - TIE)))
+    if active[best] == feature:
+        return None
+    return Gap(int(active[best]), float(below[best]), float(above[best]), bool(is_flipped[best]))
 
 
 def with_widest_gap(view, rows, split, weight, features=None):
@@ -120,8 +129,8 @@ def with_widest_gap(view, rows, split, weight, features=None):
     if len(split.indices) != 1:
         return split
     goes_left = project(view, rows, split.indices, split.weights) <= split.threshold
-    gap = widest_gap(view, rows, goes_left, weight, features)
-    return split if gap is None or gap.feature == split.indices[0] else gap.split
+    gap = widest_gap(view, rows, goes_left, split.indices[0], weight, features)
+    return split if gap is None else gap.split
 
 
 def with_gaps(tree, gaps, at_midpoints=False):
@@ -131,7 +140,7 @@ def with_gaps(tree, gaps, at_midpoints=False):
     ----------
     tree : Tree
     gaps : dict of node number to Gap or None
-        Nodes whose test has the feature of the gap already, or whose gap is None, stay as they are.
+        Nodes whose gap is None stay as they are.
     at_midpoints : bool
         Whether thresholds are the midpoints of the gaps instead of their low ends.
 
@@ -143,7 +152,7 @@ def with_gaps(tree, gaps, at_midpoints=False):
     """
     updates, is_flipped = {}, np.zeros(tree.n_nodes, bool)
     for node, gap in gaps.items():
-        if gap is not None and tree.split(node)[0][0] != gap.feature:
+        if gap is not None:
             threshold = midpoint(gap.low, gap.high) if at_midpoints else gap.low
             updates[node] = (([gap.feature], [1.0]), threshold)
             is_flipped[node] = gap.is_flipped
@@ -184,42 +193,52 @@ _read = by_layout(_read_dense, _read_csr)
 
 
 @jit
-def _narrow(X, left, right, active, low, high):
+def _narrow(X, rows, goes_left, weight, origin, active, low, high, moments):
     """Keep the features that divide the rows alike at the front of `active`; return their number.
 
-    `low` and `high` (2, d) hold the ranges of the active features on both sides. The rows of both
-    sides take turns, so that most features are ruled out early.
+    The second result is the weight of the rows. `low` and `high` (2, d) hold the ranges of the
+    active features on both sides. `moments` (3, d) receives the values in the row `origin`, and the
+    weighted sums of the differences from them and of their squares. The origin is on the larger
+    side, near most rows, so that rounding errors of the variance are small. The rows of both sides
+    take turns, so that most features are ruled out early. If fewer than two features are left, the
+    other arrays are not complete.
     """
-    n, values = active.shape[0], np.empty(active.shape[0])
-    for i in range(max(left.shape[0], right.shape[0])):
+    n, n_rows, mass = active.shape[0], rows.shape[0], 0.0
+    values, at = np.empty(n), np.zeros(2, np.int64)
+    _read(X, origin, active, n, moments[0])
+    while n > 1 and min(at[0], at[1]) < n_rows:
         for side in range(2):
-            rows = left if side == 0 else right
-            if i >= rows.shape[0]:
+            r = at[side]
+            while r < n_rows and goes_left[r] == (side == 1):
+                r += 1
+            at[side] = r + 1
+            if r >= n_rows:
                 continue
-            _read(X, rows[i], active, n, values)
-            kept = 0
+            _read(X, rows[r], active, n, values)
+            own, n_kept = weight[r], 0
+            mass += own
             for a in range(n):
-                active[kept], other = active[a], 1 - side
-                low[other, kept], high[other, kept] = low[other, a], high[other, a]
-                low[side, kept] = min(low[side, a], values[a])
-                high[side, kept] = max(high[side, a], values[a])
-                kept += (high[0, kept] < low[1, kept]) | (high[1, kept] < low[0, kept])
-            n = kept
-    return n
+                value, away = values[a], values[a] - moments[0, a]
+                low[side, a] = min(low[side, a], value)
+                high[side, a] = max(high[side, a], value)
+                moments[1, a] += own * away
+                moments[2, a] += own * away * away
+                n_kept += (high[0, a] < low[1, a]) | (high[1, a] < low[0, a])
+            if n_kept < n:
+                _compress(active, low, high, moments, n)
+                n = n_kept
+    return n, mass
 
 
 @jit
-def _variances(X, rows, share, active, low, half):
-    """Return the weighted variances of features that are scaled to [0, 1]; shares sum to 1."""
-    n = active.shape[0]
-    values, mean, variance = np.empty(n), np.zeros(n), np.zeros(n)
-    for sweep in range(2):
-        for r in range(rows.shape[0]):
-            _read(X, rows[r], active, n, values)
-            for a in range(n):
-                value = (values[a] / 2.0 - low[a] / 2.0) / half[a]
-                if sweep == 0:
-                    mean[a] += share[r] * value
-                else:
-                    variance[a] += share[r] * (value - mean[a]) ** 2
-    return variance
+def _compress(active, low, high, moments, n):
+    """Move the features whose sides do not overlap to the front of all arrays."""
+    kept = 0
+    for a in range(n):
+        if high[0, a] < low[1, a] or high[1, a] < low[0, a]:
+            active[kept] = active[a]
+            for side in range(2):
+                low[side, kept], high[side, kept] = low[side, a], high[side, a]
+            for m in range(3):
+                moments[m, kept] = moments[m, a]
+            kept += 1
