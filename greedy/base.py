@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -124,10 +123,10 @@ class GreedyTree(TreeClustering):
         self._validate_params()
         plain = with_plain_numbers(self)
         terms = (plain.n_jobs, distances, plain.objective)
-        size = LeafSize.from_parameter(
-            plain.min_samples_leaf, sample_weight, np.ones(len(sample_weight))
-        )
-        points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms, size)
+        points = BuilderInput.from_centers(X, centers, sample_weight, None, labels, *terms)
+        units = (points.weight, points.weight > 0)  # each row counts once
+        size = LeafSize.from_parameter(plain.min_samples_leaf, *units)
+        points = replace(points, leaf_size=size)
         return plain._finish(plain._full_growth(points, rng), points)[0]
 
     def surrogate_score(self, X, y=None, sample_weight=None, embedding=None):

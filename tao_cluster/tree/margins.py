@@ -7,6 +7,7 @@ that it does not depend on units. Ties between margins go to the lowest feature,
 threshold. All builders and node solvers of both packages follow this rule.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -158,7 +159,12 @@ def with_gaps(tree, gaps, at_midpoints=False):
             is_flipped[node] = gap.is_flipped
     if not updates:
         return tree
-    return tree.with_splits(updates).with_children_exchanged(is_flipped)
+    left, right = tree.children_left, tree.children_right
+    return replace(
+        tree.with_splits(updates),
+        children_left=np.where(is_flipped, right, left),
+        children_right=np.where(is_flipped, left, right),
+    )
 
 
 def _candidates(view, left, right, features):

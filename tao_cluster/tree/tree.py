@@ -163,20 +163,6 @@ class Tree(Shape, Readable):
             self.leaf_value,
         )
 
-    def with_children_exchanged(self, nodes):
-        """Return the tree with the left and right children of some nodes exchanged.
-
-        Parameters
-        ----------
-        nodes : bool array of shape (n_nodes,)
-        """
-        left, right = self.children_left, self.children_right
-        return replace(
-            self,
-            children_left=np.where(nodes, right, left),
-            children_right=np.where(nodes, left, right),
-        )
-
     def with_leaves(self, leaf_label, leaf_value=None):
         """Return a copy of the tree with other leaf labels (and histograms)."""
         return replace(self, leaf_label=leaf_label, leaf_value=leaf_value)
