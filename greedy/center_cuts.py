@@ -262,7 +262,7 @@ class SeparateCenters:
     is_ratio: bool = False
 
     def upper_bound(self, leaf):
-        """Return inf for a leaf with several centres, which must be split, else 0."""
+        """Return an upper bound of the gain of the best cut: inf for several centres, else 0."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):
@@ -280,7 +280,8 @@ class SeparateCenters:
         best = self._search(points, node, depth)
         if best is not None and is_too_coarse(node):
             weight = self.points.weight[node.rows]
-            # With a ratio, the cost was divided by at most half of the number of centres.
+            # With `is_ratio`, the cost was divided by the number of centres on the side with fewer
+            # centres, at most half of all. The product is an upper bound of the undivided cost.
             times = len(leaf.centers) // 2 if self.is_ratio else 1
             most = refined_cap(best[0] / depth.unit * times, weight, node.scale)
             if most is not None:

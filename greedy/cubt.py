@@ -121,7 +121,7 @@ class DevianceLeaf:
 
     @classmethod
     def from_rows(cls, points, rows):
-        """Return the leaf of some rows."""
+        """Return a leaf that contains the given rows."""
         return cls(rows, *deviance(points, rows))
 
 
@@ -156,7 +156,7 @@ class CutDeviance:
         return leaf.deviance if leaf.weight >= self.min_size else 0.0
 
     def search(self, leaf):
-        """Return the cut that reduces the deviance most, or None if it reduces it by too little."""
+        """Return the cut that reduces the deviance most, or None if none reaches `least`."""
         points = clipped(self.points, leaf.rows)
         if points is None:
             return None

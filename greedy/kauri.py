@@ -110,7 +110,7 @@ def grow_kauri(points, max_leaves=None):
     n_clusters = len(points.centers)
     max_leaves = n_clusters if max_leaves is None else max_leaves
     growth = Growth()
-    with one_thread():  # the last bits of products would otherwise decide ties
+    with one_thread():  # the last bits of BLAS products depend on the number of threads
         partition = _Partition(points, n_clusters)
         partition.start(growth.add())
         try:
@@ -142,7 +142,7 @@ def _replace(partition, growth, node, split, cut, halves):
 class _Cut:
     feature: int
     threshold: float
-    left: int  # clusters of the two halves
+    left: int  # number of the cluster of the left half; `right` is that of the right half
     right: int
 
 
@@ -153,7 +153,9 @@ class _Leaf:
     rows: np.ndarray
     order: SortedColumns
     norms: np.ndarray
-    cache_start: np.ndarray  # see greedy.cuts.side_sums
+    # (d,) int64, row of `cached_sums` of the first cut of each feature; -1 for features that are
+    # not cached
+    cache_start: np.ndarray
     cached_sums: np.ndarray
     cluster: int
     mass: float
@@ -161,7 +163,10 @@ class _Leaf:
 
 
 class _Partition:
-    """Current leaves and clusters, with sums of rows per cluster and products of rows and sums.
+    """Current leaves and clusters, and the sums over rows that the search for cuts needs.
+
+    It keeps the weighted sum of the rows of each cluster, and the dot product of each row with
+    each of these sums.
 
     Parameters
     ----------
@@ -186,7 +191,10 @@ class _Partition:
         self._update_sums()
 
     def best_cut(self):
-        """Return the node and cut that save most (ties: lowest node), or None if none saves."""
+        """Return the node and the cut that lower the cost most, or None if no cut lowers the cost.
+
+        Ties go to the lowest node.
+        """
         nodes, cuts = sorted(self._leaves), []
         gains = np.full(len(nodes), -np.inf)
         squares = np.einsum("qm,qm->q", self._sums, self._sums)
@@ -204,7 +212,7 @@ class _Partition:
         return nodes[i], _Cut(feature, float(threshold), int(left), int(right))
 
     def halves(self, node, cut):
-        """Return the two leaves that a cut makes of one, each in its cluster."""
+        """Return the two leaves into which a cut divides the leaf `node`, each with its cluster."""
         leaf = self._leaves[node]
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
         parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))
@@ -277,10 +285,11 @@ class _Partition:
 
 
 def _shifted(points):
-    """Return the rows in the space of the costs, in a form that loses few digits.
+    """Return the rows in the space of the clustering, centred if they are dense.
 
-    Dense rows are centred, so that costs stay precise far from the origin. Rows with more
-    columns than there are rows are rotated into as many dimensions as there are rows.
+    Centring keeps costs precise when the data are far from the origin. If there are more columns
+    than rows, the centred rows are also rotated, so that they have only as many columns as there
+    are rows. This changes no distance. Sparse rows are returned unchanged.
     """
     space, rows, weight = points.space, points.rows, points.weight
     if sp.issparse(space):

@@ -84,7 +84,10 @@ class CutMedian:
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
-        """Return the weight of the rows, so that the leaf with most rows is cut first."""
+        """Return an upper bound of the gain of the best cut: the weight of the rows of the leaf.
+
+        The leaf of the largest weight is therefore cut first.
+        """
         return self.points.weight[leaf.node.rows].sum()
 
     def search(self, leaf):
@@ -93,7 +96,7 @@ class CutMedian:
         if points is None:
             return None
         part, power = np.frexp(self._variance(rows))
-        # Rounded, since otherwise the rounding errors of sums would decide ties.
+        # Variances are rounded, since otherwise the rounding errors of sums would decide ties.
         rounded = np.ldexp(np.round(part, _DIGITS), power)
         for feature in np.argsort(-rounded, kind="stable"):
             threshold = self._median(points, rows, int(feature))

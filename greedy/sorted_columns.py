@@ -67,7 +67,7 @@ class SortedColumns(NamedTuple):
         return cls(*terms, *threshold_ranges(points, rows))
 
     def part(self, points, rows):
-        """Return the sorted columns of some rows of the node, in O(s)."""
+        """Return the sorted columns of some of the rows, in time proportional to the entries."""
         is_in = np.zeros(len(points.weight), bool)
         is_in[rows] = True
         kept = is_in[self.rows]
@@ -98,7 +98,10 @@ def _stored(points, rows):
 
 
 def _sorted(rows, values, rest):
-    """Return (rows, values) of the lower and of the upper part of a feature, sorted, and `rest`."""
+    """Return the lower part, the upper part and `rest`, the most frequent value, of a feature.
+
+    A part is (rows, values), sorted as :class:`SortedColumns` describes.
+    """
     parts = []
     for side, sign in ((values < rest, 1), (values > rest, -1)):
         some = values[side]

@@ -11,10 +11,12 @@ from . import outofcore as outofcore
 from . import page as page
 from . import penalties as penalties
 from . import plot as plot
+from . import reading as reading
 from . import reference as reference
 from . import report as report
 from . import saving as saving
 from . import solvers as solvers
+from . import table as table
 from . import tree as tree
 from .comparison import compare
 from .comparison.stability import stability
@@ -24,7 +26,9 @@ from .optimize.direct_form import DirectForm
 from .optimize.path import knee
 from .optimize.penalty_method import PenaltyMethod
 from .path import tao_path
-from .saving import load
+from .reading import read_table
+from .saving import load, save
+from .table import table_pipeline
 from .tree import Tree
 
 __version__: str
@@ -38,7 +42,10 @@ __all__ = [
     "compare",
     "knee",
     "load",
+    "read_table",
+    "save",
     "stability",
+    "table_pipeline",
     "tao_path",
     "voronoi_tree",
 ]

@@ -24,6 +24,7 @@ LAYERS = (
     {"dask"},
     {"columns", "comparison", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report"},
+    {"table", "reading"},
     {"saving"},
     {"cli"},
 )

@@ -80,7 +80,7 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
 
 
 class _Search:
-    """Search of one leaf, by sums of the savings of its rows per feature, bucket and label."""
+    """Search for the best cut of one leaf, from sums of savings per feature, bucket and label."""
 
     def __init__(self, X, inverse, leaf, edges, is_sparse):
         self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges
@@ -184,8 +184,9 @@ def label_terms(distances, rows, nearest, weight, scale, cap):
     Parameters
     ----------
     distances : float64 array of shape (n, k)
+        Cost of each row of X in each centre.
     rows : int64 array of shape (m,)
-        Cost of each row in each centre.
+        Row numbers, in X, of the rows.
     nearest, weight : float64 arrays of shape (n,)
         Cost of each row in its nearest centre, and the weight of each row.
     scale : float, power of two by which costs are multiplied before they are rounded

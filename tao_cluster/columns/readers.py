@@ -2,13 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from datetime import date
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from . import dialects
+
 _DAY = 86_400  # seconds
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2}
 
 PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
@@ -37,17 +40,30 @@ class Reader:
 
     Parameters
     ----------
-    missing : tuple of str
-        Strings of the column that mean a missing value, such as "unknown".
+    missing : tuple of str or numbers
+        Cells that mean a missing value, such as "unknown" or -999. Spaces around strings do not
+        count.
     """
 
-    missing: tuple[str, ...] = ()
-    expected: ClassVar[str] = "a value"
+    missing: tuple[str | int | float, ...] = ()
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return "a number"
 
     @property
     def unit(self):
         """The unit of the numbers: str, empty if there is none or if it is not known."""
         return ""
+
+    @property
+    def steps(self):
+        """Numbers to whose multiples a number may be rounded for its text, the largest first.
+
+        The tuple is empty if :meth:`text` has no text for numbers.
+        """
+        return ()
 
     def read(self, column):
         """Return the cells as a Series of floats, or of categories (for a :class:`Level`).
@@ -63,7 +79,7 @@ class Reader:
         UnreadableCellError
             If a cell is neither missing nor of the form that the reader expects.
         """
-        filled = self._with_gaps(column)
+        filled = self.with_gaps(column)
         numbers = self._numbers(filled)
         wrong = filled.notna().to_numpy() & ~np.isfinite(numbers)
         if wrong.any():
@@ -73,9 +89,24 @@ class Reader:
             )
         return pd.Series(numbers, index=column.index, name=column.name)
 
+    @property
+    def has_cells(self):
+        """Whether :meth:`cell` returns a cell for each number; a part of a date has none."""
+        return True
+
     def text(self, number):
         """Return a number in the form of the raw column: str, empty for a plain number."""
         return ""
+
+    def cell(self, number, column):
+        """Return the cell that changes a raw column to a new number, rounded away from its old one.
+
+        Parameters
+        ----------
+        number : float
+        column : Series with one cell, which holds the old value
+        """
+        return number
 
     def sql(self, column, dialect="ansi"):
         """Return an SQL expression of the number that :meth:`read` returns for a cell.
@@ -87,19 +118,47 @@ class Reader:
         dialect : str
             See :func:`tao_cluster.export.to_sql`.
         """
-        value = self._sql_number(column, dialect)
-        if not self.missing:
+        value, is_missing = self._sql_number(column, dialect), self.sql_is_missing(column, dialect)
+        if not is_missing:
             return value
-        return f"CASE WHEN {column} IN ({_strings(self.missing)}) THEN NULL ELSE {value} END"
+        return f"CASE WHEN {is_missing} THEN NULL ELSE {value} END"
 
-    def _with_gaps(self, column):
+    def sql_is_missing(self, column, dialect="ansi"):
+        """Return an SQL condition: the cell is one of those that mean a missing value.
+
+        It does not hold for NULL. If there are no such cells, the result is empty.
+        """
+        words = [word for word in self.missing if isinstance(word, str)]
+        numbers = [repr(number) for number in self.missing if not isinstance(number, str)]
+        parts = [f"TRIM({column}) IN ({dialects.strings(words, dialect)})"] if words else []
+        parts += [f"{column} IN ({', '.join(numbers)})"] if numbers else []
+        return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
+
+    def with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
-        column = column.astype(object)
-        return column.where(column.notna() & ~column.isin(self.missing), np.nan)
+        cells = column.astype(object)
+        found = cells.notna()
+        if self.missing:
+            is_text = cells.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=bool)
+            found &= ~cells.isin(self.missing)
+            found[is_text] &= ~cells[is_text].str.strip().isin(self.missing)
+        return cells.where(found, np.nan)
 
     def _numbers(self, cells):
         """Return the numbers of a Series of objects: float64 array, NaN for unreadable cells."""
         return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def _steps(self, number, per_unit, column):
+        """Return a number as a count of steps, rounded away from the old value in the column.
+
+        The result is the nearest int of which the number of steps, divided by `per_unit`, is at
+        least as far from the old value as `number`.
+        """
+        steps = round(number * per_unit)
+        old = self.read(column).iloc[0]
+        if number > old and steps / per_unit < number:
+            return steps + 1
+        return steps - (number < old and steps / per_unit > number)
 
     def _sql_number(self, column, dialect):
         return column
@@ -107,9 +166,16 @@ class Reader:
 
 @dataclass(frozen=True)
 class Number(Reader):
-    """A column of numbers."""
+    """A column of numbers.
 
-    expected: ClassVar[str] = "a number"
+    Strings in `missing` mean a missing value in tables that hold strings beside numbers. A database
+    has no strings in such a column, so that SQL does not mention them.
+    """
+
+    def sql_is_missing(self, column, dialect="ansi"):
+        """Return the condition on the numbers in `missing`; see :meth:`Reader.sql_is_missing`."""
+        numbers = tuple(value for value in self.missing if not isinstance(value, str))
+        return Reader(numbers).sql_is_missing(column, dialect)
 
     def read(self, column):
         """Return the numbers as a float64 Series; see :meth:`Reader.read`."""
@@ -120,13 +186,52 @@ class Number(Reader):
 
 @dataclass(frozen=True)
 class Level(Reader):
-    """A column of categories, which are strings, truth values or numeric codes."""
+    """A column of categories, which are strings, truth values or numeric codes.
+
+    Parameters
+    ----------
+    missing : tuple of str or numbers
+        Cells that mean a missing value.
+    form : {"text", "truth", "number"}, default="text"
+        What the categories are. All cells are converted to it: the code "1" of one file is then the
+        same category as the code 1 of another file.
+    """
+
+    form: str = "text"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return {"truth": "a truth value", "number": "a numeric code"}.get(self.form, "a value")
 
     def read(self, column):
-        """Return the categories as a Series of objects in which missing values are NaN."""
-        cells = self._with_gaps(column)
-        # Parts of numpy and pandas give truth values of another type, which compare alike.
-        return cells.map(lambda cell: bool(cell) if isinstance(cell, np.bool_) else cell)
+        """Return the categories as a Series of objects in which missing values are NaN.
+
+        Raises
+        ------
+        UnreadableCellError
+            If a cell is not of the form of the column.
+        """
+        cells = self.with_gaps(column)
+        if self.form == "text":
+            return cells.map(str, na_action="ignore").astype(object)
+        if self.form == "truth":
+            found = cells.map(_TRUTH.get, na_action="ignore").astype(object)
+            found = found.where(found.notna(), np.nan)
+        else:
+            found = pd.to_numeric(cells, errors="coerce").astype(np.float64).astype(object)
+        wrong = (cells.notna() & found.isna()).to_numpy()
+        if wrong.any():
+            row = int(wrong.argmax())
+            place = str(column.name), column.index[row]
+            raise UnreadableCellError(*place, cells.iloc[row], self.expected)
+        return found
+
+
+# The keys 1 and 1.0 are equal to True, and so are truth values of numpy.
+_TRUTH: dict[object, bool] = {True: True, False: False}
+_TRUTH |= {text: text.lower() == "true" for text in ("True", "False", "true", "false")}
+_TRUTH |= {"TRUE": True, "FALSE": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True)
@@ -143,13 +248,20 @@ class Written(Reader):
         Separator of thousands; empty if there is none.
     decimal : {".", ","}
         Decimal mark.
+    minus : str
+        Minus sign. Web pages and R write another one than the hyphen of the keyboard.
     """
 
     prefix: str = ""
     suffix: str = ""
     thousands: str = ""
     decimal: str = "."
-    expected: ClassVar[str] = "a number with the unit of the column"
+    minus: str = "-"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return f"a number in {self.unit}" if self.unit else "a number"
 
     @property
     def unit(self):
@@ -168,62 +280,92 @@ class Written(Reader):
         cells : Series of str, without missing values
         missing : tuple of str
         """
-        found = cells.astype(str).str.extract(_WRITTEN)
+        texts = cells.astype(str)
+        minus = next((sign for sign in _MINUS_SIGNS if texts.str.contains(sign).any()), "-")
+        found = texts.str.replace(minus, "-").str.extract(_WRITTEN)
         if found["number"].isna().any():
             return None
         units = found[["prefix", "suffix"]].fillna("").apply(lambda part: part.str.strip())
         prefix, suffix = units.iloc[0]
-        if len(units.drop_duplicates()) != 1 or _is_code(prefix, cells.iloc[0]):
+        if len(units.drop_duplicates()) != 1 or not _is_unit(prefix, suffix, texts.iloc[0]):
             return None
-        numbers = found["number"]
+        numbers = found["sign"].fillna("") + found["number"]
         for thousands, decimal, form in _FORMS:
             if numbers.str.fullmatch(form).all():
-                return cls(tuple(missing), prefix, suffix, thousands, decimal)
+                return cls(tuple(missing), prefix, suffix, thousands, decimal, minus)
         return None
+
+    def cell(self, number, column):
+        """Return the number with its unit; see :meth:`Reader.cell`."""
+        text = f"{number:.0f}" if float(number).is_integer() else repr(float(number))
+        before = " " if self.prefix[-1:].isalpha() else ""
+        behind = " " if self.suffix[:1].isalpha() else ""
+        text = text.replace(".", self.decimal)
+        return f"{self.prefix}{before}{text}{behind}{self.suffix}"
 
     def _numbers(self, cells):
         texts = cells.map(self._bare, na_action="ignore")
         return super()._numbers(texts)
 
     def _bare(self, cell):
-        """Return a cell without its unit, with a decimal point; NaN if it has another unit."""
-        text = str(cell).strip()
+        """Return a cell as a number, or without its unit and with a decimal point.
+
+        It becomes infinite if it has another unit. A number needs no change if there is no unit.
+        """
+        if isinstance(cell, Real) and not self.unit:
+            return cell
+        text = str(cell).strip().replace(self.minus, "-")
+        sign = "-" if self.prefix and text.startswith("-") else ""
+        text = text[len(sign) :].strip()
         if not (text.startswith(self.prefix) and text.endswith(self.suffix)):
             return np.inf
-        text = text[len(self.prefix) : len(text) - len(self.suffix)].strip()
+        text = sign + text[len(self.prefix) : len(text) - len(self.suffix)].strip()
         text = text.replace(self.thousands, "") if self.thousands else text
         text = text.replace(self.decimal, ".")
         return text if re.fullmatch(_NUMBER, text) else np.inf
 
     def _sql_number(self, column, dialect):
         replaced = [(self.prefix, ""), (self.suffix, ""), (self.thousands, "")]
-        for old, new in [*replaced, (self.decimal, ".")]:
-            if old not in ("", "."):
-                column = f"REPLACE({column}, {_strings([old])}, {_strings([new])})"
+        for old, new in [*replaced, (self.decimal, "."), (self.minus, "-")]:
+            if old not in ("", ".", "-"):
+                column = f"REPLACE({column}, {dialects.strings([old, new], dialect)})"
             elif old == "." and new == "":
                 column = f"REPLACE({column}, '.', '')"
-        return _as_float(f"TRIM({column})", dialect)
+        return dialects.as_float(f"TRIM({column})", dialect)
 
 
-def _is_code(prefix, cell):
-    """Return whether a cell is a code such as A12: letters directly before the digits."""
-    return bool(prefix) and prefix[-1].isalpha() and not cell.strip()[len(prefix)].isspace()
+def _is_unit(prefix, suffix, cell):
+    """Return whether the texts around a number are a unit: "$", or "EUR" and a space, or "kg".
+
+    Other texts make the cell a code or a name, such as A12, 3x or Person 3.
+    """
+    if len(suffix) == 1 and suffix.isalpha() and suffix not in _LETTERS:
+        return cell.strip()[-2].isspace()
+    if not any(map(str.isalpha, prefix)):
+        return True
+    start = cell.strip().lstrip("+-")
+    return len(prefix) <= 3 and start[len(prefix)].isspace()
 
 
-# A number with text before and behind it. The text has no digits.
+_LETTERS = "gmslhdkKMBTVWJNCF"  # units and multiples of one letter
+_MINUS_SIGNS = "\u2212\ufe63\u2013"  # minus sign, small hyphen-minus, en dash
+# A number with text before and behind it. The text has no digits, except for m2, m3 and the like.
 _WRITTEN = re.compile(
-    r"^\s*(?P<prefix>[^\d+\-.,]*?)\s*(?P<number>[+-]?[\d.,' ]*\d[\d.,]*(?:[eE][+-]?\d+)?)"
-    r"\s*(?P<suffix>[^\d]*?)\s*$"
+    r"^\s*(?P<sign>[+-](?=\s*[^\s0-9.,]))?\s*(?P<prefix>[^0-9+\-.,\u2013\u2212]*?)\s*"
+    r"(?P<number>[+-]?[0-9.,'\u00a0\u202f ]*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?)"
+    r"\s*(?P<suffix>[^0-9\u2013\u2212]*?|[^\W0-9]{1,3}[23])\s*$"
 )
 # Forms of numbers, tried in this order: separator of thousands, decimal mark, pattern.
 _FORMS = (
     ("", ".", _NUMBER),
-    (",", ".", r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?"),
-    (".", ",", r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?"),
-    ("", ",", r"[+-]?\d+(?:,\d+)?"),
-    ("'", ".", r"[+-]?\d{1,3}(?:'\d{3})*(?:\.\d+)?"),
-    (" ", ",", r"[+-]?\d{1,3}(?: \d{3})*(?:,\d+)?"),
-    (" ", ".", r"[+-]?\d{1,3}(?: \d{3})*(?:\.\d+)?"),
+    (",", ".", r"[+-]?[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?"),
+    (".", ",", r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})*(?:,[0-9]+)?"),
+    ("", ",", r"[+-]?[0-9]+(?:,[0-9]+)?"),
+    *(
+        (space, decimal, rf"[+-]?[0-9]{{1,3}}(?:{space}[0-9]{{3}})*(?:{re.escape(decimal)}[0-9]+)?")
+        for space in ("'", " ", "\u00a0", "\u202f")  # with spaces that do not break lines
+        for decimal in (".", ",")
+    ),
 )
 
 
@@ -247,7 +389,11 @@ class Date(Reader):
     first: str = "1970-01-01"
     form: str | None = None
     part: str | None = None
-    expected: ClassVar[str] = "a date of the form of the column"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return f"a date such as {self.text(0.0) or self.first}"
 
     @classmethod
     def from_cells(cls, column, missing=()):
@@ -265,6 +411,8 @@ class Date(Reader):
         """
         forms = [None]
         if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
+            if all(isinstance(cell, date) for cell in column):  # datetimes are dates, too
+                column = column.map(str)
             if not all(isinstance(cell, str) for cell in column):
                 return None
             forms = [form for form, text in _DATE_FORMS if column.str.fullmatch(text).all()]
@@ -283,6 +431,16 @@ class Date(Reader):
         """Days since the first date, or a description of the part of the date."""
         return f"days since {self.first}" if self.part is None else PARTS[self.part]
 
+    @property
+    def has_cells(self):
+        """Whether the numbers are days, from which the date follows."""
+        return self.part is None
+
+    @property
+    def steps(self):
+        """A day, an hour, a minute and a second; empty for a part of a date."""
+        return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
+
     def text(self, number):
         """Return the date that lies this number of days behind the first date.
 
@@ -296,17 +454,25 @@ class Date(Reader):
             return ""
         return str(date).removesuffix(" 00:00:00")
 
+    def cell(self, number, column):
+        """Return the date as a string of the form of the column; see :meth:`Reader.cell`."""
+        if self.form is not None:  # without a time
+            days = self._steps(number, 1, column)
+            return (pd.Timestamp(self.first) + pd.Timedelta(days=days)).strftime(self.form)
+        return self.text(self._steps(number, _DAY, column) / _DAY)
+
     def _seconds(self, cells):
         """Return whole seconds since 1970: float64 array, NaN for missing and unreadable cells."""
         if cells.dtype.kind == "M" or isinstance(cells.dtype, pd.DatetimeTZDtype):
             dates = cells
         else:
             form = self.form or "ISO8601"
-            dates = pd.to_datetime(cells, format=form, errors="coerce", utc=True)
+            texts = cells.map(str, na_action="ignore")
+            dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         if getattr(dates.dt, "tz", None) is not None:
             dates = dates.dt.tz_convert(None)
-        seconds = (dates - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
-        return seconds.to_numpy(dtype=np.float64, na_value=np.nan)
+        seconds = dates.to_numpy().astype("datetime64[s]")  # rounds down
+        return np.where(dates.isna(), np.nan, seconds.astype(np.int64).astype(np.float64))
 
     def _numbers(self, cells):
         seconds = self._seconds(cells)
@@ -326,26 +492,26 @@ class Date(Reader):
     def _sql_number(self, column, dialect):
         if self.form is not None:
             column = self._sql_iso(column, dialect)
-        seconds = _sql_seconds(column, dialect)
+        seconds = dialects.seconds(column, dialect)
         if self.part == "month":
-            return _sql_month(column, dialect)
+            return dialects.month(column, dialect)
         if self.part == "weekday":
-            return _as_float(_modulo(f"{_floor(seconds, 86400, dialect)} + 3", 7, dialect), dialect)
+            days = dialects.floor_of_quotient(seconds, _DAY, dialect)
+            return dialects.as_float(dialects.modulo(f"{days} + 3", 7, dialect), dialect)
         if self.part == "hour":
-            return _as_float(_modulo(_floor(seconds, 3600, dialect), 24, dialect), dialect)
-        return f"({_as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
+            hours = dialects.floor_of_quotient(seconds, 3600, dialect)
+            return dialects.as_float(dialects.modulo(hours, 24, dialect), dialect)
+        return f"({dialects.as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
 
     def _sql_iso(self, column, dialect):
         """Return the expression of a date string of another form as year-month-day."""
         start, places = 1, {}
         for code in re.findall(r"%\w|.", self.form):
             width = _FIXED_WIDTH_PLACES.get(code, 1)
-            places[code] = f"{_SUBSTRING.get(dialect, 'SUBSTR')}({column}, {start}, {width})"
+            places[code] = dialects.substring(column, start, width, dialect)
             start += width
         parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
-        if dialect in ("mysql", "bigquery", "tsql"):
-            return f"CONCAT({', '.join(parts)})"
-        return f"({' || '.join(parts)})"
+        return dialects.concatenated(parts, dialect)
 
 
 class AmbiguousDatesError(ValueError):
@@ -381,7 +547,11 @@ class Clock(Reader):
     """
 
     has_seconds: bool = False
-    expected: ClassVar[str] = "a time of day such as 14:30, or 14:30:15"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return "a time of day such as " + ("14:30:15" if self.has_seconds else "14:30")
 
     @classmethod
     def from_cells(cls, cells, missing=()):
@@ -397,6 +567,11 @@ class Clock(Reader):
         """Hours since midnight."""
         return "hours since midnight"
 
+    @property
+    def steps(self):
+        """An hour, a minute and a second."""
+        return 1.0, 1 / 60, 1 / 3600
+
     def text(self, number):
         """Return the time of day, such as 14:30; empty if the number is outside of a day."""
         seconds = round(number * 3600)
@@ -404,6 +579,11 @@ class Clock(Reader):
             return ""
         text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
         return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
+
+    def cell(self, number, column):
+        """Return the time of day as a string; see :meth:`Reader.cell`."""
+        per_hour = 3600 if self.has_seconds else 60
+        return self.text(self._steps(number, per_hour, column) / per_hour)
 
     def _numbers(self, cells):
         seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
@@ -413,61 +593,13 @@ class Clock(Reader):
         return (total / 3600).to_numpy()
 
     def _sql_number(self, column, dialect):
-        cut = _SUBSTRING.get(dialect, "SUBSTR")
         places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
+        digits = (dialects.substring(column, start, 2, dialect) for start, _ in places)
         terms = (
-            f"{_as_float(f'{cut}({column}, {start}, 2)', dialect)} * {factor}"
-            for start, factor in places
+            f"{dialects.as_float(text, dialect)} * {factor}"
+            for text, (_, factor) in zip(digits, places, strict=True)
         )
         return f"(({' + '.join(terms)}) / 3600.0e0)"
 
 
 READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock)}
-
-# ---------------------------------------------------------------------- SQL
-
-_SUBSTRING = {"tsql": "SUBSTRING"}
-_FLOATS = {"bigquery": "FLOAT64", "mysql": "DOUBLE", "tsql": "FLOAT"}
-
-
-def _strings(texts):
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
-
-
-def _as_float(expression, dialect):
-    return f"CAST({expression} AS {_FLOATS.get(dialect, 'DOUBLE PRECISION')})"
-
-
-def _modulo(expression, divisor, dialect):
-    """Return the expression of an integer modulo another; it is not negative, as in Python."""
-    if dialect == "bigquery":
-        return f"MOD(MOD({expression}, {divisor}) + {divisor}, {divisor})"
-    return f"((({expression}) % {divisor} + {divisor}) % {divisor})"
-
-
-def _floor(number, divisor, dialect):
-    """Return the expression of the floor of a quotient of integers, which is a whole number.
-
-    Dates before 1970 have negative numbers, which integer division would round towards 0.
-    """
-    return f"(({number} - {_modulo(number, divisor, dialect)}) / {divisor})"
-
-
-def _sql_seconds(column, dialect):
-    """Return the expression of the whole seconds between 1970 and a date."""
-    return {
-        "ansi": f"CAST(strftime('%s', {column}) AS INTEGER)",
-        "postgresql": f"FLOOR(EXTRACT(EPOCH FROM CAST({column} AS TIMESTAMP)))",
-        "bigquery": f"UNIX_SECONDS(CAST({column} AS TIMESTAMP))",
-        "mysql": f"TIMESTAMPDIFF(SECOND, '1970-01-01', {column})",
-        "tsql": f"DATEDIFF_BIG(SECOND, '1970-01-01', {column})",
-    }[dialect]
-
-
-def _sql_month(column, dialect):
-    if dialect == "ansi":
-        return _as_float(f"strftime('%m', {column})", dialect)
-    if dialect == "tsql":
-        return _as_float(f"MONTH({column})", dialect)
-    kind = "DATETIME" if dialect == "mysql" else "TIMESTAMP"
-    return _as_float(f"EXTRACT(MONTH FROM CAST({column} AS {kind}))", dialect)

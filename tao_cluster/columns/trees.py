@@ -6,15 +6,17 @@ import numpy as np
 
 from .._utils.floats import largest_float_where
 from ..tree import Tree
+from .steps import UnsupportedStepError
 
 
 def raw_tree(tree, columns, feature_of, n_features):
     """Return a tree with the same nodes that tests raw columns instead of transformed ones.
 
-    A test of one column is converted exactly: bisection finds the last raw number on one side of
-    the test, and computes the steps with their rounding. In a test of several columns, the weights
-    are multiplied by the slopes of the columns, and the intercepts move into the threshold. The
-    weighted sums therefore differ by rounding errors.
+    A test of one column is converted exactly. Its new threshold is the largest raw number that goes
+    left, or the smallest one if large raw numbers go left. Bisection finds this number; it applies
+    the operations of the pipeline steps with the same rounding as `transform`. In a test of several
+    columns, the weights are multiplied by the slopes of the columns, and the intercepts move into
+    the threshold. The weighted sums therefore differ by rounding errors.
 
     Parameters
     ----------
@@ -31,7 +33,7 @@ def raw_tree(tree, columns, feature_of, n_features):
 
     Raises
     ------
-    ValueError
+    UnsupportedStepError
         If a test of several columns uses one that is not an affine function of its source.
     """
     splits, thresholds = [None] * tree.n_nodes, tree.threshold.copy()
@@ -78,11 +80,11 @@ def _several(columns, features, weights, threshold):
     The weights of columns with the same source are added.
     """
     if not all(column.is_affine for column in columns):
-        raise ValueError(
+        raise UnsupportedStepError(
             "A test of the tree adds up several columns, and a step of the pipeline transforms one "
             "of them by a function that is not linear, so the sum cannot be expressed in the raw "
-            'columns. Fit axis-aligned tests (split="axis"), or use the last step alone to show '
-            "the tree in the columns that it was fitted to: pipeline[-1].to_text()."
+            "columns.",
+            'Axis-aligned tests (split="axis") can be expressed in them.',
         )
     slopes = np.array([column.slope for column in columns])
     shifts = [w * c(0.0) for w, c in zip(weights.tolist(), columns, strict=True)]

@@ -1,24 +1,41 @@
 """View of a fitted pipeline as a fitted model of its raw columns, and checks of raw rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
-from .._utils.frames import are_default, display_name, fitted_names
+from .._utils.frames import are_default, display_names, displayed, fitted_names
 from .._utils.matrices import FLOATS, check_rows
 from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
-from .names import Filled, Indicator, check_feature_names, names_of, printable_names
-from .steps import Column, columns_of, raw_input, split_text_steps
+from .names import (
+    Indicator,
+    Numbered,
+    Numeric,
+    check_feature_names,
+    names_of,
+    printable_names,
+)
+from .readers import Date, Number
+from .steps import (
+    BY_EMBEDDING,
+    Column,
+    UnsupportedStepError,
+    columns_of,
+    raw_input,
+    split_text_steps,
+)
+from .table_reader import TableReader, output_name
 from .trees import raw_gaps, raw_stds, raw_tree
 
 
@@ -40,7 +57,8 @@ class RawView(Readable):
         Column names of the DataFrame that the pipeline was fitted to; None if it had no names.
     text_steps : list of (str, fitted transformer)
         A vectorizer and the steps that weight its words, if the pipeline begins with one. The
-        features are then its words, and raw rows are strings.
+        features are then its words or keys, and raw rows are strings or dicts.
+    pipeline : fitted sklearn.pipeline.Pipeline
     """
 
     model: Any
@@ -49,6 +67,7 @@ class RawView(Readable):
     raw_names: Sequence[str]
     fit_names: list[str] | None
     text_steps: Sequence = ()
+    pipeline: Any = None
 
     def __getattr__(self, name):
         if name.startswith("_") or not name.endswith("_"):
@@ -83,7 +102,7 @@ class RawView(Readable):
     def feature_names_in_(self):
         """Names of the features of `tree_`: object array, with names such as "plan is gold"."""
         names = np.empty(len(self._sources), dtype=object)
-        names[:] = [_name(source, self.raw_names[source.column]) for source in self._sources]
+        names[:] = _names(self._sources, self.raw_names)
         return names
 
     # ------------------------------------------------------------------ the model in raw columns
@@ -91,7 +110,11 @@ class RawView(Readable):
     @cached_property
     def tree_(self):
         """The tree of the model, with tests of raw columns instead of transformed columns."""
-        return raw_tree(tree_of(self.model), self.columns, self._feature_of, len(self._sources))
+        tree = tree_of(self.model)
+        try:
+            return raw_tree(tree, self.columns, self._feature_of, len(self._sources))
+        except UnsupportedStepError as error:
+            raise _with_advice(error, self.pipeline) from None
 
     @property
     def split_stds_(self):
@@ -120,7 +143,12 @@ class RawView(Readable):
         ]
         limits = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
         nearest = np.round(limits)  # the inverse of the steps has rounding errors
-        return np.where(np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest)), nearest, limits)
+        is_near = np.abs(limits - nearest) <= 1e-9 * (1 + np.abs(nearest))
+        limits = np.where(is_near, nearest, limits)
+        # A step such as Binarizer maps a whole range to one value: the range is then unknown.
+        is_lost = (limits[0] == limits[1]) & (known[0] < known[1])[self._column_of]
+        limits[:, is_lost] = [[-np.inf], [np.inf]]
+        return limits
 
     @property
     def feature_importances_(self):
@@ -148,11 +176,11 @@ class RawView(Readable):
 
     def predict(self, X):
         """Return the cluster that the pipeline predicts for each raw row: array of shape (n,)."""
-        return self.model.predict(self._transformed(X))
+        return self.model.predict(self._encoded(self._table(X)))
 
     def apply(self, X):
         """Return the leaf that each raw row reaches in the pipeline: int32 array of shape (n,)."""
-        return self.model.apply(self._transformed(X))
+        return self.model.apply(self._encoded(self._table(X)))
 
     def decision_path(self, X):
         """Return a CSR indicator of shape (n, n_nodes) of the nodes that each raw row visits."""
@@ -169,12 +197,12 @@ class RawView(Readable):
         -------
         float array of shape (n, n_features), or CSR matrix if X or the transformed rows are sparse
         """
-        X = self._named(self.vectorized(X))
+        X = self._table(X)
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)
         numbers, categories = np.flatnonzero(~is_category), np.flatnonzero(is_category)
         groups = [(numbers, self._raw_numbers(X, numbers))] if len(numbers) else []
         if len(categories):
-            groups += self._indicators(self._transformed(X), categories)
+            groups += self._indicators(self._encoded(X), categories)
         if len(groups) == 1:
             return groups[0][1]
         order = np.argsort(np.concatenate([features for features, _ in groups]))
@@ -183,12 +211,14 @@ class RawView(Readable):
         return (sp.hstack(parts, format="csr") if is_sparse else np.hstack(parts))[:, order]
 
     def vectorized(self, X):
-        """Return X, with strings converted to word columns if the first step is a vectorizer."""
-        if not self.text_steps or isinstance(X, dict):
+        """Return X; if the first step is a vectorizer, strings or dicts become its columns."""
+        if not self.text_steps:
             return X
-        if not isinstance(X, str) and np.ndim(_shaped(X)) == 2:
+        one = dict if isinstance(self.text_steps[0][1], DictVectorizer) else str
+        is_vectorized = isinstance(X, dict) and one is str
+        if is_vectorized or (not isinstance(X, one) and np.ndim(_shaped(X)) == 2):
             return X
-        X = [X] if isinstance(X, str) else X
+        X = [X] if isinstance(X, one) else X
         for _, step in self.text_steps:
             X = step.transform(X)
         return X
@@ -203,10 +233,16 @@ class RawView(Readable):
         if not hasattr(table, "infer_objects"):
             return None
         kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
-        columns = [source.column for source in self._sources]
-        if self.fit_names:
-            columns = [table.columns.get_loc(self.fit_names[j]) for j in columns]
-        return np.array([kinds[j] for j in columns], dtype=bool)
+        places = [self._place(table, source) for source in self._sources]
+        # A change of a date by whole days keeps the time of day.
+        is_date = [isinstance(source.reader, Date) for source in self._sources]
+        return np.array(is_date) | np.array([kinds[j] for j in places], dtype=bool)
+
+    def _place(self, table, source):
+        """Return the position of the raw column of a source in a table."""
+        if self.fit_names is None:
+            return source.column
+        return display_names(table).index(self.fit_names[source.column])
 
     def with_numbers(self, row, numbers):
         """Return a raw row with new values of some features.
@@ -225,17 +261,16 @@ class RawView(Readable):
         row, cells = self._named(row), {}
         for feature, number in numbers.items():
             source = self._sources[feature]
-            column = source.column
-            if hasattr(row, "columns") and self.fit_names:
-                column = row.columns.get_loc(self.fit_names[column])
-            if not source.is_category:
-                cells[column] = number
-            elif number == 1.0:
-                cells[column] = source.category
+            place = self._place(row, source) if hasattr(row, "columns") else source.column
+            if source.is_category and number != 1.0:
+                continue
+            cell = source.cell if source.is_category else number
+            reader = source.reader
+            cells[place] = reader.cell(cell, row.iloc[:, place]) if reader else cell
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):
-        """Return the raw columns of numeric features, with missing values imputed.
+        """Return the columns of numeric features, with missing values imputed.
 
         The columns are selected by name if X and the fit have column names, else by position.
         """
@@ -243,7 +278,7 @@ class RawView(Readable):
         columns = [source.column for source in sources]
         fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
         if hasattr(X, "columns") and self.fit_names:
-            columns = [self.fit_names[j] for j in columns]
+            columns = [_column_name(self.fit_names[s.column], s) for s in sources]
         part = check_array(
             _safe_indexing(X, columns, axis=1),
             accept_sparse="csr",
@@ -268,11 +303,23 @@ class RawView(Readable):
             part = check_rows(_safe_indexing(Z, columns[kept], axis=1))
             yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
 
-    def _transformed(self, X):
-        Z = self._named(self.vectorized(X))
-        for _, step in self.steps:
-            Z = step.transform(Z)
-        return Z
+    def _table(self, X):
+        """Return raw rows with the names of the fit, and read by the TableReader if there is one.
+
+        A vectorizer turns strings into word columns.
+        """
+        X = self._named(self.vectorized(X))
+        return self._reader.transform(X) if self._reader else X
+
+    def _encoded(self, table):
+        """Return the columns that the model was fitted to, from the result of `_table`."""
+        return transformed(self.steps[1 if self._reader else 0 :], table)
+
+    @cached_property
+    def _reader(self):
+        """The TableReader that is the first step, or None."""
+        first = self.steps[0][1] if self.steps else None
+        return first if isinstance(first, TableReader) else None
 
     def _named(self, X):
         """Return X; if it has no column names, add those of the fit, by which steps may select."""
@@ -291,10 +338,29 @@ def _with_gaps_filled(X, fills):
     return filled
 
 
-def _name(source, column):
+def _column_name(raw, source):
+    """Return the name of the column that the reader of a source makes of a raw column."""
+    return raw if source.reader is None else output_name(raw, source.reader)
+
+
+def _names(sources, raw_names):
+    """Return the names of the features of sources: list of str, Numeric and Indicator."""
+    # A missing value may be filled in by a level and be marked, too. The feature that marks it is
+    # then no level of the filled column.
+    filled = {s.column for s in sources if s.has_missing and s.category is not None}
+    return [
+        _name(s, raw_names[s.column], is_marked=s.category is None and s.column in filled)
+        for s in sources
+    ]
+
+
+def _name(source, raw, *, is_marked):
+    name, reader = _column_name(raw, source), source.reader
     if source.is_category:
-        return Indicator(column, source.category, source.fill is not None)
-    return column if source.fill is None else Filled(column, source.fill)
+        parts = source.has_missing, source.levels, source.is_rest, reader, raw
+        return Indicator(f"raw {name}" if is_marked else name, source.category, *parts)
+    is_plain = source.fill is None and (reader is None or reader == Number())
+    return name if is_plain else Numeric(name, source.fill, reader, raw)
 
 
 def _unscaled(part, zero, one, is_dense):
@@ -315,7 +381,20 @@ def _shaped(X):
 def as_frame(X, names):
     """Return rows without names as a DataFrame; lists may mix numbers and strings."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    return pd.DataFrame(rows, columns=list(names))
+    if len(rows.shape) == 2 and rows.shape[1] != len(names):
+        raise ValueError(
+            f"The rows have {rows.shape[1]} values, but the pipeline uses {len(names)} columns "
+            f"({listed(names)}). Use a DataFrame, whose columns are found by name."
+        )
+    table = pd.DataFrame(rows, columns=list(names))
+    return _inferred(table, table.dtypes)
+
+
+def _as_rows(x):
+    """Return a list as an array: of floats if it has only numbers, else of objects."""
+    rows = np.asarray(x, dtype=object)
+    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
+    return rows.astype(np.float64) if is_number else rows
 
 
 def raw_view(pipeline, feature_names=None):
@@ -326,12 +405,15 @@ def raw_view(pipeline, feature_names=None):
     These steps are supported:
 
     - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
-    - OneHotEncoder, SimpleImputer, and selections of columns
-    - increasing functions, for columns that are tested alone: PowerTransformer,
-      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, scalers with ``clip=True``,
-      and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
-    - CountVectorizer, TfidfVectorizer or HashingVectorizer as the first step, and TfidfTransformer
-      behind it: the features are then the words, in the units of these steps
+    - :class:`TableReader`, OneHotEncoder, SimpleImputer, MissingIndicator, and selections of
+      columns
+    - monotone functions, for columns that are tested alone: PowerTransformer,
+      QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, Binarizer, scalers with
+      ``clip=True``, and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
+      or with an ``inverse_func`` that undoes a monotone function of each column
+    - CountVectorizer, TfidfVectorizer, HashingVectorizer or DictVectorizer as the first step, and
+      TfidfTransformer behind it: the features are then the words or keys, in the units of these
+      steps
     - ColumnTransformers and Pipelines of the steps listed above, and "passthrough"
 
     All exports, plots and explanations accept the pipeline itself and use this view of it. After
@@ -354,7 +436,7 @@ def raw_view(pipeline, feature_names=None):
     Raises
     ------
     ValueError
-        If a step is not supported, or if the number of names is wrong.
+        If a step is not supported (UnsupportedStepError), or if the number of names is wrong.
     TypeError
         If the last step has no tree.
     NotFittedError
@@ -387,7 +469,7 @@ def raw_view(pipeline, feature_names=None):
     array([[ 1.,  0.,  2.],
            [ 0.,  1., 30.]])
     """
-    *steps, (_, model) = _flat_steps(pipeline)
+    *steps, (_, model) = flat_steps(pipeline)
     tree_of(model)
     text_steps, steps = split_text_steps(steps)
     n_raw, fit_names = raw_input([*steps, ("", model)])
@@ -395,14 +477,51 @@ def raw_view(pipeline, feature_names=None):
         fit_names = None
         if feature_names is None:
             feature_names = text_steps[0][1].get_feature_names_out()
-    columns = columns_of(steps, n_raw)
+    try:
+        columns = columns_of(steps, n_raw)
+    except UnsupportedStepError as error:
+        raise _with_advice(error, pipeline) from None
     if feature_names is None:
         feature_names = fit_names if steps or text_steps else fitted_names(model)
     names = check_feature_names(feature_names, n_raw)
-    return RawView(model, steps, columns, names, fit_names, text_steps)
+    return RawView(model, steps, columns, names, fit_names, text_steps, pipeline)
 
 
-def _flat_steps(pipeline):
+def _with_advice(error, pipeline):
+    """Return an error with a second remedy: how to show the columns that the last step tests."""
+    has_numbers = not split_text_steps(flat_steps(pipeline))[0]
+    remedy = error.remedy if has_numbers or error.remedy != BY_EMBEDDING else ""
+    return UnsupportedStepError(
+        error.reason,
+        f"The tree in the columns that it was fitted to is {_text_of_last_step(pipeline)}; "
+        f"cluster_table(pipeline, X) has the means of the raw columns. {remedy}".rstrip(),
+    )
+
+
+def _text_of_last_step(pipeline):
+    """Return an expression of the tree as text, with the names of its columns if steps have them.
+
+    The user's own name of the pipeline is not known, so the expression calls it `pipeline`.
+    """
+    path, before, names, is_named = "pipeline", "", None, True
+    while isinstance(pipeline, Pipeline):
+        if len(pipeline.steps) > 1:
+            names = output_names(pipeline[:-1], names)
+            before = f"{path}[:-1].get_feature_names_out({before})"
+            is_named = is_named and names is not None
+        path, pipeline = f"{path}[-1]", pipeline[-1]
+    return f"{path}.to_text({before if is_named else ''})"
+
+
+def output_names(pipeline, names=None):
+    """Return the names of the columns that a fitted pipeline returns, or None if it has none."""
+    try:
+        return pipeline.get_feature_names_out(names)
+    except (AttributeError, TypeError, ValueError):  # a step cannot name its columns
+        return None
+
+
+def flat_steps(pipeline):
     """Return the steps of a pipeline as (name, step); a pipeline as last step is expanded.
 
     Steps without a method `fit`, such as "passthrough", are left out.
@@ -413,7 +532,14 @@ def _flat_steps(pipeline):
     return steps
 
 
-def shown(model, feature_names=None):
+def transformed(steps, X):
+    """Return rows after the steps, a list of (str, fitted transformer)."""
+    for _, step in steps:
+        X = step.transform(X)
+    return X
+
+
+def shown(model, feature_names=None, X=None):
     """Return a model and its printable feature names; a pipeline becomes its raw view.
 
     Parameters
@@ -421,24 +547,39 @@ def shown(model, feature_names=None):
     model : Tree, fitted estimator, or fitted pipeline that ends in one
     feature_names : sequence of str, optional
         For a pipeline, one name per raw column.
+    X : rows, optional
+        Names of its columns are used if a pipeline does not know those of the fit: scikit-learn
+        stores only names that are strings.
 
     Returns
     -------
     (model, sequence of str)
         The model, or the view of a pipeline, and the printable names of the features of its tree.
     """
-    model, names = named(model, feature_names)
+    model, names = named(model, feature_names, X)
     return model, printable_names(names)
 
 
-def named(model, feature_names=None):
+def named(model, feature_names=None, X=None):
     """Return a model and its original feature names; a pipeline becomes its raw view.
 
     Unlike the printable names of :func:`shown`, original names identify columns of a table.
     """
-    if isinstance(model, Pipeline):
-        model, feature_names = raw_view(model, feature_names), None
-    return model, names_of(model, feature_names)
+    if not isinstance(model, Pipeline):
+        return model, names_of(model, feature_names)
+    view = raw_view(model, feature_names)
+    found = None if X is None else _names_of_rows(X)
+    has_no_names = isinstance(view.raw_names, Numbered) and not view.text_steps
+    if has_no_names and found is not None and len(found) == len(view.raw_names):
+        view = replace(view, raw_names=found)
+    return view, list(view.feature_names_in_)
+
+
+def _names_of_rows(X):
+    """Return the names of the columns of a table or of one row as a list, or None."""
+    is_row = hasattr(X, "keys") and len(getattr(X, "shape", (1,))) == 1
+    names = displayed(list(X.keys())) if is_row else display_names(X)
+    return None if names is None or are_default(names) else names
 
 
 def numbers_of(model, X):
@@ -466,9 +607,7 @@ def some_rows(model, x, feature_names=None):
         x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = (
-        x if hasattr(x, "shape") else np.asarray(x, dtype=object)
-    )  # rows may have strings and numbers
+    rows = x if hasattr(x, "shape") else _as_rows(x)
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -496,7 +635,7 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = {display_name(name): value for name, value in x.items()}
+    values = dict(zip(displayed(list(x.keys())), (value for _, value in x.items()), strict=True))
     has_names = not are_default(values)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
@@ -506,9 +645,9 @@ def _named_row(model, x, feature_names):
         row = [values[name] for name in names]
     else:
         row = list(x.values() if callable(x.values) else x.values)
-    if isinstance(model, RawView) and has_names:
+    if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
-    return np.asarray([row], dtype=object)
+    return _as_rows([row])
 
 
 def with_cells(row, cells):
@@ -527,9 +666,8 @@ def with_cells(row, cells):
     if hasattr(row, "iloc"):
         changed = row.astype(object)
         for column, value in cells.items():
-            is_integer = row.dtypes.iloc[column].kind in "iub" and value == int(value)
-            changed.iloc[0, column] = row.dtypes.iloc[column].type(value) if is_integer else value
-        return changed.infer_objects()
+            changed.iloc[0, column] = _as_in_column(value, row.dtypes.iloc[column])
+        return _inferred(changed, row.dtypes)
     is_sparse = sp.issparse(row)
     changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
     for column, value in cells.items():
@@ -538,3 +676,25 @@ def with_cells(row, cells):
         return changed.tocsr()
     is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
     return changed.astype(np.float64) if is_number else changed
+
+
+def _inferred(table, dtypes):
+    """Return a table with the types of its cells. Missing cells of type object keep that type.
+
+    They may be strings, and scikit-learn cannot compare strings with missing values of type float.
+    """
+    kept = [
+        name
+        for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
+        if is_missing and dtype.kind == "O"
+    ]
+    return table.infer_objects().astype(dict.fromkeys(kept, object))
+
+
+def _as_in_column(value, dtype):
+    """Return a value in the type of a column: an integer, a truth value, a date, or as it is."""
+    if dtype.kind == "M":
+        date = pd.Timestamp(value)
+        zone = getattr(dtype, "tz", None)
+        return date if zone is None else date.tz_localize("UTC").tz_convert(zone)
+    return dtype.type(value) if dtype.kind in "iub" and value == int(value) else value

@@ -16,15 +16,16 @@ from sklearn.utils.validation import _is_fitted, _num_samples, has_fit_parameter
 from .._utils.warnings import warn
 from ..base import TreeClustering
 from ..columns.names import names_of, printable_names
-from ..columns.view import numbers_of, shown
+from ..columns.view import numbers_of, output_names, shown
 from ..measures import adjusted_rand_index, feature_usage
 from ..plot.explained import plot_stability
+from ..tree import tree_of
 from .table import FORMAT, explains_labels, observed
 
 RESAMPLE, SEED = "resample", "seed"
 _AGGREGATES = ("mean", "min", "max")
 _N_SHOWN = 10  # number of features in the printed table
-_N_DRAWS = 100  # attempts to draw a resample with at least one distinct row per cluster
+_N_DRAWS = 100  # maximum number of draws until a resample has enough distinct rows
 
 # Headings of the printed tables.
 _MEASURES = {
@@ -241,7 +242,10 @@ def _draw(rng, n_rows, weight, n_least):
 
 
 def _refit(model, draw, rows):
-    """Fit to all rows if `draw` is None, else to each row as often as it was drawn."""
+    """Fit a model to all rows or, if `draw` is given, to row i draw[i] times.
+
+    `rows` is the dict of the arguments of `fit`.
+    """
     if draw is None:
         model.fit(**rows)
     elif has_fit_parameter(model, "sample_weight"):
@@ -277,19 +281,19 @@ def _usage(model, rows):
     """Return the share of rows on whose path each feature is tested: Series by feature name."""
     X, weight = rows["X"], rows.get("sample_weight")
     try:
-        view, names = shown(model)
-        numbers = numbers_of(view, X)
+        view, names = shown(model, X=X)
+        tree, numbers = tree_of(view), numbers_of(view, X)
     except ValueError:  # the steps do not map columns one by one
         view, numbers = _last(model, X)
-        names = printable_names(names_of(view, _names_behind(model)))
+        tree, names = view.tree_, printable_names(names_of(view, _names_behind(model)))
     usage = pd.Series(
-        feature_usage(view.tree_, numbers, weight), index=pd.Index(list(names), dtype=object)
+        feature_usage(tree, numbers, weight), index=pd.Index(list(names), dtype=object)
     )
-    return usage.iloc[view.tree_.used_features]
+    return usage.iloc[tree.used_features]
 
 
 def _summarize(model, rows, found):
-    """Return the Stability of the results of the refits."""
+    """Return a `Stability` that summarizes the results of the refits."""
     weight = rows.get("sample_weight")
     records, labels, usages, messages = zip(*found, strict=True)
     warned = [each[0] for each in messages if each]
@@ -333,8 +337,7 @@ def _last(model, X=None):
 
 def _names_behind(model):
     """Return the names of the columns that a Pipeline passes to its last step, or None."""
-    is_named = isinstance(model, Pipeline) and hasattr(model[:-1], "get_feature_names_out")
-    return model[:-1].get_feature_names_out() if is_named else None
+    return output_names(model[:-1]) if isinstance(model, Pipeline) else None
 
 
 def _copy(model, seed, *, keeps_seeds=False):

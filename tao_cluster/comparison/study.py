@@ -30,7 +30,7 @@ from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 # are evenly spaced, since X may be sorted. They are so many that no tree is perfect, since a
 # perfect tree would not run all kernels.
 _N_COMPILED, _K_COMPILED = 200, 5
-# Values that hold for estimators without these parameters.
+# Settings of estimators that do not have the parameter `objective` or `standardize`.
 _ABSENT = {"objective": "kmeans", "standardize": False}
 
 
@@ -214,7 +214,9 @@ class _Study:
     def compile(self, series):
         """Fit everything once to a few rows, so that later times exclude the compilation."""
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
-        has_lambdas = self.path["lambdas"] is not None  # without given lambdas, further kernels run
+        # `fit_path` without lambdas runs further compiled functions, so the small fit then has
+        # none, either.
+        has_lambdas = self.path["lambdas"] is not None
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,
@@ -293,13 +295,13 @@ def _different(models):
 
 
 def _within(models, limit):
-    """Return the model of least cost with at most `limit` parameters; None if there is none."""
+    """Return the model of least cost among those with at most `limit` parameters, or None."""
     small = [model for model in models if model.tree_.n_parameters <= limit]
     return knee(small, max_parameters=limit) if small else None
 
 
 def _same(a, b):
-    """Whether two values of a parameter are equal; arrays must be the same object."""
+    """Return whether two values of a parameter are equal. Arrays must be the same object."""
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
 
 
@@ -470,7 +472,7 @@ def hold_out(validation, n_rows, random_state):
 
 
 def rows_of(arrays, rows):
-    """Return some rows of each array; None stays None."""
+    """Return the given rows of each array. An array that is None stays None."""
     if rows is None:
         return arrays
     return {

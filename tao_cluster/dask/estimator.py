@@ -184,7 +184,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         # Called for names that are not found otherwise, such as attributes of estimator_.
         if name not in _METHODS and (name.startswith("_") or not name.endswith("_")):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
-        check_is_fitted(self)  # NotFittedError is an AttributeError, too
+        check_is_fitted(self)  # raises NotFittedError, a subclass of AttributeError
         return getattr(self.estimator_, name)
 
     def __dir__(self):
@@ -250,7 +250,7 @@ def _lazily(X, model, method):
 def _of_block(X, model, method, empty):
     """Return the result of a method for a chunk, or, with its index, for a partition.
 
-    `empty` is the result for blocks without rows, which estimators reject.
+    `empty` is the result for blocks without rows, since estimators reject them.
     """
     result = getattr(model, method)(X) if X.shape[0] else empty
     if not isinstance(X, pd.DataFrame):

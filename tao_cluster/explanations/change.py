@@ -12,9 +12,11 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
-from ..columns.names import Indicator, printable_names
+from ..columns.levels import levels_text
+from ..columns.names import Indicator, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
-from ..export.format import comparable_texts, number_text
+from ..export.format import change_text
+from ..problem.observed import columns_with_prefix
 from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
@@ -26,9 +28,9 @@ _PRECISION = 4
 # the sum that a step of one scale in one feature causes. They are tried in this order, until the
 # changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
-_NO_STEP = 1e-12  # steps of less than this many scales are solver errors and count as 0
-_MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
+_ROUNDING = 1e-13  # bound of the rounding error of a sum, as a share of the sum of its |terms|
+_NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
+_MOST_NODES = 2000  # maximum number of branch-and-bound nodes in a search for integer values
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,13 +53,15 @@ class FeatureChange:
     after: float
     cost: float
 
+    @property
+    def _is_level(self):
+        """Whether the feature marks one level of a category, and changes from 0 to 1 or 1 to 0."""
+        return isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}
+
     def __str__(self):
-        if isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}:
-            return str(self.name) if self.after else self.name.contrary
-        sign = ">" if self.before > self.after else "<"
-        before, after = comparable_texts(self.before, self.after, sign, _PRECISION)
-        step = number_text(self.after - self.before, _PRECISION)
-        return f"{self.name} {before} -> {after} ({'' if step.startswith('-') else '+'}{step})"
+        if self._is_level:
+            return levels_text(self.name.column, [self.name], is_listed=bool(self.after))
+        return change_text(self.name, self.before, self.after, _PRECISION)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,14 +100,31 @@ class Change:
             return f"{self.name}: nothing has to change"
         return f"{self.before} -> {self.name} (leaf {self.leaf}), cost {self.cost:.3g}"
 
+    @property
+    def _lines(self):
+        """The changes as text. Both changes of a categorical column, "region: south -> north"."""
+        columns = {}
+        for change in self.changes:
+            key = change.name.column if change._is_level else change.feature
+            columns.setdefault(key, []).append(change)
+        return [_line(changes) for changes in columns.values()]
+
     def __str__(self):
-        return "\n".join([self._heading, *(f"  {change}" for change in self.changes)])
+        return "\n".join([self._heading, *(f"  {line}" for line in self._lines)])
 
     __repr__ = __str__
 
     def _repr_html_(self):
         """Return the changes as an HTML list with escaped names."""
-        return list_html(self._heading, [str(change) for change in self.changes])
+        return list_html(self._heading, self._lines)
+
+
+def _line(changes):
+    """Return the changes of one column as text."""
+    if len(changes) == 1:
+        return str(changes[0])
+    before, after = sorted(changes, key=lambda change: change.after)
+    return f"{printable(before.name.column)}: {before.name.level} -> {after.name.level}"
 
 
 def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None):
@@ -117,7 +138,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     fixed : name or position of a feature, or a sequence of these, default=()
-        Features that must not change. The name of a column fixes all its categories.
+        Features that must not change. The name of a column fixes all its categories, also those
+        of `pandas.get_dummies`: "plan" fixes "plan_gold" and "plan_free".
     bounds : "observed", dict or None, default="observed"
         Limits of the changed values.
 
@@ -136,8 +158,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     Returns
     -------
     Change
-        With the `changes` (one per feature), the changed `row`, its `cost` and `leaf`. It can be
-        printed.
+        With the `changes` (one per feature; two if a category changes), the changed `row`, its
+        `cost` and `leaf`. It can be printed.
 
     Raises
     ------
@@ -161,7 +183,10 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     integer dtype) changes by integers. Categories change as a whole: a column keeps one value
     per row, and a change of it costs 1. This holds for the columns of OneHotEncoder, for
     `Indicator` names, and for 0/1 columns with a common prefix of which at most one is 1 in each
-    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes.
+    fitted row, as `pandas.get_dummies` makes them. The prefix must end with one of the characters
+    ``_=:.-`` or a space. The columns that ``get_dummies(prefix="", prefix_sep="")`` makes are not
+    recognised; name them in `fixed`. Whether a value is missing never changes, nor do parts of
+    dates such as the month.
 
     Examples
     --------
@@ -176,7 +201,7 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     >>> tree.predict(change.row)
     array([0], dtype=int32)
     """
-    model, names = named(model, feature_names)
+    model, names = named(model, feature_names, x)
     k, tree = position_of(model, k), tree_of(model)
     row = one_row(model, x, feature_names)
     asked = _Row(model, row, check_rows(numbers_of(model, row)).astype(np.float64, copy=False))
@@ -189,13 +214,15 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     best = min(_candidates(asked, tree, k, limits), key=lambda found: found[:2], default=None)
     if best is None:
         raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
-    cost, _, found, reached = best
+    _, _, found, reached = best
+    found = asked.as_read(found)
     shown = printable_names(names)
     changes = [
         FeatureChange(j, shown[j], limits.values[j], value, limits.cost(j, value))
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
+    cost = sum(change.cost for change in changes)
     return Change(tuple(changes), asked.changed(found), cost, reached, k, labels[k], before)
 
 
@@ -229,6 +256,17 @@ class _Row:
         if isinstance(self.model, RawView):
             return self.model.with_numbers(self.table, numbers)
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
+
+    def as_read(self, numbers):
+        """Return the values that the model reads from the changed row, a dict by feature.
+
+        They can differ from the new values `numbers`, for example if the cells of a raw table
+        can hold whole minutes only.
+        """
+        if not isinstance(self.model, RawView):
+            return numbers
+        values = as_array(check_rows(self.model.numbers(self.changed(numbers)))).ravel()
+        return {j: float(values[j]) for j in numbers}
 
     def leaf_of(self, numbers):
         """Return the leaf that the row reaches with new values of some features, a dict."""
@@ -293,16 +331,17 @@ class Limits:
         if observed is not None:
             low, high = np.minimum(observed[0], values), np.maximum(observed[1], values)
         given = {} if bounds is None or isinstance(bounds, str) else bounds
+        group_of = getattr(asked.model, "_column_group", None)
         for feature, pair in given.items():
             least, largest = _pair(feature, pair)
-            for j in _features(names, feature):
+            for j in _features(names, feature, group_of):
                 low[j], high[j] = min(least, values[j]), max(largest, values[j])
-        groups = _groups(names, values, getattr(asked.model, "_column_group", None))
+        groups = _groups(names, values, group_of)
         for feature in _as_list(names, fixed):
-            for j in _features(names, feature):
+            for j in _features(names, feature, group_of):
                 low[j] = high[j] = values[j]
         for j, name in enumerate(names):
-            if isinstance(name, Indicator) and name.value is None and values[j] in (0.0, 1.0):
+            if _is_fixed(name, values[j]):
                 low[j] = high[j] = values[j]
         reason = " with these features fixed and within these bounds" if fixed or given else ""
         if observed is not None and not reason:
@@ -320,6 +359,17 @@ class Limits:
         mask = np.zeros(len(self.values), dtype=bool)
         mask[[j for group, _ in self.groups for j in group]] = True
         return mask
+
+
+def _is_fixed(name, value):
+    """Return whether `nearest_change` must not change a feature.
+
+    This holds for features that mark missing values, and for parts of dates.
+    """
+    if isinstance(name, Indicator) and name.value is None and value in (0.0, 1.0):
+        return True
+    reader = getattr(name, "reader", None)
+    return reader is not None and not reader.has_cells
 
 
 def _integers(asked, values):
@@ -351,7 +401,7 @@ def _groups(names, values, observed):
 
 
 def _pair(feature, pair):
-    """Return a pair of bounds as floats; None, which means no bound, becomes infinite."""
+    """Return a pair (low, high) of bounds as floats; None (no bound) becomes -inf or inf."""
     least, largest = pair
     least = -math.inf if least is None else float(least)
     largest = math.inf if largest is None else float(largest)
@@ -362,26 +412,29 @@ def _pair(feature, pair):
 
 def _as_list(names, fixed):
     """Return `fixed` as a list of features. A tuple can be one name, of a MultiIndex."""
-    if isinstance(fixed, tuple) and fixed and display_name(fixed) in names:
+    if isinstance(fixed, tuple) and fixed and {display_name(fixed), str(fixed)} & set(names):
         return [fixed]
     return list(fixed) if hasattr(fixed, "__iter__") and not isinstance(fixed, str) else [fixed]
 
 
-def _features(names, feature):
-    """Return the features that a name or a position stands for."""
-    shown = display_name(feature)  # names that are not strings are displayed in this form
+def _features(names, feature, group_of=None):
+    """Return the features that a name, a position or a prefix of a one-hot group refers to."""
+    # Names that are not strings are displayed in one of these forms.
+    shown = (feature, display_name(feature), str(feature))
     found = [
         j
         for j, name in enumerate(names)
-        if name in (feature, shown) or (isinstance(name, Indicator) and name.column == feature)
+        if name in shown or (isinstance(name, Indicator) and name.column == feature)
     ]
+    if found:
+        return found
+    if group_of is not None and isinstance(feature, str):
+        found = columns_with_prefix(names, feature, group_of)
     if found:
         return found
     if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
         return [int(feature) % len(names)]
-    if not found:
-        raise ValueError(f"There is no feature {feature!r}; the features are {listed(names)}.")
-    return found
+    raise ValueError(f"There is no feature {feature!r}; the features are {listed(names)}.")
 
 
 def nearest_values(conditions, limits):
@@ -414,7 +467,7 @@ def nearest_values(conditions, limits):
 
 
 def _limit(low, high, bound):
-    """Narrow the limits of one feature to a bound."""
+    """Narrow the lower or upper limit of the value of one feature to a bound."""
     j, value = bound.feature, bound.value
     if bound.is_upper:
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)

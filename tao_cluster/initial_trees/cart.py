@@ -11,9 +11,10 @@ from ..tree import Tree
 
 __all__ = ["Cart", "cart_tree", "from_sklearn"]
 
-# scikit-learn's trees convert X to float32 and treat values that differ by less than 1e-7 as equal.
-# Columns beyond these limits are therefore rescaled.
 _LIMITS = ("min_samples_leaf", "min_weight_fraction_leaf")  # names for a number and a share
+
+# scikit-learn's trees convert X to float32 and treat values that differ by less than 1e-7 as equal.
+# Columns whose largest absolute value is above _LARGEST or below _SMALL are therefore rescaled.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
@@ -53,7 +54,8 @@ def cart_tree(
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     n_rows = X.shape[0]
-    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # scikit-learn allocates this many
+    # scikit-learn allocates memory for this many leaves in advance.
+    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))
     max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
         max_leaf_nodes=max_leaf_nodes,
@@ -73,7 +75,10 @@ def cart_tree(
 
 
 def _in_float32(X):
-    """Rescale columns that float32 cannot represent; return X and the exponent of each column."""
+    """Rescale columns whose largest absolute value is too large or too small for float32.
+
+    Return X and the exponents e: column j has been divided by 2 ** e[j].
+    """
     if sp.issparse(X) and max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
         # Converted to float32 here, so that scikit-learn's copy in CSC form takes less memory. The
         # minima and maxima of columns, below, would need such a copy, too.

@@ -20,7 +20,8 @@ _LARGEST = 1e152
 # A region that contains no ball of this radius counts as empty. Rounding creates such regions, for
 # example if many centres lie on one sphere, so that their cells meet in a point.
 _THINNEST = 1e-11
-# A known point proves that a side is reachable if it lies at least this far inside it.
+# A known point proves that one side of a test is reachable if its distance from the boundary is at
+# least this, which exceeds the error of a linear program (see _LP_OPTIONS).
 _CLEAR = 1e-9
 _LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -85,7 +86,7 @@ def voronoi_tree(centers, max_leaves=4096):
     check_scalar(max_leaves, "max_leaves", Integral, min_val=1)
     kept = _distinct(centers)
     points = _normalised(centers[kept])
-    n_leaves = itertools.count(2)  # after the next split
+    n_leaves = itertools.count(2)  # number of leaves after the next split
 
     def part(scan):
         best, rival, halves = _next_test(points, centers[kept], *scan)
@@ -265,7 +266,7 @@ class _Region:
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:
-            return None, self  # every x goes right
+            return None, self  # the test sends every x right
         right = self._part(-normal, -offset, True, margin > clear)
         return (self, None) if right is None else (left, right)
 

@@ -12,13 +12,16 @@ from .._utils.matrices import row_blocks, rows_between
 from .alternating import AlternatingClustering, ByDistances
 from .base import cluster_sums
 
-# Cosine distances below this are rounding of products of unit vectors.
+# Cosine distances below this value are rounding errors of products of unit vectors.
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
-    """Rows of X and one over the norm of each row; normalised rows are never stored."""
+    """Rows of X, and the inverse (1 / norm) of the norm of each row.
+
+    The normalised rows are computed when they are needed, and never stored for the whole of X.
+    """
 
     X: Any
     inverse_norms: np.ndarray

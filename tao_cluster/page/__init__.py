@@ -104,7 +104,7 @@ def to_html(
     if not models:
         raise ValueError("models is empty; give at least one fitted model or Tree.")
     page_title = printable(title or _title(models))
-    views = [shown(model, feature_names) for model in models]
+    views = [shown(model, feature_names, X) for model in models]
     models, names = [view for view, _ in views], views[0][1]
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
     reports = [report(model, X, **options) for model in models]
@@ -180,7 +180,11 @@ def _title(models):
 
 def _reading(reports, kind, has_rows, scaled):
     """Return the text below the tree, which explains how to read this page."""
-    n_terms = {len(node["terms"]) for facts in reports for node in facts["nodes"]} - {0}
+    n_terms = {
+        1 if node["levels"] is not None else len(node["terms"])
+        for facts in reports
+        for node in facts["nodes"]
+    } - {0}
     phrases = []
     if n_terms:
         phrases.append(

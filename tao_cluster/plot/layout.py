@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-# Smallest and largest gap between two levels in inches, and growth of the gap per inch of the
-# horizontal length of its longest edge.
+# The gap between two levels, in inches, is from _LEAST_GAP to _MOST_GAP. It grows by _GAP_PER_INCH
+# per inch of the horizontal length of the longest edge in the gap.
 _LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06
 
 
@@ -115,7 +115,7 @@ class Layout:
 
     @cached_property
     def corners(self):
-        """Left and top of every node: array of shape (n_nodes, 2)."""
+        """Coordinates of the upper left corner of the box of every node: array (n_nodes, 2)."""
         start, across = self.levels[0][self.tree.depth], self.across
         if self.is_horizontal:
             return np.column_stack([start, -across + self.heights / 2])

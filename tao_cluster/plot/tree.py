@@ -27,13 +27,14 @@ from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, p
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
 _DPI = 150
-_MOST_PIXELS = 60_000  # per side; matplotlib cannot render more than 2 ** 16
-# Lengths in inches: space between boxes, height of the line above a node, margin of the drawing.
+_MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
+# In inches: smallest gap between boxes (_SPACE), height of the line of text above a node (_HEADER),
+# margin of the drawing (_MARGIN).
 _SPACE, _HEADER, _MARGIN = 0.14, 0.17, 0.12
-_TITLE_LINE, _TITLE_SIZE = 0.155, 8  # inches, points
+_TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
 _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
-_MARKED = "0.0"  # black for a highlighted path: clusters and sides have other colours
+_MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this colour
 
 
 def plot_tree(
@@ -137,7 +138,7 @@ def plot_tree(
     >>> ax.figure.savefig("iris.png")  # doctest: +SKIP
     >>> plt.close(ax.figure)
     """
-    estimator, names = shown(tree, feature_names)
+    estimator, names = shown(tree, feature_names, X)
     tree = tree_of(estimator)
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight needs X, the rows that it weights.")
@@ -272,7 +273,7 @@ class Picture:
     is_horizontal: bool
 
     def draw(self, ax):
-        """Draw everything into the axes, or into a new figure if these are None."""
+        """Draw the whole tree into the given axes, or into a new figure if `ax` is None."""
         size, lines = self._size
         if ax is None:
             ax = _new_axes(size, len(lines))
@@ -384,7 +385,8 @@ class Picture:
         elif node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
         elif self.tree.children_left[node] >= 0:
-            n_used = len(self.tests[node]["terms"])
+            test = self.tests[node]
+            n_used = 1 if test["levels"] is not None else len(test["terms"])
             box.write(ax, f"{n_used} feature{'s' if n_used != 1 else ''}", 7, color="0.3")
         elif self.rows is not None:
             box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")

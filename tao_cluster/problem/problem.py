@@ -23,9 +23,9 @@ from ..tree.routing import kernel_arrays, project
 
 _ROUNDING = 1e-12
 
-_NOISE = 0.3  # fraction of the difference of two rows that is added to a row
-_SHARE = 0.3  # fraction of the total weight that all copies together have
-_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # limits for rows and copies together
+_NOISE = 0.3  # a noisy copy is a row plus this fraction of the difference of two other rows
+_SHARE = 0.3  # fraction of the total weight that all noisy copies together have
+_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # maximum numbers of rows and values with noisy copies
 _SPARSE_FACTOR = 3  # a copy of a sparse row stores up to this many times the values of the row
 _GOLDEN, _STRIDE = 0.5 * (np.sqrt(5.0) - 1.0), 7919.0
 
@@ -52,6 +52,8 @@ class Problem:
         The scaling that was applied to the columns of the user to get X.
     leaf_size : LeafSize, optional
         The minimum size of the leaves of a tree.
+    levels : Levels, optional
+        Categorical variables among the columns of X, whose levels tests can combine to sets.
     """
 
     X: Any
@@ -65,6 +67,7 @@ class Problem:
     held_out: np.ndarray | None = None
     scaling: Any = None
     leaf_size: LeafSize | None = None
+    levels: Any = None
 
     @classmethod
     def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
@@ -151,14 +154,14 @@ class Problem:
 
     @cached_property
     def undivided_cost(self):
-        """The cost if all rows are assigned to the largest free cluster."""
+        """Cost if all rows are assigned to the largest free cluster."""
         largest = np.bincount(self.free.labels, self.weight).argmax()
         labels = np.full(self.n_rows, largest, self.free.labels.dtype)
         return optimal_centers(self.objective, self.data, labels, self.weight, self.free)[1]
 
     @cached_property
     def mismatch_cost(self):
-        """The increase in cost if every row is assigned to its second nearest centre.
+        """Increase in cost if every row is assigned to its second nearest free centre.
 
         It serves as a scale for costs if the free clustering costs 0.
         """
@@ -166,12 +169,12 @@ class Problem:
 
     @property
     def n_rows(self):
-        """Number of rows."""
+        """Number of rows n of the problem."""
         return len(self.weight)
 
     @property
     def n_clusters(self):
-        """Number of clusters."""
+        """Number of clusters k of the free clustering."""
         return len(self.free.centers)
 
     def mismatch_prices(self):
@@ -220,7 +223,7 @@ def mismatch_prices(distances):
     if distances.shape[1] < 2:
         return np.zeros(len(distances))
     prices = np.empty(len(distances))
-    for part in row_blocks(distances):  # np.partition copies its argument
+    for part in row_blocks(distances):  # in blocks, because np.partition copies its argument
         nearest = np.partition(distances[part], 1, axis=1)
         prices[part] = nearest[:, 1] - nearest[:, 0]
     return prices
@@ -272,14 +275,14 @@ def smoothed(problem, n_copies):
 
 
 def _max_copies(X):
-    """Return how many copies per row the limits of rows and values allow."""
+    """Return the maximum number of noisy copies per row: an int, below 1 if X is too large."""
     n_rows, n_values = X.shape[0], row_size(X) * X.shape[0]
     n_values *= _SPARSE_FACTOR if sp.issparse(X) else 1
     return int(min(_MOST_ROWS / max(n_rows, 1), _MOST_VALUES / max(n_values, 1))) - 1
 
 
 def _can_sum_squares(X, n_copies):
-    """Whether sums of squares of rows and copies cannot overflow the dtype of X."""
+    """Return whether sums of squares of rows and noisy copies fit into the data type of X."""
     low, high = ranges(X)
     largest = (1 + 2 * _NOISE) * max(high.max(), -low.min())
     n_values = (n_copies + 1) * X.shape[0] * X.shape[1]
@@ -287,7 +290,10 @@ def _can_sum_squares(X, n_copies):
 
 
 def _with_copies(X, donors):
-    """Return X and, below it, one noisy copy of X per pair of rows of `donors`.
+    """Return X and, below it, noisy copies of X: one per pair of rows of `donors`.
+
+    `donors` has shape (2 * number of copies, n). Each copy of a row of X is the row plus 0.3 times
+    the difference of its two donors, which are other rows.
 
     If a noisy copy would have only zeros, the row is copied unchanged, because the cosine distance
     is not defined for zeros.
@@ -311,11 +317,12 @@ def _stacked(parts):
 
 
 def _donors(problem, n_donors):
-    """Return rows of the same free cluster for each row: int array of shape (n_donors, n).
+    """Return `n_donors` rows of the same free cluster for each row: int array (n_donors, n).
 
-    The rows of a cluster are ordered by a random projection. The place of a row is the share of the
-    weight of its cluster that lies before it; equal rows have the same place. The places of its
-    donors are a quasi-random sequence that starts from its own place.
+    Noisy copies of a row are computed from them. The rows of a cluster are ordered by a random
+    projection. The place of a row is the share of the weight of its cluster that lies before it;
+    equal rows have the same place. The places of the donors of a row are a quasi-random sequence
+    that starts from the place of the row.
     """
     X, weight, labels = problem.X, problem.weight, problem.free.labels
     n_features = X.shape[1]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import sklearn
 from joblib import effective_n_jobs
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
@@ -19,6 +20,7 @@ from ..tree import Tree
 from ..tree.serialization import FORMAT as TREE_FORMAT
 from ..tree.serialization import is_version, read_document
 from .parts import ESTIMATORS
+from .pipelines import from_document, to_document
 from .values import UnsavableError, from_json, set_attributes, to_json
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "load", "save"]
@@ -37,7 +39,7 @@ _FITTED = {"tree_", "_space", "n_features_in_", "node_rows_", *_NUMBERS, *_ARRAY
 
 
 def save(model, path):
-    """Write a fitted estimator or a tree to a JSON file.
+    """Write a fitted estimator, a tree or a fitted pipeline to a JSON file.
 
     The file holds the name of the class, the parameters, the exact values of all fitted attributes
     and the versions of the packages. It is written under a temporary name and then renamed, so
@@ -45,7 +47,8 @@ def save(model, path):
 
     Parameters
     ----------
-    model : Tree or fitted estimator of tao_cluster or greedy
+    model : Tree, fitted estimator of tao_cluster or greedy, or fitted pipeline
+        The pipeline must come from :func:`tao_cluster.table_pipeline`.
     path : path-like
         An existing file of this name is replaced.
 
@@ -54,8 +57,8 @@ def save(model, path):
     NotFittedError
         If the estimator is not fitted.
     ValueError
-        If the estimator is of another package, a fitted attribute has a type that the format does
-        not support, or a parameter is invalid.
+        If the estimator is of another package, the pipeline has other steps, a fitted attribute
+        has a type that the format does not support, or a parameter is invalid.
     OSError
         If the file cannot be written, for example because its folder does not exist.
 
@@ -82,15 +85,24 @@ def save(model, path):
     if isinstance(model, Tree):
         _write(Path(path), model.to_json())
         return
+    steps = to_document(model) if isinstance(model, Pipeline) else None
+    document = _document(model if steps is None else model[-1])
+    if steps is not None:
+        document["pipeline"] = steps
+    _write(Path(path), json.dumps(document, allow_nan=False, indent=1))
+
+
+def _document(model):
+    """Return a fitted estimator as a dict of JSON values."""
     if type(model) is not ESTIMATORS.get(type(model).__name__):
         raise ValueError(
-            f"Cannot save a {type(model).__name__}: expected a Tree or a fitted estimator of "
-            "tao_cluster or greedy."
+            f"Cannot save a {type(model).__name__}: expected a Tree, a fitted estimator of "
+            "tao_cluster or greedy, or a fitted pipeline of tao_cluster.table_pipeline."
         )
     check_is_fitted(model)
     model._validate_params()  # a file with invalid parameters could not be loaded
     parameters, attributes = _state(model)
-    document = {
+    return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "class": type(model).__name__,
@@ -103,11 +115,10 @@ def save(model, path):
         "parameters": parameters,
         "attributes": attributes,
     }
-    _write(Path(path), json.dumps(document, allow_nan=False, indent=1))
 
 
 def load(path):
-    """Read a fitted estimator or a tree from a file that ``save`` has written.
+    """Read a fitted estimator, a tree or a pipeline from a file that ``save`` has written.
 
     Parameters
     ----------
@@ -115,7 +126,7 @@ def load(path):
 
     Returns
     -------
-    fitted estimator or Tree
+    fitted estimator, Tree, or fitted pipeline
 
     Raises
     ------
@@ -142,7 +153,10 @@ def load(path):
     if not isinstance(data, dict) or data.get("format") not in (FORMAT, TREE_FORMAT):
         raise ValueError(f"{path}: not a model; expected JSON with the format {FORMAT!r}.")
     try:
-        return Tree.from_dict(data) if data["format"] == TREE_FORMAT else _model(data)
+        if data["format"] == TREE_FORMAT:
+            return Tree.from_dict(data)
+        model = _model(data)
+        return from_document(data["pipeline"], model) if "pipeline" in data else model
     except (ValueError, *_FAULTS) as error:
         raise ValueError(f"{path}: not a model that can be used: {error}") from error
 
@@ -173,7 +187,7 @@ def _state(model):
 
 
 def _model(data):
-    """Return the estimator that a document describes."""
+    """Return the estimator that the dict of a saved file describes."""
     if not is_version(data.get("version"), FORMAT_VERSION):
         raise ValueError(
             f"it has version {data.get('version')!r}; this release reads version {FORMAT_VERSION}."

@@ -8,6 +8,7 @@ from sklearn.mixture import GaussianMixture
 
 import greedy
 
+from ..columns.readers import READERS
 from ..estimator import TAOClustering
 from ..initial_trees import Bisecting, Centroids, Given, InTurn, Random
 from ..initial_trees.cart import Cart
@@ -36,7 +37,7 @@ PARTS = _by_name(
         *(ZeroOne, SquaredError, Newton, Liblinear, Axis, Exact),
         *(DirectForm, PenaltyMethod, Oblique, AxisAligned),
         *(Bisecting, Centroids, Random, InTurn, Given, Cart),
-        *(Scaling, ClusteringSpace, Split, Growth),
+        *(Scaling, ClusteringSpace, Split, Growth, *READERS.values()),
     ]
 )
 

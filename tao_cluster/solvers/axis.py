@@ -17,11 +17,12 @@ from ..tree.routing import kernel_arrays
 from .base import NodeSolver, Status
 
 _N_BINS = 256  # so that the number of a bin fits into one byte
-_N_QUANTILES = _N_BINS - 2  # 0 and the next larger value can start two further bins
-_BLOCK_VALUES = 2**15  # values that are sorted together; sorting takes about 64 bytes per value
+# Quantiles that start bins. Two fewer than bins, because 0 and the value after 0 also start bins.
+_N_QUANTILES = _N_BINS - 2
+_BLOCK_VALUES = 2**15  # number of values sorted at a time, which takes about 64 bytes per value
 
-# If X is sparse, the best cut of this many features is found first. Its loss then excludes other
-# features.
+# If X is sparse, the best cut of this many promising features is found first. Features whose lower
+# bound of the loss exceeds the loss of this cut need no search.
 _N_FIRST = 32
 
 # Limits of the sample of rows that is put into bins: number of values, number of rows.
@@ -225,9 +226,10 @@ class BinnedColumns:
         Returns
         -------
         Split, or None
-            None if no test is better, by more than `price`, than sending all rows to one side. Ties
-            go to the lowest feature, then to the lowest threshold; see also
-            :func:`tao_cluster.tree.margins.with_widest_gap`. The threshold is a value of a row.
+            None if no test is better, by more than `price`, than sending all rows to one side. Of
+            equally good tests, the one of the lowest feature is chosen, and then the one with the
+            lowest threshold; see also :func:`tao_cluster.tree.margins.with_widest_gap`. The
+            threshold is a value of a row.
         """
         if self.place is not None:
             is_here = self.place[rows] >= 0
@@ -250,7 +252,10 @@ class BinnedColumns:
         return Gap(int(feature), float(threshold), np.inf, bool(is_flipped)).split
 
     def _best_bin(self, features, rows, steps, *limits):
-        """Search for the best cut between bins; `rows` are positions among the rows in bins."""
+        """Return the best cut between bins, as the function :func:`_best_bin` does.
+
+        `rows` are positions among the rows whose values are in bins.
+        """
         by_row, indices = np.empty(0), np.empty(0, np.int32)
         if self.indices is not None:
             by_row, indices = np.zeros(self.n_rows), self.indices
@@ -279,10 +284,14 @@ class BinnedColumns:
     def _promising(self, features, rows, steps, least, total, noise):
         """Return the features of a sparse X that can have the best cut, or tie with it.
 
-        The loss of a cut is the sum of the steps of the rows on its left. One side of a cut has
-        only rows that store a value of the feature, because the other rows have the value 0. If
-        this is the left side, the loss is at least the sum of the negative steps of these rows. If
-        it is the right side, the loss is at least `total` minus the sum of their positive steps.
+        A step of a row is its cost on the left side minus its cost on the right side. `total` is
+        the sum of all steps. The loss of a cut is the sum of the steps of the rows on its left. The
+        rows that do not store a value of the feature have the value 0, so they are all on the same
+        side. If they are on the right, the loss is at least the sum of the negative steps of the
+        rows that store a value. If they are on the left, it is at least `total` minus the sum of
+        the positive steps of those rows. A feature is kept if the smaller of these bounds is below
+        `least`. If many features remain, the bound must also not exceed the loss of a known cut by
+        more than `noise`.
         """
         negative, positive = np.zeros((2, len(self.zero)))
         _add_stored(self.view, rows.astype(np.int64), steps, negative, positive)
@@ -316,7 +325,7 @@ class BinnedColumns:
         loss = steps[codes < at].sum() + np.cumsum(steps[near])
         is_last = np.append(ascending[1:] > ascending[:-1], True)
         if (codes > at + 1).sum() == 0:
-            is_last[-1] = False  # this threshold would send all rows to the left
+            is_last[-1] = False  # the largest value as threshold would send all rows to the left
         if limit is not None:
             size, every_row = limit
             low, high = size.thresholds(value_of_row[every_row].astype(np.float64), every_row)
@@ -328,7 +337,10 @@ class BinnedColumns:
 
 
 def _blocks(indptr):
-    """Yield slices of columns of at most `_BLOCK_VALUES` values; a longer column is alone."""
+    """Yield slices of consecutive columns with at most `_BLOCK_VALUES` values together.
+
+    A column with more values is a slice of its own.
+    """
     start, n = 0, len(indptr) - 1
     while start < n:
         stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_VALUES, side="right")) - 1
@@ -375,7 +387,7 @@ def _bins(values, indptr):
     ascending = values[order].astype(np.float64)
     is_new = np.append(True, ascending[1:] > ascending[:-1])
     is_new[starts] = True
-    # Equal values share the position of the first one.
+    # Equal values of a column get the position of the first of them, so that they share a bin.
     place = np.maximum.accumulate(np.where(is_new, numbers, 0)) - starts[column]
     quantile = place * _N_QUANTILES // n_stored[column]
     opens = np.append(True, quantile[1:] != quantile[:-1]) | (ascending == 0)
@@ -484,11 +496,14 @@ def _add_stored(X, rows, steps, negative, positive):
 
 
 def upright(tree):
-    """Return the tree with tests of weight -1 reversed, so that every test is x_j <= t.
+    """Return the tree with tests of negative weights reversed, so that all weights are positive.
+
+    Tests of one feature become x_j <= t. Tests of several features are sets of levels, whose
+    weights all have the same sign.
 
     Parameters
     ----------
-    tree : Tree, axis-aligned
+    tree : Tree, axis-aligned, or with tests on sets of levels
 
     Returns
     -------
@@ -506,15 +521,19 @@ def upright(tree):
     True
     """
     turned = np.zeros(tree.n_nodes, dtype=bool)
-    turned[np.diff(tree.split_indptr) > 0] = tree.split_weights < 0
+    n_weights = np.diff(tree.split_indptr)
+    has_test = n_weights > 0
+    turned[has_test] = tree.split_weights[tree.split_indptr[:-1][has_test]] < 0
     left, right = tree.children_left, tree.children_right
+    # The test -x <= -t sends rows with x < t to the right. Reversed, it sends them to the left.
+    # No row is at the threshold of a set of levels, which stays the same.
+    below = np.where(n_weights > 1, -tree.threshold, np.nextafter(-tree.threshold, -np.inf))
     return replace(
         tree,
         children_left=np.where(turned, right, left),
         children_right=np.where(turned, left, right),
         split_weights=np.abs(tree.split_weights),
-        # The test -x <= t sends rows with x < -t to the right. Reversed, it sends them to the left.
-        threshold=np.where(turned, np.nextafter(-tree.threshold, -np.inf), tree.threshold),
+        threshold=np.where(turned, below, tree.threshold),
     )
 
 

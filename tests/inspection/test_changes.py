@@ -156,7 +156,8 @@ def test_categories_change_as_a_whole():
     change = nearest_change(tree, [1.0, 0.0, 0.0], 0, feature_names=names)
     assert change.row.tolist() == [[0.0, 1.0, 0.0]]
     assert change.cost == 1
-    assert str(change).splitlines()[1:] == ["  plan is not gold", "  plan is free"]
+    assert str(change).splitlines()[1:] == ["  plan: gold -> free"]
+    assert [str(part) for part in change.changes] == ["plan is not gold", "plan is free"]
 
 
 def test_what_is_there_already_and_what_cannot_be():
@@ -269,6 +270,21 @@ def test_dummy_columns_are_one_variable(rng):
                 assert model.predict(row) == k
                 assert tuple(row.drop(columns="visits").to_numpy(float)[0].tolist()) in seen
                 assert row["visits"].iloc[0] == int(row["visits"].iloc[0])
+
+
+@pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
+@pytest.mark.parametrize("separator", ["_", "=", " - "])
+def test_the_prefix_of_dummy_columns_fixes_all_of_them(rng, separator):
+    raw = pd.DataFrame({"home": rng.choice(["flat", "house", "boat"], 90), "homes": rng.random(90)})
+    table = pd.get_dummies(raw, prefix_sep=separator)
+    model = IMM(3, random_state=0).fit(table)
+    row, k = table.iloc[[0]], (model.predict(table)[0] + 1) % 3
+    for fixed in ("home", ["home"], [name for name in table if name != "homes"]):
+        with pytest.raises(ValueError, match="with these features fixed"):
+            model.nearest_change(row, k, fixed=fixed)
+    assert model.nearest_change(row, k, fixed="homes").changes
+    with pytest.raises(ValueError, match="no feature 'hom'"):
+        model.nearest_change(row, k, fixed="hom")
 
 
 def test_a_single_name_is_fixed_and_unknown_names_list_the_features():

@@ -1,6 +1,7 @@
 """Pipelines in their raw columns: the same tree, in the names and units of the table."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import (
     CountVectorizer,
     HashingVectorizer,
@@ -22,6 +24,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
     MaxAbsScaler,
@@ -38,9 +41,10 @@ from sklearn.preprocessing import (
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering
+from tao_cluster._utils.frames import display_names
 from tao_cluster.columns import raw_view, shown
 from tao_cluster.explanations import cluster_profile, cluster_table, explain, nearest_change
-from tao_cluster.export import to_sql, to_text
+from tao_cluster.export import to_dot, to_rules, to_sql, to_text
 from tao_cluster.page import to_html
 from tao_cluster.plot import plot_tree
 from tao_cluster.report import report
@@ -69,6 +73,9 @@ INCREASING = {
     "normal quantiles": QuantileTransformer(n_quantiles=30, output_distribution="normal"),
     "bins": KBinsDiscretizer(5, encode="ordinal", strategy="uniform"),
     "clipped": MinMaxScaler((0, 2), clip=True),
+    "binary": Binarizer(threshold=2.2),
+    "with an inverse": FunctionTransformer(lambda x: np.log(x + 1), lambda z: np.exp(z) - 1),
+    "decreasing": FunctionTransformer(lambda x: -2 * np.sqrt(x), lambda z: np.square(z / 2)),
 }
 
 
@@ -150,13 +157,27 @@ def test_thresholds_of_increasing_functions_are_exact(wine, name, midpoints):
     np.testing.assert_array_equal(tree.apply(rows.to_numpy()), routed(pipeline, rows))
     stds = view.split_stds_[[0]]
     actual = wine.to_numpy()[:, view.tree_.split(0)[0]].std()
-    assert 0.2 * actual < stds[0] < 5 * actual or name in ("bins", "quantiles")
+    assert 0.2 * actual < stds[0] < 5 * actual or name in ("bins", "quantiles", "binary")
     assert any(column in to_text(pipeline) for column in wine.columns)
+
+
+@pytest.mark.parametrize("name", ["log1p", "Yeo-Johnson", "quantiles"])
+def test_all_displays_show_the_same_thresholds(wine, name):
+    model = ExKMC(3, max_leaves=6, midpoints=True, random_state=0)
+    pipeline = make_pipeline(INCREASING[name], model).fit(wine)
+    rows = [explain(pipeline, row) for _, row in wine[::5].iterrows()]
+    assert str(explain(pipeline, wine[:1])) == str(rows[0])
+    shown = set(re.findall(r" (?:<=|>) ([\d.]+)", "\n".join(map(str, rows))))
+    assert len(shown) > 2
+    for text in (to_text(pipeline), " ".join(to_rules(pipeline, X=wine)), to_dot(pipeline)):
+        assert shown <= set(re.findall(r"\d+(?:\.\d+)?", text))
+    unnamed = make_pipeline(INCREASING[name], model).fit(wine.to_numpy())
+    assert explain(unnamed, wine.iloc[0].tolist()).leaf == rows[0].leaf
 
 
 def test_sums_of_nonlinear_columns_raise(wine):
     pipeline = make_pipeline(FunctionTransformer(np.log1p), oblique_model()).fit(wine)
-    with pytest.raises(ValueError, match=r'split="axis".*pipeline\[-1\]\.to_text'):
+    with pytest.raises(ValueError, match=r'pipeline\[-1\]\.to_text.*split="axis"'):
         to_text(pipeline)
 
 
@@ -281,18 +302,39 @@ def test_sparse_rows_stay_sparse():
 # ---------------------------------------------------------------------------- errors
 
 
+def _square(x):
+    return np.square(x)
+
+
+def _running(x):
+    return np.cumsum(x, axis=1)
+
+
+def _steps(z):
+    return np.diff(z, axis=1, prepend=0)
+
+
+def _less_mean(x):
+    return x - x.mean(axis=0)
+
+
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
         ((PCA(2),), r"'pca' \(PCA\) .*embedding=Z"),
-        ((SplineTransformer(),), r"'splinetransformer'.*pipeline\[-1\]\.to_text\(\)"),
+        ((FunctionTransformer(_square, np.sqrt),), r"not known to be monotone in each column"),
+        ((FunctionTransformer(_running, _steps),), r"not known to be monotone in each column"),
+        (
+            (FunctionTransformer(_less_mean, _square, check_inverse=False),),
+            r"'functiontransformer' .* applies",
+        ),
+        ((SplineTransformer(),), r"'splinetransformer'.*pipeline\[-1\]\.to_text\("),
         ((OrdinalEncoder(),), r"'ordinalencoder'.*replaces categories by numbers"),
         ((StandardScaler(), Normalizer()), r"'normalizer' \(Normalizer\)"),
         ((FunctionTransformer(np.square),), r"'functiontransformer' .* applies a function"),
         ((KBinsDiscretizer(2),), r"'kbinsdiscretizer' .* encodes bins as 'onehot'"),
         ((SimpleImputer(missing_values=-1),), r"replaces the values -1"),
         ((MinMaxScaler(), OneHotEncoder()), "a step before it has transformed"),
-        ((OneHotEncoder(max_categories=3),), "infrequent"),
         ((make_column_transformer((make_pipeline(PCA(1)), [0, 1])),), r"'pca' \(PCA\)"),
     ],
     ids=lambda value: type(value[-1]).__name__ if isinstance(value, tuple) else "",
@@ -301,9 +343,93 @@ def test_sparse_rows_stay_sparse():
 def test_other_steps_raise_an_error_with_a_remedy(steps, words, export):
     X = np.random.default_rng(0).integers(0, 5, (60, 3)).astype(float)
     pipeline = make_pipeline(*steps, IMM(2, random_state=0)).fit(X)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=words) as error:
         export(pipeline)
-    assert "cluster" in pipeline[-1].to_text()  # the advice works
+    check_advice(error, pipeline, X)
+
+
+def check_advice(error, pipeline, X):
+    """The expressions in the message work, and show the names that the steps give."""
+    advice = re.search(r"fitted to is (.*?); (cluster_table\(.*?\)) has", str(error.value))
+    text, table = (
+        eval(code, {**globals(), "pipeline": pipeline, "X": X})  # noqa: S307
+        for code in advice.groups()
+    )
+    assert "cluster" in text
+    assert table.loc["all", "rows"] == len(X)
+    if all(hasattr(step, "get_feature_names_out") for step in pipeline[:-1]):
+        assert any(name in text for name in pipeline[:-1].get_feature_names_out())
+
+
+def test_the_error_message_of_strings_and_nested_pipelines(wine):
+    table = wine.assign(
+        kind=np.where(wine["hue"] > 1, "dark", "pale"), at=pd.Timestamp("2020-05-05")
+    )
+    table["hue"] = table["hue"].where(table["hue"] < 1.2)
+    ordinal = make_column_transformer((OrdinalEncoder(), ["kind"]), (StandardScaler(), ["ash"]))
+    words = make_column_transformer((CountVectorizer(), "kind"), (StandardScaler(), ["ash"]))
+    filled = make_pipeline(SimpleImputer(), StandardScaler(), PCA(2))
+    numbers = make_column_transformer((filled, ["hue", "ash"]), ("drop", ["kind"]))
+    model = IMM(2, random_state=0)
+    for steps in ([ordinal, model], [words, model], [numbers, make_pipeline(PCA(2), model)]):
+        pipeline = make_pipeline(*steps).fit(table)
+        with pytest.raises(ValueError, match=r"get_feature_names_out\(") as error:
+            to_text(pipeline)
+        if steps[-1] is model:
+            check_advice(error, pipeline, table)
+        shares = cluster_table(pipeline, table)
+        assert shares.loc["all", "kind is pale"] == (table["kind"] == "pale").mean()
+        np.testing.assert_allclose(shares.loc["all", "hue"], table["hue"].mean())
+        assert "at" not in shares.columns
+    rows = [{"a": 1.0, "b": 2.0}, {"a": 5.0, "c": 1.0}] * 10
+    pipeline = make_pipeline(DictVectorizer(sparse=False), PCA(2), model).fit(rows)
+    with pytest.raises(ValueError, match="PCA") as error:
+        to_text(pipeline)
+    assert "embedding" not in str(error.value)
+    check_advice(error, pipeline, rows)
+    assert cluster_table(pipeline, rows).loc["all", "a"] == 3.0
+    logs = make_pipeline(FunctionTransformer(np.log1p), oblique_model()).fit(wine)
+    weighted = cluster_table(logs, wine, sample_weight=np.arange(178))
+    expected = np.average(wine, axis=0, weights=np.arange(178))
+    np.testing.assert_allclose(weighted.loc["all"][2:], expected)
+
+
+def test_keys_of_dicts_are_features():
+    rows = [{"a": 1.0, "b": 2.0}, {"a": 5.0, "c": 1.0}, {"b": 2.0, "town": "Rome"}] * 5
+    pipeline = make_pipeline(DictVectorizer(), IMM(3, random_state=0)).fit(rows)
+    assert "a <= " in to_text(pipeline)
+    assert "a = 1 " in str(explain(pipeline, rows[0]))
+    table = cluster_table(pipeline, rows)
+    np.testing.assert_allclose(table.loc["all", "town=Rome"], 1 / 3)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [range(1, 14), pd.date_range("2024-01-01", periods=13), [("sum", j) for j in range(13)]],
+    ids=["integers", "dates", "levels"],
+)
+def test_names_that_are_not_strings(wine, names):
+    """A scaler does not store them, so they are those of the rows that are given."""
+    named = pd.DataFrame(wine.to_numpy(), columns=pd.Index(names))
+    pipeline = make_pipeline(StandardScaler(), IMM(3, random_state=0)).fit(named)
+    own = display_names(named)
+    unnamed = raw_view(pipeline)
+    used = int(unnamed.tree_.split(0)[0][0])
+    name = own[used]
+    row, k = named.iloc[0], (pipeline.predict(named)[0] + 1) % 3
+    for text in (
+        *(explain(pipeline, each) for each in (row, dict(row), named[:1])),
+        cluster_profile(pipeline, k, named),
+        "\n".join(pipeline[-1].to_rules(own)),
+        "\n".join(to_rules(pipeline, X=named)),
+        report(pipeline, named),
+        to_html(pipeline, X=named),
+    ):
+        assert name in str(text)
+    assert list(cluster_table(pipeline, named).columns[1:]) == own
+    change = nearest_change(pipeline, row, k, bounds={name: (None, None)})
+    assert all(str(each.name) in own for each in change.changes)
+    assert f"x{used}" in to_text(pipeline)
 
 
 def test_what_is_no_fitted_pipeline_with_a_tree(wine):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler, scale
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, scale
 
 from greedy import IMM, ExKMC
 from tao_cluster import TAOClustering, stability
@@ -186,6 +186,8 @@ def test_features_of_pipelines_are_raw_columns():
     assert set(found.features.index) <= {"hours", "plan is gold", "plan is free"}
     unseen = stability(make_pipeline(PCA(1), IMM(2, random_state=0)), table[["hours"]], n=2)
     assert list(unseen.features.index) == ["pca0"]
+    squares = make_pipeline(FunctionTransformer(np.square), IMM(2, random_state=0))
+    assert list(stability(squares, table[["hours"]], n=2).features.index) == ["hours"]
 
 
 def test_printed_form_has_readable_headings(found):

@@ -1,0 +1,107 @@
+"""Fits of axis-aligned trees whose tests may be sets of levels of categorical variables.
+
+A fit on a wider table, with columns of ranks of levels, finds the structure of the tree with the
+searches for tests of one feature; see :mod:`tao_cluster.problem.levels`. Its tests of ranks become
+tests on sets. Passes of Tree Alternating Optimization then give each node the best set.
+"""
+
+from dataclasses import replace
+
+from ..problem.problem import Result
+from ..solvers.levels import LevelSets
+from .direct_form import descend
+from .path import MaxParameters
+from .pruning import without_useless_splits
+from .state import History, Search
+
+# Penalty per level that a test on a set lists, as a share of the cost of a single cluster. It is so
+# small that it only decides between sets of equal cost.
+_TIE = 1e-7
+# A set has one parameter per level. If a tree with sets exceeds max_parameters, it is fitted again
+# with fewer leaves, at most this often in total.
+_MOST_TRIES = 4
+
+
+def fit_with_sets(fit, problem, settings, on_record=None):
+    """Fit one tree whose tests may be sets of levels.
+
+    Parameters
+    ----------
+    fit : callable(problem, settings) -> Result
+        It fits a tree whose tests are of one feature.
+    problem : Problem, with `levels`
+    settings : Settings
+    on_record : callable(dict), optional
+        It is called with the record of each further tree that is evaluated.
+
+    Returns
+    -------
+    Result
+    """
+    wider = WiderTable(problem, settings, on_record)
+    if not isinstance(settings.goal, MaxParameters):
+        return wider.narrowed(fit(wider.problem, settings))
+    # A set has one parameter per level that it lists, so it can exceed a limit of parameters that
+    # the test of one feature meets.
+    limit, found = settings.goal.limit, [fit(replace(problem, levels=None), settings)]
+    fewer = limit
+    for _ in range(_MOST_TRIES):
+        options = replace(settings, goal=MaxParameters(fewer))
+        result = wider.narrowed(fit(wider.problem, options))
+        excess = result.tree.n_parameters - limit
+        if excess <= 0:
+            found.append(result)
+            break
+        fewer -= excess
+        if fewer < 1:
+            break
+    return min(found, key=lambda result: wider.search.evaluate(result.tree).inertia)
+
+
+class WiderTable:
+    """The problem of a table to which columns with ranks of levels have been added.
+
+    A level is a value of a categorical variable. A test of its rank stands for a set of levels.
+
+    Parameters
+    ----------
+    problem : Problem, with `levels`
+    settings : Settings
+    on_record : callable(dict), optional
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem of the table with the added columns.
+    search : Search
+        The search over the columns of the given problem, with tests on sets of levels.
+    """
+
+    def __init__(self, problem, settings, on_record=None):
+        self._ranked = problem.levels.ranked(problem)
+        self.problem = replace(problem, X=self._ranked.widened(problem.X), levels=None)
+        solver = LevelSets(problem.levels, settings.direct_solver)
+        settings = replace(settings, solver=solver, direct_solver=solver)
+        self.search = Search.of(problem, settings, History(on_record or History().on_record))
+
+    def narrowed(self, result):
+        """Return the result of a fit of the wider table as a Result for the given table.
+
+        Tests of ranks become tests on sets of levels. Passes then choose the best set at each
+        node, so that the cost does not rise.
+        """
+        search, settings = self.search, self.search.settings
+        search.history.records = list(result.attributes["history_"])
+        tree = self._ranked.narrowed(result.tree, search.problem.X)
+        # Among tests of equal cost, those that list fewer levels are chosen.
+        least = _TIE * search.problem.undivided_cost
+        lambda_ = max(result.attributes["best_lambda_"], least)
+        state = descend(search, search.evaluate(tree), lambda_, stage="sets")
+        if settings.relax:
+            state = without_useless_splits(search, state)
+        tree, leaf_of_row = search.step.routed(state.pruned)
+        terms = (search.step, search.problem.weight, settings.trim)
+        tree = settings.split_kind.postprocess(tree, leaf_of_row, *terms)
+        records = [dict(record) for record in search.history.records]
+        attributes = {"history_": records, "n_iter_": len(records)}
+        return Result(tree, result.attributes | attributes, leaf_of_row)

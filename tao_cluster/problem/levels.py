@@ -1,0 +1,246 @@
+"""Categorical variables among the columns of X, and axis-aligned tests on sets of their levels.
+
+A test on a set sends the rows of some levels of one variable to the left. In a tree it is a test of
+several 0/1 columns, ``[region is north] + [region is west] <= 0.5``, which lists the levels of one
+side. Searches over axis-aligned trees only know tests of one column. They therefore see further
+columns with the *rank* of the level of each row, in an order of the levels: a threshold on
+the rank divides the levels into two sets. For two outcomes, one of the sets that are prefixes of
+the order by mean outcome is the best one (Fisher 1958; Breiman et al. 1984, section 4.2). With more
+clusters there is one order per cluster.
+"""
+
+import os
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.metrics import adjusted_mutual_info_score, homogeneity_score
+
+from .._utils.matrices import spaced_rows
+from .._utils.warnings import warn
+from .observed import level_groups
+
+_FEWEST_LEVELS = 3  # two levels need no test on sets: a test of one column divides them
+# `warn_of_copies` warns if the adjusted mutual information exceeds _NEARLY_EQUAL. A sample of
+# _MOST_ROWS rows is enough to estimate it.
+_NEARLY_EQUAL, _MOST_ROWS, _ROWS_PER_LEVEL = 0.9, 20_000, 10
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A categorical variable, which is encoded as one column of X per level (one-hot).
+
+    Parameters
+    ----------
+    columns : int array of shape (n_levels,)
+        The columns of the levels. In each row at most one of them has its high value.
+    low, high : float64 array of shape (n_levels,)
+        The values of each column in the rows without its level, and in the rows with it.
+    """
+
+    columns: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def n_levels(self):
+        """Number of levels that have a column."""
+        return len(self.columns)
+
+    def level_of_row(self, X):
+        """Return the number of each row's level as an int array; `n_levels` if it has no level."""
+        has_level = X[:, self.columns] > 0.5 * (self.low + self.high)
+        return np.where(has_level.any(axis=1), has_level.argmax(axis=1), self.n_levels)
+
+    def split(self, goes_left):
+        """Return the test that sends some levels to the left: ((indices, weights), threshold).
+
+        Parameters
+        ----------
+        goes_left : bool array of shape (n_levels + 1,)
+            Whether each level goes left; the last entry is for rows without a level. The test
+            lists the levels that go to the other side than these rows.
+        """
+        listed = np.flatnonzero(goes_left[:-1] != goes_left[-1])
+        weights = 1.0 / (self.high - self.low)[listed]
+        threshold = 0.5 + float(weights @ self.low[listed])
+        if not goes_left[-1]:
+            weights, threshold = -weights, -threshold
+        order = np.argsort(self.columns[listed])
+        return (self.columns[listed][order].astype(np.int32), weights[order]), threshold
+
+    def shortest(self, goes_left, has_none):
+        """Return `goes_left`, in which the last entry may be changed to get a shorter test.
+
+        The last entry is for rows without a level. If there are no such rows, it is set to the side
+        with more levels, because the test lists only the levels of the other side.
+
+        Parameters
+        ----------
+        goes_left : bool array of shape (n_levels + 1,)
+        has_none : bool, whether some rows have no level
+        """
+        if has_none:
+            return goes_left
+        is_left = 2 * np.count_nonzero(goes_left[:-1]) > self.n_levels
+        return np.append(goes_left[:-1], is_left)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """All categorical variables of a table with at least three levels.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+    """
+
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def from_rows(cls, rows, names, X):
+        """Return the categorical variables in a table; None if there are none.
+
+        They are recognised by the names and the values of the columns, as of `get_dummies`.
+
+        Parameters
+        ----------
+        rows : array of shape (n, d), before scaling; a sparse matrix has no variables
+        names : sequence of str, or None
+        X : array of shape (n, d), the scaled rows; or the same object
+        """
+        group = level_groups(rows, names)
+        if group is None:
+            return None
+        variables = []
+        for number in np.unique(group[group != 0]):
+            columns = np.flatnonzero(group == number)
+            lacks_level = number < 0  # some rows have no level, as with get_dummies(drop_first)
+            if len(columns) + lacks_level >= _FEWEST_LEVELS:
+                values = X[:, columns].astype(np.float64)
+                variables.append(Variable(columns, values.min(axis=0), values.max(axis=0)))
+        return cls(tuple(variables)) if variables else None
+
+    def ranked(self, problem):
+        """Return columns with the ranks of levels, ordered by their mean cost in each cluster.
+
+        The cost of a row is the excess of its distance to the cluster over that to the nearest.
+
+        Returns
+        -------
+        Ranked
+        """
+        distances = problem.objective.distances(problem.data, problem.free.centers)
+        excess = distances - distances.min(axis=1, keepdims=True)
+        ranks, owners = [], []
+        for variable in self.variables:
+            level, seen = variable.level_of_row(problem.X), set()
+            weight = np.bincount(level, problem.weight, variable.n_levels + 1)
+            for cluster in range(problem.n_clusters):
+                costs = np.bincount(level, problem.weight * excess[:, cluster], len(weight))
+                mean = np.divide(costs, weight, out=np.zeros_like(costs), where=weight > 0)
+                order = np.argsort(mean, kind="stable")
+                key = min(order.tobytes(), order[::-1].tobytes())
+                if key not in seen:
+                    seen.add(key)
+                    ranks.append(np.argsort(order).astype(problem.X.dtype))
+                    owners.append(variable)
+        return Ranked(tuple(owners), tuple(ranks), problem.X.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Columns with ranks of levels, which are added to the columns of X.
+
+    A test of a rank sends a set of levels to the left.
+
+    Parameters
+    ----------
+    owners : tuple of Variable, one per column of ranks
+    ranks : tuple of arrays of shape (n_levels + 1,)
+        The rank of each level of the variable; the last one is for rows without a level.
+    n_features : int, number of columns of X
+    """
+
+    owners: tuple[Variable, ...]
+    ranks: tuple[np.ndarray, ...]
+    n_features: int
+
+    def widened(self, X):
+        """Return X with the columns of ranks appended: array of shape (n, d + number of ranks)."""
+        level = {id(variable): variable.level_of_row(X) for variable in self.owners}
+        columns = [
+            rank[level[id(variable)]]
+            for variable, rank in zip(self.owners, self.ranks, strict=True)
+        ]
+        return np.column_stack([X, *columns])
+
+    def widened_tree(self, tree):
+        """Return a tree over the columns of X as a tree over X with the columns of ranks."""
+        return replace(tree, n_features=self.n_features + len(self.owners))
+
+    def narrowed(self, tree, X):
+        """Return a tree over X with the columns of ranks as a tree over X alone.
+
+        Tests of ranks become tests on sets of levels.
+
+        Parameters
+        ----------
+        tree : Tree, axis-aligned
+        X : array of shape (n, n_features)
+        """
+        splits = {}
+        for node in tree.decision_nodes:
+            indices, weights = tree.split(node)
+            if len(indices) == 1 and indices[0] >= self.n_features:
+                place = indices[0] - self.n_features
+                variable = self.owners[place]
+                goes_left = weights[0] * self.ranks[place] <= tree.threshold[node]
+                has_none = bool((variable.level_of_row(X) == variable.n_levels).any())
+                splits[node] = variable.split(variable.shortest(goes_left, has_none))
+        return replace(tree.with_splits(splits), n_features=self.n_features)
+
+
+def warn_of_copies(X, names, labels):
+    """Warn if the clusters are nearly the levels of one categorical variable.
+
+    The adjusted mutual information of clusters and levels is then above 0.9.
+
+    Parameters
+    ----------
+    X : array of shape (n, d); a sparse matrix has no variables
+    names : sequence of str, or None
+    labels : array of shape (n,), the clusters that the tree assigns
+    """
+    group = level_groups(X, names)
+    if group is None or not group.any():
+        return
+    rows = spaced_rows(len(labels), min(len(labels), _MOST_ROWS))
+    for number in np.unique(group[group != 0]):
+        columns = np.flatnonzero(group == number)
+        values = X[np.ix_(rows, columns)]
+        level = np.where(values.any(axis=1), values.argmax(axis=1), len(columns))
+        if _likeness(level, labels[rows]) > _NEARLY_EQUAL:
+            warn(
+                f"The clusters are nearly the levels of {_variable_name(names, columns)}. Give "
+                "this column less weight (table_pipeline(..., category_weight=0.5)), or leave it "
+                "out."
+            )
+
+
+def _likeness(level, labels):
+    """Return how nearly clusters are levels, or unions of levels: at most 1.
+
+    A column of few rows per level determines any clusters, which is no likeness.
+    """
+    information = adjusted_mutual_info_score(level, labels)
+    if _ROWS_PER_LEVEL * len(np.unique(level)) > len(level):
+        return information
+    return max(information, homogeneity_score(labels, level))
+
+
+def _variable_name(names, columns):
+    """Return what the names of the columns of a variable have in common, up to a separator."""
+    # The names are not paths, so `commonprefix` is used and not `commonpath`.
+    common = os.path.commonprefix([str(names[j]) for j in columns])  # noqa: RUF071
+    return re.sub(r"(?<=[ _=:.-])[^ _=:.-]*$", "", common).strip(" _=:.-").removesuffix(" is")
