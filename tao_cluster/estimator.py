@@ -88,10 +88,8 @@ class TAOClustering(TreeClustering):
 
     E is the cost of assigning the rows X by the tree T to the centres C, and w_i are the weights of
     the test at node i. The *free clustering* solves the same problem without a tree. A fit starts
-    from it, and the cost of the tree is compared with its cost.
-
-    By default the *direct form* is optimised by passes of Tree
-    Alternating Optimization (see Notes). The algorithm of the paper is ``algorithm="published"``.
+    from it, and the cost of the tree is compared with its cost. By default, passes of Tree
+    Alternating Optimization fit the tree (see Notes). ``algorithm="published"`` follows the paper.
 
     Parameters
     ----------
@@ -107,8 +105,7 @@ class TAOClustering(TreeClustering):
     depth : "auto" or int >= 0, default="auto"
         Depth of the initial tree, which has at most 2 ** depth leaves. "auto" is 5, or one more
         than a tree with one leaf per cluster needs (8 for 100 clusters). For axis-aligned trees it
-        only sets the default of `max_leaves`, to 2 ** depth but at least `n_clusters`; they may be
-        deeper.
+        only sets the default of `max_leaves`: the larger of 2 ** depth and `n_clusters`.
     max_leaves : int, optional
         Maximum number of leaves. Axis-aligned trees get that many leaves if each reduces the cost.
     max_parameters : int, optional
@@ -123,9 +120,8 @@ class TAOClustering(TreeClustering):
         of the rows, or the indices or a boolean mask of these rows. The tree is then fitted to all
         rows. It applies to the knee, `max_parameters` and `max_cost_increase`.
     min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
-        Minimum size of each leaf. An int is a number of rows of positive weight, whatever their
-        weights. A float is a share of the total weight of the rows. A test that leaves fewer rows
-        on a side is not made. With more rows than `max_rows`, leaves are counted over all rows.
+        Minimum size of each leaf: a number of rows of positive weight (int), or a share of their
+        total weight (float). If a sample finds the tree, all rows still count.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
@@ -157,8 +153,7 @@ class TAOClustering(TreeClustering):
         and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
         estimator that belongs to other columns or other rows raises an error. This cannot be
         checked if it has only ``labels_``: they must then be those of the rows of X, in their
-        order. With ``standardize=True``, a reference that was fitted to the columns as they are is
-        no optimum of the cost.
+        order. With ``standardize=True``, a reference fitted to unscaled columns is not optimal.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.

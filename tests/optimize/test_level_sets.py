@@ -12,6 +12,8 @@ from tao_cluster.solvers import Axis, NodeProblem
 from tao_cluster.solvers.levels import LevelSets
 from tao_cluster.tree.leaf_size import LeafSize
 
+pytestmark = pytest.mark.filterwarnings("ignore:The clusters are nearly the levels of region")
+
 N = 400
 
 
@@ -122,7 +124,6 @@ def test_a_penalty_per_level_prefers_short_lists():
     assert sizes[-1] == 0
 
 
-@pytest.mark.filterwarnings("ignore:The clusters are nearly the levels of region")
 @pytest.mark.parametrize(
     "options",
     [
