@@ -275,7 +275,7 @@ def test_a_model_that_was_moved_finds_columns_by_name(fitted, capsys):
 
 def test_a_column_is_used_once(fitted, capsys):
     assert main(["fit", str(fitted / "rows.csv"), "-k", "3", "--columns", "a,b,a"]) != 0
-    assert "--columns names 'a' more than once" in capsys.readouterr().err
+    assert "columns names 'a' more than once" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "nul\0"])

@@ -140,7 +140,7 @@ class TableReader(TransformerMixin, BaseEstimator):
         own = display_names(X)
         lacking = [name for name in names if name not in own]
         if lacking:
-            raise ValueError(f"The table has no column {listed(lacking)}.")
+            raise ValueError(f"there is no column {listed(lacking)}, which the model uses.")
         table = X.iloc[:, [own.index(name) for name in names]]
         return table if list(table.columns) == names else table.set_axis(names, axis=1)
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from greedy import IMM
 from tao_cluster import table_pipeline
 from tao_cluster.columns import Indicator, raw_view
-from tao_cluster.columns.readers import Level
+from tao_cluster.columns.readers import Reader
 from tao_cluster.explanations import explain, nearest_change
 from tao_cluster.export import to_rules, to_text
 
@@ -27,7 +27,7 @@ def by_hand(name, table):
     column = table[getattr(name, "raw", name)]
     reader = getattr(name, "reader", None)
     if isinstance(name, Indicator):
-        cells = (reader or Level()).read(column)
+        cells = reader.read(column) if reader else Reader().with_gaps(column)
         found = cells.isin(name.levels) != name.is_rest
         return np.where(cells.isna(), name.has_missing, found).astype(float)
     numbers = column if reader is None else reader.read(column)

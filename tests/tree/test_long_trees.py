@@ -131,13 +131,16 @@ def oblique_chain(n_tests):
     ("write", "module", "part"),
     [
         (to_rules, "text", "sum_text"),
-        (to_sql, "sql", "_condition"),
+        (to_sql, "sql._Writer", "condition"),
         (lambda tree: cluster_profile(tree, 0), "text", "sum_text"),
     ],
 )
 def test_a_test_is_written_once(write, module, part, monkeypatch):
     """Paths repeat it: 125 000 times in the rules of 500 tests."""
-    module = importlib.import_module(f"tao_cluster.export.{module}")
+    name, *parts = module.split(".")
+    module = importlib.import_module(f"tao_cluster.export.{name}")
+    for each in parts:
+        module = getattr(module, each)
     inner, written = getattr(module, part), itertools.count()
     monkeypatch.setattr(module, part, lambda *given: (next(written), inner(*given))[1])
     write(oblique_chain(500))
