@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
-from .base import TreeClustering, on_snapshot
+from .base import LEAF_SIZES, TreeClustering, on_snapshot
 from .initial_trees.builders import NAMES
 from .optimize.fit import Method, until_interrupted
 from .optimize.settings import ALGORITHMS, OBJECTIVES, PENALTIES, Settings
@@ -35,6 +35,7 @@ _CONSTRAINTS = {
     "max_cost_increase": [None, Interval(Real, 0, None, closed="left")],
     "validation": [None, Interval(RealNotInt, 0, 1, closed="neither"), "array-like"],
     "max_leaves": [None, Interval(Integral, 1, None, closed="left")],
+    "min_samples_leaf": LEAF_SIZES,
     "algorithm": [StrOptions(set(ALGORITHMS)), HasMethods("run")],
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
@@ -87,10 +88,8 @@ class TAOClustering(TreeClustering):
 
     E is the cost of assigning the rows X by the tree T to the centres C, and w_i are the weights of
     the test at node i. The *free clustering* solves the same problem without a tree. A fit starts
-    from it, and the cost of the tree is compared with its cost.
-
-    By default the *direct form* is optimised by passes of Tree
-    Alternating Optimization (see Notes). The algorithm of the paper is ``algorithm="published"``.
+    from it, and the cost of the tree is compared with its cost. By default, passes of Tree
+    Alternating Optimization fit the tree (see Notes). ``algorithm="published"`` follows the paper.
 
     Parameters
     ----------
@@ -106,8 +105,7 @@ class TAOClustering(TreeClustering):
     depth : "auto" or int >= 0, default="auto"
         Depth of the initial tree, which has at most 2 ** depth leaves. "auto" is 5, or one more
         than a tree with one leaf per cluster needs (8 for 100 clusters). For axis-aligned trees it
-        only sets the default of `max_leaves`, to 2 ** depth but at least `n_clusters`; they may be
-        deeper.
+        only sets the default of `max_leaves`: the larger of 2 ** depth and `n_clusters`.
     max_leaves : int, optional
         Maximum number of leaves. Axis-aligned trees get that many leaves if each reduces the cost.
     max_parameters : int, optional
@@ -121,6 +119,9 @@ class TAOClustering(TreeClustering):
         Choose the size of the tree by its cost on rows that it was not fitted to: a random share
         of the rows, or the indices or a boolean mask of these rows. The tree is then fitted to all
         rows. It applies to the knee, `max_parameters` and `max_cost_increase`.
+    min_samples_leaf : int >= 1 or float in (0, 0.5], default=1
+        Minimum size of each leaf: a number of rows of positive weight (int), or a share of their
+        total weight (float). If a sample finds the tree, all rows still count.
     objective : {"kmeans", "spherical", "kmedians", "kmedoids", "labels"} or Objective, \
             default="kmeans"
         Dissimilarity of a row and a centre: squared Euclidean, cosine, L1, or Euclidean distance
@@ -152,8 +153,7 @@ class TAOClustering(TreeClustering):
         and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
         estimator that belongs to other columns or other rows raises an error. This cannot be
         checked if it has only ``labels_``: they must then be those of the rows of X, in their
-        order. With ``standardize=True``, a reference that was fitted to the columns as they are is
-        no optimum of the cost.
+        order. With ``standardize=True``, a reference fitted to unscaled columns is not optimal.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
@@ -294,6 +294,7 @@ class TAOClustering(TreeClustering):
         max_parameters=None,
         max_cost_increase=None,
         validation=None,
+        min_samples_leaf=1,
         objective="kmeans",
         split="oblique",
         standardize=False,
@@ -311,6 +312,7 @@ class TAOClustering(TreeClustering):
         self.max_parameters = max_parameters
         self.max_cost_increase = max_cost_increase
         self.validation = validation
+        self.min_samples_leaf = min_samples_leaf
         self.objective = objective
         self.split = split
         self.standardize = standardize

@@ -555,7 +555,8 @@ def _final(search, state):
     if settings.has_direct_passes:
         state = without_useless_splits(search, state)
     tree, leaf_of_row = search.step.routed(state.pruned)
-    tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
+    terms = (search.step, search.problem.weight, settings.trim)
+    tree = settings.split_kind.postprocess(tree, leaf_of_row, *terms)
     if not settings.penalty.is_binary and tree.leaf_value is None:
         # The penalty needs histograms in leaves, but initial trees and direct passes set none.
         tree = with_histograms(search, tree, leaf_of_row)

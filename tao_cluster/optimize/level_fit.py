@@ -100,7 +100,8 @@ class WiderTable:
         if settings.relax:
             state = without_useless_splits(search, state)
         tree, leaf_of_row = search.step.routed(state.pruned)
-        tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
+        terms = (search.step, search.problem.weight, settings.trim)
+        tree = settings.split_kind.postprocess(tree, leaf_of_row, *terms)
         records = [dict(record) for record in search.history.records]
         attributes = {"history_": records, "n_iter_": len(records)}
         return Result(tree, result.attributes | attributes, leaf_of_row)

@@ -10,7 +10,7 @@ from ..initial_trees.cart import Cart
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
 from .local_search import better_start, regrow
 from .oblique_search import improvements, is_better, optimize_exact, penalty_per_parameter, refit
-from .trimming import at_midpoints, at_values, trim
+from .trimming import at_midpoints, at_values, at_widest_margins, trim
 
 __all__ = [
     "AxisAligned",
@@ -68,13 +68,14 @@ class SplitKind(Protocol):
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states from a search over structures."""
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Return a simplified tree in which every row of the fit stays in its leaf.
 
         An oblique tree loses its negligible weights: those whose effect is below `share` of the
         largest effect at the node. An axis-aligned tree gets new thresholds: midpoints between
-        neighbouring values of the rows, or the lower of the two values. `step` gives access to the
-        rows of the fit.
+        neighbouring values of the rows, or the lower of the two values. Tests of one feature move
+        to the feature that divides the rows alike with the widest margin. `step` gives access to
+        the rows of the fit, and `weight` has their weights.
         """
 
 
@@ -143,12 +144,13 @@ class Oblique:
                 state = other
                 yield state
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Remove weights so small that every row stays in its leaf.
 
         In tests of one feature, the weight becomes 1 or -1.
         """
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
+        tree = at_widest_margins(tree, leaf_of_row, step.view, weight, step.n_jobs)
         return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
 
 
@@ -224,10 +226,11 @@ class AxisAligned:
         """Yield nothing, because `better_start` has already searched over the structures."""
         return iter(())
 
-    def postprocess(self, tree, leaf_of_row, step, share):
+    def postprocess(self, tree, leaf_of_row, step, weight, share):
         """Move each threshold to a midpoint between values of rows, or to the lower value."""
         place = at_midpoints if self.midpoints else at_values
-        return place(upright(tree), leaf_of_row, step.view, step.n_jobs)
+        tree = at_widest_margins(upright(tree), leaf_of_row, step.view, weight, step.n_jobs)
+        return place(tree, leaf_of_row, step.view, step.n_jobs)
 
 
 SPLIT_KINDS = {kind.name: kind for kind in (Oblique(), AxisAligned())}

@@ -13,6 +13,7 @@ from ..outofcore.coreset import sample_of_problem
 from ..penalties import CostCriterion, LabelCriterion
 from ..problem.problem import Problem, smoothed
 from ..tree import Tree
+from ..tree.leaf_size import without_small_leaves
 from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
 
@@ -120,7 +121,8 @@ class Search:
     def of(cls, problem, settings, history, whole=None):
         """Return a search over the rows of a problem, with the node solver of the settings."""
         solver = settings.direct_solver.bind(problem.X)
-        step = TreeStep(kernel_arrays(problem.X), solver, settings.n_jobs)
+        view, size = kernel_arrays(problem.X), problem.leaf_size
+        step = TreeStep(view, solver, settings.n_jobs, leaf_size=size)
         return cls(problem, settings, step, history, whole)
 
     @cached_property
@@ -224,6 +226,8 @@ class Search:
     def evaluate(self, tree, leaf_of_row=None):
         """Return the state of a tree; clusters without rows keep their free centres.
 
+        Tests that leave fewer rows on a side than the minimum size of leaves are removed first.
+
         Parameters
         ----------
         tree : Tree
@@ -233,6 +237,10 @@ class Search:
         problem = self.problem
         if leaf_of_row is None:
             leaf_of_row = self.step.leaves_of(tree)
+        if problem.leaf_size is not None:
+            terms = (self.step.view, problem.leaf_size, self.step.n_jobs)
+            rows = np.arange(problem.n_rows)
+            tree, leaf_of_row = without_small_leaves(tree, rows, leaf_of_row, *terms)
         labels = tree.leaf_label[leaf_of_row]
         centers = problem.objective.update_centers(
             self._data, labels, problem.weight, problem.free.centers

@@ -18,6 +18,7 @@ from .._utils.matrices import canonical, check_sizes, ranges, row_blocks, row_si
 from ..objectives import Objective, cluster_means
 from ..reference import FreeClustering, cost_increase, free_clustering, free_labels, optimal_centers
 from ..tree import Tree
+from ..tree.leaf_size import LeafSize
 from ..tree.routing import kernel_arrays, project
 
 _ROUNDING = 1e-12
@@ -49,6 +50,8 @@ class Problem:
         Whether each row is held out: not used to fit trees, but to choose between trees.
     scaling : Scaling, optional
         The scaling that was applied to the columns of the user to get X.
+    leaf_size : LeafSize, optional
+        The minimum size of the leaves of a tree.
     levels : Levels, optional
         Categorical variables among the columns of X, whose levels tests can combine to sets.
     """
@@ -63,6 +66,7 @@ class Problem:
     random_state: Any = None
     held_out: np.ndarray | None = None
     scaling: Any = None
+    leaf_size: LeafSize | None = None
     levels: Any = None
 
     @classmethod
@@ -91,10 +95,12 @@ class Problem:
         X, space = rows_of(self.X, self.space, rows)
         data = self.objective.prepare(space)
         weight = self.weight[rows] if weight is None else weight
+        size = self.leaf_size and self.leaf_size.part(rows, weight / self.weight[rows])
         labels, centers = self.free.labels[rows], self.free.centers
         inertia = self.objective.value(data, labels, weight, centers)
         free = FreeClustering(labels, centers, inertia)
-        return replace(self, X=X, space=space, data=data, weight=weight, free=free, held_out=None)
+        terms = {"data": data, "weight": weight, "free": free, "leaf_size": size}
+        return replace(self, X=X, space=space, **terms, held_out=None)
 
     def training_part(self):
         """Return the problem of the rows that are not held out, with their own free clustering."""
@@ -109,6 +115,7 @@ class Problem:
             self.n_clusters,
             self.random_state,
             scaling=self.scaling,
+            leaf_size=self.leaf_size and self.leaf_size.part(rows),
         )
 
     def validation_part(self, centers):
@@ -262,7 +269,8 @@ def smoothed(problem, n_copies):
     labels = free_labels(objective, data, weight, centers)
     labels[: problem.n_rows] = problem.free.labels
     free = FreeClustering(labels, centers, objective.value(data, labels, weight, centers))
-    terms = {"data": data, "weight": weight, "free": free, "held_out": None}
+    size = problem.leaf_size and problem.leaf_size.with_copies(len(weight))
+    terms = {"data": data, "weight": weight, "free": free, "held_out": None, "leaf_size": size}
     return replace(problem, X=X, space=space, **terms)
 
 
