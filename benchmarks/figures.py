@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages import field
 from benchmarks.evidence.pages.oblique import DATA
 from benchmarks.evidence.pages.ranks import ranking
@@ -161,7 +162,7 @@ def along_mu(frame):
     sets = list(frame["data"].unique())
     figure, axes = grid(3 * len(sets))
     for i, data in enumerate(sets):
-        of_data = frame[(frame["data"] == data) & (frame["work"] != mu_path.RESULT)]
+        of_data = frame[(frame["data"] == data) & (frame["work"] != RESULT)]
         _penalty_panels(axes[3 * i], axes[3 * i + 1], of_data)
         _direct_panel(axes[3 * i + 2], of_data)
         axes[3 * i].set(title=f"{title(data)}: penalty method", ylabel="cost over k-means, %")

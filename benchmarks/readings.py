@@ -20,9 +20,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import DATA_DIR
 from benchmarks.evidence.free import Workshop
-from benchmarks.evidence.measures import fitted
+from benchmarks.evidence.measures import RESULT, fitted, trees_of
 from benchmarks.evidence.pages.words import markdown, number, published, title
 from benchmarks.evidence.runs import Results, Run, execute
+from benchmarks.evidence.tables.mu_path import DIRECT_FIT
 from greedy import ExKMC
 from tao_cluster import PenaltyMethod, TAOClustering
 from tao_cluster.solvers import Liblinear, WeightedLiblinear
@@ -31,7 +32,7 @@ NAME = "kdd22-readings"
 # Starts of the reference clustering: those of appendix A.2, and those for samples of the images.
 N_STARTS, N_STARTS_OF_SAMPLES = 50, 10
 N_IMAGES = 60_000
-DIRECT_FIT, AGREED, RESULT = "direct fit", "agreed", "result"
+AGREED = "agreed"
 
 
 @dataclass(frozen=True)
@@ -169,29 +170,12 @@ def history(workshop, run):
     """
     case = workshop.case(run.data, n_init=N_STARTS_OF_SAMPLES if ":" in run.data else N_STARTS)
     model, seconds = fitted(run.options["make"](), case, run.seed)
-    rows = [
-        {
-            "point": record["mu"],
-            "cost": record["cost_increase"],
-            "leaves": record["leaves"],
-            "non_zeros": record["non_zeros"],
-            "parameters": record["non_zeros"] + 2 * record["leaves"] - 1,
-            "seconds": record["seconds"],
-            "work": AGREED if record["mu"] and not record["mismatch"] else record["stage"],
-        }
-        for record in model.history_
-    ]
-    tree = model.tree_
-    result = {
-        "cost": model.cost_increase_,
-        "leaves": tree.n_leaves,
-        "depth": tree.max_depth,
-        "non_zeros": tree.n_nonzero,
-        "parameters": tree.n_parameters,
-        "seconds": seconds,
-        "work": RESULT,
-    }
-    return [*rows, result]
+    *rows, result = trees_of(model, seconds)
+    for row, record in zip(rows, model.history_, strict=True):
+        row["parameters"] = record["non_zeros"] + 2 * record["leaves"] - 1
+        if record["mu"] and not record["mismatch"]:
+            row["work"] = AGREED
+    return [*rows, result | {"depth": model.tree_.max_depth}]
 
 
 def nearest(frame):

@@ -27,7 +27,7 @@ _LONGEST_CELL = 2**31 - 1
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read. What is None is detected from the first lines of a text file.
+    """How a file is read. Fields that are None are detected from the first lines of a text file.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_table(path, reading=None, on_note=warn):
     Returns
     -------
     DataFrame, array or CSR matrix
-        The index of a DataFrame identifies the lines of the file; see :func:`cell_errors`. In
+        The index of a DataFrame identifies the lines of the file; see ``cell_errors``. In
         columns of numbers, missing values are NaN. String columns keep the strings of
         `na_values`, so that rules and SQL about the raw table know them.
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -14,9 +15,14 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from ._utils.frames import check_container, display_name, display_names
+from ._utils.frames import (
+    check_container,
+    check_list_of_names,
+    display_name,
+    display_names,
+)
 from ._utils.warnings import listed, warn
-from .columns.names import Indicator
+from .columns.names import level_name
 from .columns.readers import (
     PARTS,
     AmbiguousDatesError,
@@ -47,6 +53,8 @@ _NAMING_WORDS = {
     *("id", "ids", "code", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "mobile"),
     *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname"),
 }
+# Words that end in "id" but name a measurement. Other names that end in it, such as "userid", are
+# names of identifiers.
 _WORDS_IN_ID = {
     *("paid", "bid", "acid", "humid", "solid", "liquid", "fluid", "valid", "grid", "raid", "lipid"),
     *("void", "hybrid", "steroid", "thyroid", "rapid", "mid", "covid", "aid", "unpaid", "prepaid"),
@@ -119,7 +127,7 @@ def table_pipeline(
         Missing numbers are replaced by the median of the column. With "indicator", a further
         feature is 1 where a value was missing. With "refuse", missing values raise an error.
     na_values : list of str or numbers
-        Cells that mean a missing value. The default is :data:`NA_VALUES`, which the list replaces:
+        Cells that mean a missing value. The default is ``NA_VALUES``, which the list replaces:
         ``na_values=[*NA_VALUES, "unknown", -999]``. Leave out "None" or "NA" if these are levels.
     category_weight : float, default=1.0
         Weight of a categorical column, in standard deviations of a numeric column.
@@ -224,7 +232,7 @@ class _Options:
     """The options that decide about a column; see :func:`table_pipeline`."""
 
     missing: str
-    na_values: tuple[str, ...]
+    na_values: tuple[str | int | float, ...]
     max_levels: int
     columns: tuple[str, ...] | None
     drop: tuple[str, ...]
@@ -293,26 +301,15 @@ def decisions_table(decisions):
 
 def _decision(column, name, options):
     """Return the Decision about one column: a Series, its name, and the _Options."""
-    if name in options.drop or (options.columns is not None and name not in options.columns):
-        is_word = column.map(lambda cell: isinstance(cell, str) and cell in options.na_values)
-        n_missing = int((column.isna() | is_word).sum())
-        return Decision(name, "other", len(column), n_missing, why="not chosen")
-    is_forced = name in options.keep or options.columns is not None
-    unhashable = None
-    if column.dtype == object:
-        unhashable = next((v for v in column if not isinstance(v, Hashable)), None)
-    if unhashable is not None:
-        why = f"has values of type {type(unhashable).__name__}"
-        return Decision(name, "other", len(column), int(column.isna().sum()), why=why)
-    words = _words(column, options.na_values)
+    words = () if column.dtype.kind in "Mm" else options.na_values  # dates have no words
     cells = Reader(words).with_gaps(column)
     filled = cells.dropna()
-    decision = Decision(name, "", len(column), len(cells) - len(filled))
+    decision = Decision(name, "other", len(column), len(cells) - len(filled))
+    skipped = _skipped(column, name, filled, options)
+    if skipped is not None:
+        return replace(decision, **skipped)
     words = words if decision.n_missing else ()
-    n_kinds = filled.nunique() + (decision.n_missing > 0)
-    if n_kinds <= 1:
-        why = "empty" if len(filled) == 0 else f"always {filled.iloc[0]}"
-        return replace(decision, kind="constant", why=why)
+    is_forced = name in options.keep or options.columns is not None
     found = replace(decision, **_kind_of(column, name, filled, words, options, is_forced))
     if found.kind != "category" and filled.nunique() == 1:
         return replace(
@@ -325,14 +322,34 @@ def _decision(column, name, options):
             f"column {name!r} has {found.n_missing} missing values; choose missing='median' or "
             "'indicator', or leave out the column with drop."
         )
-    fill = "one more for missing values" if found.kind == "category" else "median where missing"
-    flag = ", and an indicator" if options.missing == "indicator" and "median" in fill else ""
-    return replace(found, done=f"{found.done}, {fill}{flag}")
+    if found.kind == "category":
+        return replace(found, done=f"{found.done}, one more for missing values")
+    flag = ", and an indicator" if options.missing == "indicator" else ""
+    return replace(found, done=f"{found.done}, median where missing{flag}")
 
 
-def _words(column, na_values):
-    """Return the values that can mean a missing value in a column: strings or numbers."""
-    return () if column.dtype.kind in "Mm" else tuple(na_values)
+def _skipped(column, name, filled, options):
+    """Return kind and reason, as a dict, if a column is left out whatever its kind; else None.
+
+    Parameters
+    ----------
+    column : Series
+        The raw column.
+    name : str
+    filled : Series of objects
+        The values that are not missing.
+    options : _Options
+    """
+    if name in options.drop or (options.columns is not None and name not in options.columns):
+        return {"kind": "other", "why": "not chosen"}
+    objects = filled if column.dtype == object else ()  # other types have no lists and the like
+    unhashable = next((cell for cell in objects if not isinstance(cell, Hashable)), None)
+    if unhashable is not None:
+        return {"kind": "other", "why": f"has values of type {type(unhashable).__name__}"}
+    if filled.nunique() + (len(filled) < len(column)) > 1:
+        return None
+    why = "empty" if len(filled) == 0 else f"always {filled.iloc[0]}"
+    return {"kind": "constant", "why": why}
 
 
 def _kind_of(column, name, cells, words, options, is_forced):
@@ -345,8 +362,8 @@ def _kind_of(column, name, cells, words, options, is_forced):
     name : str
     cells : Series of objects
         The values that are not missing.
-    words : tuple of str
-        Strings of the column that mean a missing value.
+    words : tuple of str or numbers
+        Cells that mean a missing value; empty if the column has no missing values.
     options : _Options
     is_forced : bool
         Whether the user has asked for the column.
@@ -518,7 +535,8 @@ def _check_mixed(name, cells):
     )
 
 
-# Forms of cells that become no numbers, and the advice. A form holds for most cells of a column.
+# Strings that look like dates, times or amounts but cannot be read as such: kind of column, pattern
+# of the cells, and advice.
 _UNUSUAL = (
     (
         "date",
@@ -570,7 +588,7 @@ def _encoder(decisions, missing, standardize, max_levels, category_weight):
         max_categories=max_levels,
         handle_unknown="infrequent_if_exist",
         sparse_output=False,
-        feature_name_combiner=Indicator,
+        feature_name_combiner=level_name,
     )
     steps = [
         ("complete", scale, complete),
@@ -595,7 +613,7 @@ def _check(df, options, category_weight, standardize):
     if len(df) == 0:
         raise ValueError("df has no rows.")
     names = display_names(df)
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = _repeated(names)
     if twice:
         raise ValueError(f"Several columns are named {listed(twice)}; rename them.")
     for option in ("columns", "drop", "keep", "categorical"):
@@ -635,13 +653,17 @@ def _names(option, names):
     ValueError
         If `names` is a single string instead of a list, or names a column twice.
     """
-    if isinstance(names, str):
-        raise ValueError(f"{option} must be a list of names, got {names!r}.")
+    check_list_of_names(names, option)
     found = tuple(map(display_name, names))
-    twice = sorted({name for name in found if found.count(name) > 1})
+    twice = _repeated(found)
     if twice:
         raise ValueError(f"{option} names {listed(twice)} more than once.")
     return found
+
+
+def _repeated(names):
+    """Return the names that occur more than once: list of str, sorted."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def _warn(decisions):

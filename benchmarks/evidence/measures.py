@@ -54,6 +54,45 @@ def figures(model, case, seconds, point=""):
     }
 
 
+RESULT = "result"  # the entry of the column `work` for the tree that a fit returns
+
+
+def trees_of(model, seconds):
+    """Return one row of figures per tree in the optimisation history, and one for the result.
+
+    Parameters
+    ----------
+    model : fitted TAOClustering
+    seconds : float, time of the fit
+
+    Returns
+    -------
+    list of dict
+        `point` is mu, and `work` is the stage of the fit. The last row is the result.
+    """
+    rows = [
+        {
+            "point": record["mu"],
+            "cost": record["cost_increase"],
+            "leaves": record["leaves"],
+            "non_zeros": record["non_zeros"],
+            "seconds": record["seconds"],
+            "work": record["stage"],
+        }
+        for record in model.history_
+    ]
+    tree = model.tree_
+    result = {
+        "cost": model.cost_increase_,
+        "leaves": tree.n_leaves,
+        "non_zeros": tree.n_nonzero,
+        "parameters": tree.n_parameters,
+        "seconds": seconds,
+        "work": RESULT,
+    }
+    return [*rows, result]
+
+
 def fitted(estimator, case, seed=0):
     """An estimator, fitted to a case, and its seconds; kernels are compiled before."""
     own = estimator.get_params(deep=False)

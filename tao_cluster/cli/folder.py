@@ -183,7 +183,8 @@ def rows_of(path, content, model, reading):
     if not isinstance(model, Pipeline):
         ids = content.get(reading.id_column)
         return Rows(_selected(content, model), np.arange(len(content)), ids)
-    # A word for a missing value may be new in a column. The readers know only those of the fit.
+    # Columns that had no missing values in the fit have no words for missing values, either. Such
+    # words in new rows would be new levels, or errors, instead of missing values.
     texts = content.drop(columns=reading.id_column or [], errors="ignore")
     texts = texts.select_dtypes(exclude="number")
     content = content.assign(**texts.mask(texts.isin(reading.na_values)))

@@ -83,7 +83,7 @@ class Indicator(str):
         Whether the feature is instead 1 for all values that are not in `levels`. An encoder that
         combines infrequent categories has one such feature, whose `value` is "other".
     reader : Reader, optional
-        It turns the cells of the raw column into these values; see :class:`TableReader`.
+        It turns the cells of the raw column into these values; see ``TableReader``.
     raw : str, optional
         The name of the raw column if it differs from `column`, as that of a part of a date does.
 
@@ -135,7 +135,7 @@ class Numeric(str):
     fill : float, optional
         An imputer replaces missing values by this number.
     reader : Reader, optional
-        It turns the cells of the raw column into numbers; see :class:`TableReader`.
+        It turns the cells of the raw column into numbers; see ``TableReader``.
     raw : str, optional
         The name of the raw column if it differs from `name`, as that of a part of a date does.
     """
@@ -161,6 +161,11 @@ def plain_cell(value):
     if is_missing(value):
         return None
     return value.item() if isinstance(value, np.generic) else value
+
+
+def level_name(column, value):
+    """Return the name of a level as a plain string, as scikit-learn requires of feature names."""
+    return str(Indicator(column, value))
 
 
 def _value_text(value):

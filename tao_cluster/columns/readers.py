@@ -81,12 +81,7 @@ class Reader:
         """
         filled = self.with_gaps(column)
         numbers = self._numbers(filled)
-        wrong = filled.notna().to_numpy() & ~np.isfinite(numbers)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise UnreadableCellError(
-                str(column.name), column.index[row], filled.iloc[row], self.expected
-            )
+        self._check_read(filled, np.isfinite(numbers))
         return pd.Series(numbers, index=column.index, name=column.name)
 
     @property
@@ -145,6 +140,20 @@ class Reader:
         is_missing = [(k.strip() if isinstance(k, str) else k) in words for k in kinds]
         found = ~np.array([*is_missing, True])[codes]  # the code of missing values is -1
         return cells.where(found, np.nan)
+
+    def _check_read(self, cells, is_read):
+        """Raise an UnreadableCellError at the first cell that is neither missing nor read.
+
+        Parameters
+        ----------
+        cells : Series of objects, NaN for missing values
+        is_read : bool array of the same length
+        """
+        wrong = cells.notna().to_numpy() & ~is_read
+        if wrong.any():
+            row = int(wrong.argmax())
+            place = str(cells.name), cells.index[row]
+            raise UnreadableCellError(*place, cells.iloc[row], self.expected)
 
     def _numbers(self, cells):
         """Return the numbers of a Series of objects: float64 array, NaN for unreadable cells."""
@@ -222,11 +231,7 @@ class Level(Reader):
             found = found.where(found.notna(), np.nan)
         else:
             found = pd.to_numeric(cells, errors="coerce").astype(np.float64).astype(object)
-        wrong = (cells.notna() & found.isna()).to_numpy()
-        if wrong.any():
-            row = int(wrong.argmax())
-            place = str(column.name), column.index[row]
-            raise UnreadableCellError(*place, cells.iloc[row], self.expected)
+        self._check_read(cells, found.notna().to_numpy())
         return found
 
 

@@ -19,7 +19,7 @@ class TableReader(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     readers : dict
-        For each raw column that is used, its name and a :class:`.readers.Reader`, or a tuple of
+        For each raw column that is used, its name and a ``Reader``, or a tuple of
         readers if the column becomes several ones, such as a date and its month.
     decisions : DataFrame, optional
         What was decided about each column of the raw table; for information.
@@ -67,12 +67,22 @@ class TableReader(TransformerMixin, BaseEstimator):
         ValueError
             If X is not a DataFrame, lacks a column, or has a cell that cannot be read.
         """
-        names = list(self.readers)
-        first = self._read(self._selected(X, names), only_first=True)
-        self.feature_names_in_ = np.array([*names, None], dtype=object)[:-1]
-        self.n_features_in_ = len(names)
-        self.n_missing_ = {name: int(first[name].isna().sum()) for name in names}
+        self.fit_transform(X)
         return self
+
+    def fit_transform(self, X, y=None):
+        """Read the table, count its missing values, and return the table of what was read.
+
+        See :meth:`fit` and :meth:`transform`.
+        """
+        table = self._read(X)
+        self.feature_names_in_ = np.array([*self.readers, None], dtype=object)[:-1]
+        self.n_features_in_ = len(self.readers)
+        # The columns that are read from one raw column have the same missing values.
+        self.n_missing_ = {
+            column: int(table[name].isna().sum()) for name, column, _ in self.outputs()
+        }
+        return table
 
     def transform(self, X):
         """Return the table of the columns that were read.
@@ -88,7 +98,7 @@ class TableReader(TransformerMixin, BaseEstimator):
             Numbers are float64. Categories are objects. Missing values are NaN.
         """
         check_is_fitted(self)
-        table = self._read(self._selected(X, list(self.feature_names_in_)))
+        table = self._read(X)
         for name in self._without_gaps():
             n_missing = int(table[name].isna().sum())
             if n_missing:
@@ -109,7 +119,7 @@ class TableReader(TransformerMixin, BaseEstimator):
         return [
             (output_name(name, reader), name, reader)
             for name, readers in self.readers.items()
-            for reader in _as_tuple(readers)
+            for reader in (readers if isinstance(readers, tuple) else (readers,))
         ]
 
     def usable_rows(self, X):
@@ -118,7 +128,7 @@ class TableReader(TransformerMixin, BaseEstimator):
         A row cannot be clustered if a number is missing in a column that had no missing values in
         the table of the fit, since no value to fill in was learned.
         """
-        table = self._read(self._selected(X, list(self.feature_names_in_)))
+        table = self._read(X)
         return table[self._without_gaps()].notna().all(axis=1).to_numpy()
 
     def _without_gaps(self):
@@ -129,8 +139,9 @@ class TableReader(TransformerMixin, BaseEstimator):
             if not isinstance(reader, Level) and self.n_missing_[column] == 0
         ]
 
-    def _selected(self, X, names):
-        """Return these columns of X under their names as strings."""
+    def _selected(self, X):
+        """Return the raw columns of X that are read, under their names as strings."""
+        names = list(self.readers)
         if not hasattr(X, "iloc") or X.ndim != 2:
             remedy = " One row is df.iloc[[0]]." if hasattr(X, "iloc") else ""
             raise ValueError(
@@ -144,11 +155,10 @@ class TableReader(TransformerMixin, BaseEstimator):
         table = X.iloc[:, [own.index(name) for name in names]]
         return table if list(table.columns) == names else table.set_axis(names, axis=1)
 
-    def _read(self, table, *, only_first=False):
-        columns = {}
-        for name, readers in self.readers.items():
-            for reader in _as_tuple(readers)[: 1 if only_first else None]:
-                columns[output_name(name, reader)] = reader.read(table[name])
+    def _read(self, X):
+        """Return the table of the columns that are read; gaps in new places are not checked."""
+        table = self._selected(X)
+        columns = {name: reader.read(table[column]) for name, column, reader in self.outputs()}
         return pd.DataFrame(columns, index=table.index)
 
 
@@ -156,7 +166,3 @@ def output_name(column, reader):
     """Return the name of the column that a reader makes of a raw column."""
     part = reader.part if isinstance(reader, Date) else None
     return column if part is None else f"{column} {part}"
-
-
-def _as_tuple(readers):
-    return readers if isinstance(readers, tuple) else (readers,)

@@ -47,9 +47,13 @@ class Variable:
         """Number of levels that have a column."""
         return len(self.columns)
 
-    def level_of_row(self, X):
-        """Return the number of each row's level as an int array; `n_levels` if it has no level."""
-        has_level = X[:, self.columns] > 0.5 * (self.low + self.high)
+    def level_of_row(self, X, rows=None):
+        """Return the number of each row's level as an int array; `n_levels` if it has no level.
+
+        With `rows`, an int array, only the levels of these rows are returned.
+        """
+        values = X[:, self.columns] if rows is None else X[np.ix_(rows, self.columns)]
+        has_level = values > 0.5 * (self.low + self.high)
         return np.where(has_level.any(axis=1), has_level.argmax(axis=1), self.n_levels)
 
     def split(self, goes_left):
@@ -109,17 +113,12 @@ class Levels:
         names : sequence of str, or None
         X : array of shape (n, d), the scaled rows; or the same object
         """
-        group = level_groups(rows, names)
-        if group is None:
-            return None
-        variables = []
-        for number in np.unique(group[group != 0]):
-            columns = np.flatnonzero(group == number)
-            lacks_level = number < 0  # some rows have no level, as with get_dummies(drop_first)
-            if len(columns) + lacks_level >= _FEWEST_LEVELS:
-                values = X[:, columns].astype(np.float64)
-                variables.append(Variable(columns, values.min(axis=0), values.max(axis=0)))
-        return cls(tuple(variables)) if variables else None
+        variables = tuple(
+            variable
+            for variable, lacks_level in _variables(rows, names, X)
+            if variable.n_levels + lacks_level >= _FEWEST_LEVELS
+        )
+        return cls(variables) if variables else None
 
     def ranked(self, problem):
         """Return columns that replace each level of a variable by a rank, as Ranked.
@@ -214,20 +213,31 @@ def warn_of_copies(X, names, labels):
     names : sequence of str, or None
     labels : array of shape (n,), the clusters that the tree assigns
     """
-    group = level_groups(X, names)
-    if group is None or not group.any():
+    rows = spaced_rows(len(labels), _MOST_ROWS)
+    for variable, _ in _variables(X, names, X):
+        level = variable.level_of_row(X, rows)
+        if adjusted_mutual_info_score(level, labels[rows]) > _NEARLY_EQUAL:
+            name = _variable_name(names, variable.columns)
+            warn(
+                f"The clusters are nearly the levels of {name}. Give this column less weight "
+                "(table_pipeline(..., category_weight=0.5)), or leave it out."
+            )
+
+
+def _variables(rows, names, X):
+    """Yield each Variable of a table, and whether some rows have none of its levels.
+
+    The parameters are those of :meth:`Levels.from_rows`.
+    """
+    group = level_groups(rows, names)
+    if group is None:
         return
-    rows = spaced_rows(len(labels), min(len(labels), _MOST_ROWS))
     for number in np.unique(group[group != 0]):
         columns = np.flatnonzero(group == number)
-        values = X[np.ix_(rows, columns)]
-        level = np.where(values.any(axis=1), values.argmax(axis=1), len(columns))
-        if adjusted_mutual_info_score(level, labels[rows]) > _NEARLY_EQUAL:
-            warn(
-                f"The clusters are nearly the levels of {_variable_name(names, columns)}. Give "
-                "this column less weight (table_pipeline(..., category_weight=0.5)), or leave it "
-                "out."
-            )
+        # One column at a time, so that X is not copied.
+        low, high = ([float(part(X[:, j])) for j in columns] for part in (np.min, np.max))
+        # A negative number marks groups such as those of get_dummies(drop_first=True).
+        yield Variable(columns, np.array(low), np.array(high)), number < 0
 
 
 def _variable_name(names, columns):

@@ -16,7 +16,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from ..columns import Indicator, TableReader
+from ..columns import TableReader
+from ..columns.names import level_name
 from ..columns.readers import READERS
 from .values import UnsavableError, from_json, to_json
 
@@ -76,10 +77,10 @@ def from_document(data, model):
     decisions = None if data["decisions"] is None else pd.DataFrame(data["decisions"])
     reader = TableReader(from_json(data["readers"]), decisions)
     kinds = tuple(READERS.values())
-    for readers in reader.readers.values():
-        parts = readers if isinstance(readers, tuple) else (readers,)
-        if not parts or not all(isinstance(part, kinds) for part in parts):
-            raise ValueError("readers must be the readers of columns")
+    read = {column for _, column, part in reader.outputs() if isinstance(part, kinds)}
+    others = [part for *_, part in reader.outputs() if not isinstance(part, kinds)]
+    if others or read != set(reader.readers):
+        raise ValueError("readers must be the readers of columns")
     reader.feature_names_in_ = np.array([*reader.readers, None], dtype=object)[:-1]
     reader.n_features_in_ = len(reader.readers)
     reader.n_missing_ = {name: int(data["missing"][name]) for name in reader.readers}
@@ -125,8 +126,8 @@ def _write_step(step):
         raise ValueError(f"{_ADVICE}; a step is a {type(step).__name__}.")
     default, parameters = cls().get_params(), {}
     for name, value in step.get_params().items():
-        if value is Indicator:
-            parameters[name] = "Indicator"
+        if value is level_name:
+            parameters[name] = "level_name"
         elif value is not default[name] and value != default[name]:
             parameters[name] = _parameter(step, name, value)
     return {"class": cls.__name__, "parameters": parameters}
@@ -148,8 +149,8 @@ def _read_step(data):
     if isinstance(data, list):
         return Pipeline([(str(name), _read_step(part)) for name, part in data])
     parameters = {name: from_json(value) for name, value in data["parameters"].items()}
-    if parameters.get("feature_name_combiner") == "Indicator":
-        parameters["feature_name_combiner"] = Indicator
+    if parameters.get("feature_name_combiner") == "level_name":
+        parameters["feature_name_combiner"] = level_name
     return _STEPS[data["class"]](**parameters)
 
 

@@ -1,5 +1,6 @@
 """Which of the planned runs are in a file, and what they took: said above every table."""
 
+from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages.words import counted, title
 from benchmarks.evidence.runs import KEY, keys
 from benchmarks.evidence.tables import mu_path
@@ -58,7 +59,7 @@ def cpu_seconds(name, frame):
     """CPU seconds of all fits and yardsticks of a table."""
     seconds = frame["seconds"]
     if name == mu_path.NAME:  # they add up along a run, whose last row is the whole fit
-        seconds = seconds[frame["work"].isin([mu_path.DIRECT_FIT, mu_path.RESULT])]
+        seconds = seconds[frame["work"].isin([mu_path.DIRECT_FIT, RESULT])]
     # Peaks have megabytes as their yardstick, builders one that is the same in every row.
     yardsticks = frame[frame["setting"] != "peak"].groupby(list(KEY))["yardstick"].max()
     return float(seconds.sum() + yardsticks.sum())

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from benchmarks.evidence.measures import RESULT
 from benchmarks.evidence.pages.words import counted, markdown, number, title
-from benchmarks.evidence.tables.mu_path import DIRECT_FIT, RESULT
+from benchmarks.evidence.tables.mu_path import DIRECT_FIT
 
 
 def section(frame):

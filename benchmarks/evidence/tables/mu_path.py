@@ -1,6 +1,6 @@
 """kdd22-fig3: the objective along mu, of the published algorithm and of what goes past it."""
 
-from benchmarks.evidence.measures import compiled, timed
+from benchmarks.evidence.measures import compiled, timed, trees_of
 from benchmarks.evidence.runs import Run
 from benchmarks.evidence.tables.oblique import published
 from tao_cluster import DirectForm, TAOClustering
@@ -8,7 +8,7 @@ from tao_cluster.solvers import Liblinear
 
 NAME = "kdd22-fig3"
 # In the column `work`: what a row is, or the stage of the fit.
-DIRECT_FIT, RESULT = "direct fit", "result"
+DIRECT_FIT = "direct fit"
 # data: (depth, lambda of the published algorithm, that of the direct form, which is as sparse at
 # about ten times the lambda)
 SETTINGS = {"digits": (5, 1.0, 3.0), "letter": (6, 0.3, 3.0), "mnist": (6, 10.0, 100.0)}
@@ -48,24 +48,4 @@ def history(workshop, run):
     )
     compiled(model, case.X)
     model, seconds = timed(lambda: model.fit(case.X))
-    rows = [
-        {
-            "point": record["mu"],
-            "cost": record["cost_increase"],
-            "leaves": record["leaves"],
-            "non_zeros": record["non_zeros"],
-            "seconds": record["seconds"],
-            "work": record["stage"],
-        }
-        for record in model.history_
-    ]
-    tree = model.tree_
-    result = {
-        "cost": model.cost_increase_,
-        "leaves": tree.n_leaves,
-        "non_zeros": tree.n_nonzero,
-        "parameters": tree.n_parameters,
-        "seconds": seconds,
-        "work": RESULT,
-    }
-    return [*rows, result]
+    return trees_of(model, seconds)
