@@ -301,7 +301,8 @@ class _Rows:
         state : State, of `search`
         lambda_ : float
         """
-        whole = self.whole
+        whole, kind = self.whole, self.whole.settings.split_kind
+        state = kind.generalize(self.search, state, lambda_)
         if whole is not self.search:
             state = self._refined(whole.evaluate(state.pruned))
             whole.record("polish", state, lambda_)

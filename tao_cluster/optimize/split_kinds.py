@@ -7,7 +7,9 @@ import numpy as np
 
 from ..initial_trees.builders import axis_aligned, in_turn, max_leaves_at
 from ..initial_trees.cart import Cart
+from ..problem.problem import Noise
 from ..solvers import Axis, Newton, NodeSolver, is_axis_aligned, upright
+from .direct_form import descend
 from .local_search import better_start, regrow
 from .oblique_search import improvements, is_better, optimize_exact, penalty_per_parameter, refit
 from .trimming import at_midpoints, at_values, trim
@@ -40,6 +42,8 @@ class SplitKind(Protocol):
         per test and paths follow the number of leaves.
     depth_limits_leaves : bool
         Whether default initial trees have at most 2 ** depth leaves.
+    noise : Noise
+        The noise of copies of the rows, if there are few rows.
     """
 
     name: str
@@ -49,6 +53,7 @@ class SplitKind(Protocol):
     n_passes: int
     prices_weights: bool
     depth_limits_leaves: bool
+    noise: Noise
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return the builder for init="auto"."""
@@ -68,6 +73,9 @@ class SplitKind(Protocol):
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield better states from a search over structures."""
 
+    def generalize(self, search, state, lambda_):
+        """Return the chosen state after passes that also count noisy copies of the rows."""
+
     def postprocess(self, tree, leaf_of_row, step, share):
         """Return the finished tree. No fitted row changes its leaf."""
 
@@ -83,6 +91,7 @@ class Oblique:
     n_passes: ClassVar[int] = 3
     prices_weights: ClassVar[bool] = True
     depth_limits_leaves: ClassVar[bool] = True
+    noise: ClassVar[Noise] = Noise(0.3, 0.3)
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return a builder that alternates between trees of the centres and trees of the rows.
@@ -134,6 +143,10 @@ class Oblique:
                 state = other
                 yield state
 
+    def generalize(self, search, state, lambda_):
+        """Return the state unchanged: :meth:`optimize_exact` has counted the copies."""
+        return state
+
     def postprocess(self, tree, leaf_of_row, step, share):
         """Remove small weights that move no row; tests of one feature get weight 1 or -1."""
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
@@ -172,6 +185,7 @@ class AxisAligned:
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
+    noise: ClassVar[Noise] = Noise(0.7, 0.1)
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return ExKMC, ExShallow and CART in turn, or CART for given labels.
@@ -205,6 +219,14 @@ class AxisAligned:
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
         """Yield nothing: the search over structures has started from the initial trees."""
         return iter(())
+
+    def generalize(self, search, state, lambda_):
+        """Return the state after passes and regrowth on the rows and noisy copies of them."""
+        there = search.smoothed
+        if there is search or not search.settings.relax or not search.settings.solver.can_expand:
+            return state
+        found = descend(there, there.evaluate(state.pruned), lambda_, stage="relax")
+        return search.take(regrow(there, found, lambda_), there)
 
     def postprocess(self, tree, leaf_of_row, step, share):
         """Place the threshold of each test at a midpoint or a value of rows."""

@@ -128,7 +128,8 @@ class Search:
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
-        problem = smoothed(self.problem, self.settings.effort.n_copies)
+        n_copies, noise = self.settings.effort.n_copies, self.settings.split_kind.noise
+        problem = smoothed(self.problem, n_copies, noise)
         if problem is self.problem:
             return self
         return Search.of(problem, self.settings, self.history, self)
