@@ -286,8 +286,10 @@ class _Rows:
         """Return all rows of a problem, with a sample if there are more than `max_rows`."""
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
-            search = Search.of(problem, settings, history)
-            return cls(search, search, random_state)
+            whole = Search.of(problem, settings, history)
+            is_smoothed = settings.split_kind.prices_weights and settings.relax
+            is_smoothed &= settings.algorithm.is_direct
+            return cls(whole.smoothed if is_smoothed else whole, whole, random_state)
         search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
         settings.check_data(search.problem.X, search.problem.weight)
         step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)  # its nodes are not solved
@@ -303,7 +305,9 @@ class _Rows:
         """
         whole, kind = self.whole, self.whole.settings.split_kind
         state = kind.generalize(self.search, state, lambda_)
-        if whole is not self.search:
+        if whole is not self.search and self.has_copies:
+            state = whole.evaluate(state.pruned)
+        elif whole is not self.search:
             state = self._refined(whole.evaluate(state.pruned))
             whole.record("polish", state, lambda_)
         tree, leaf_of_row = _final(whole, state)
@@ -331,13 +335,18 @@ class _Rows:
         return _last(itertools.chain(relabelings, better))
 
     @property
+    def has_copies(self):
+        """Whether the rows that find the tree include noisy copies."""
+        return self.search.whole is not None
+
+    @property
     def is_rough(self):
         """Whether a knee is chosen among trees before their last passes, which saves time.
 
         A limit must be met by the finished tree. Few rows need all passes, too, because these
         count noisy copies of the rows and can change the choice.
         """
-        has_many = self.whole is not self.search or self.search.smoothed is self.search
+        has_many = self.whole.smoothed is self.whole
         return has_many and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):

@@ -91,7 +91,7 @@ class Oblique:
     n_passes: ClassVar[int] = 3
     prices_weights: ClassVar[bool] = True
     depth_limits_leaves: ClassVar[bool] = True
-    noise: ClassVar[Noise] = Noise(0.3, 0.3)
+    noise: ClassVar[Noise] = Noise(0.7, 0.1)
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return a builder that alternates between trees of the centres and trees of the rows.

@@ -128,6 +128,8 @@ class Search:
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
+        if self.whole is not None:
+            return self
         n_copies, noise = self.settings.effort.n_copies, self.settings.split_kind.noise
         problem = smoothed(self.problem, n_copies, noise)
         if problem is self.problem:
@@ -159,7 +161,7 @@ class Search:
 
     def limits(self):
         """Return the maximum leaves and depth: of the settings, or else of the initial trees."""
-        if self.whole is not None:
+        if self.whole is not None and not self._starts:
             return self.whole.limits()
         leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
         settings = self.settings
