@@ -120,7 +120,7 @@ class DevianceLeaf:
 
     @classmethod
     def from_rows(cls, points, rows):
-        """Return the leaf of some rows."""
+        """Return a leaf that contains the given rows."""
         return cls(rows, *deviance(points, rows))
 
 
@@ -155,7 +155,7 @@ class CutDeviance:
         return leaf.deviance if leaf.weight >= self.min_size else 0.0
 
     def search(self, leaf):
-        """Return the cut that reduces the deviance most, or None if it reduces it by too little."""
+        """Return the cut that reduces the deviance most, or None if none reaches `least`."""
         points = self.points
         node = DevianceNode(leaf.rows, points.weight, leaf.weight, leaf.mean, leaf.deviance)
         best = points.best_cut(deviance_cut, self.view, points.inverse_index(leaf.rows), node)

@@ -326,7 +326,7 @@ def kcenter_lower_bound(n_clusters=27, n_features=3, *, period=None, return_cent
 
 
 def _period(n_clusters, n_features):
-    """Return the default `period` of :func:`kcenter_lower_bound`, with 3 ** period <= k."""
+    """Return the default `period` of :func:`kcenter_lower_bound`: 3 ** period <= `n_clusters`."""
     most = n_features
     if n_clusters > np.e:
         ratio = np.log(n_clusters) / np.log(np.log(n_clusters)) if n_clusters > 15 else most

@@ -139,7 +139,7 @@ class ExKMC(GreedyTree):
         return expand(points, self.max_leaves, self.base)[0]
 
     def _fit_tree(self, problem):
-        """Return the final tree, with `trace_`: the costs of the trees of all sizes up to it."""
+        """Return the final tree, and `trace_` with the costs of all trees of the expansion."""
         points = self._points(problem)
         growth, n_base = expand(points, self.max_leaves, self.base)
         found = self._result(growth, points)
@@ -158,7 +158,7 @@ def leaf_budget(max_leaves, n_clusters):
     Raises
     ------
     ValueError
-        If it is below the number of clusters.
+        If `max_leaves` is below the number of clusters.
     """
     if max_leaves is None:
         return 2 * n_clusters
@@ -182,7 +182,7 @@ def expand(points, max_leaves, base):
     Returns
     -------
     growth : Growth
-    n_base : int, number of leaves of the tree that it starts from
+    n_base : int, number of leaves of the tree from which the growth starts
     """
     max_leaves = leaf_budget(max_leaves, len(points.centers))
     rule = CutSurrogate(points, cuts_impure=True)
@@ -233,7 +233,7 @@ def expand_tree(tree, leaf_of_row, points, max_leaves, price=0.0):
 
 
 def _useless_cuts(growth, gains):
-    """Return the nodes whose cut saves nothing, and below which no cut saves anything.
+    """Return the nodes at which neither their own cut nor any cut below lowers the surrogate cost.
 
     Parameters
     ----------
@@ -255,13 +255,13 @@ def _useless_cuts(growth, gains):
 
 @dataclass(frozen=True, eq=False)
 class SurrogateLeaf:
-    """A leaf with the label of smallest cost for its rows."""
+    """A leaf that has the label with the smallest cost for its rows."""
 
     node: SurrogateNode
 
     @property
     def label(self):
-        """Label of smallest cost for the rows; ties go to the lowest."""
+        """Label with the smallest cost for the rows of the leaf; ties go to the lowest label."""
         return self.node.best_label
 
 
@@ -285,7 +285,7 @@ class CutSurrogate:
     cuts_impure: bool = False
 
     def leaf(self, rows):
-        """Return the leaf of some rows."""
+        """Return a leaf that contains the given rows."""
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
@@ -293,7 +293,10 @@ class CutSurrogate:
         return leaf.node.most / leaf.node.scale - self.price
 
     def search(self, leaf):
-        """Return the cut that saves most if it saves more than `price`; see also `cuts_impure`."""
+        """Return the cut of a leaf that lowers the surrogate cost most.
+
+        If no cut saves more than `price`, the result depends on `cuts_impure` (see the class).
+        """
         cut = self._saving(leaf)
         return self._purest(leaf) if cut is None and self.cuts_impure else cut
 

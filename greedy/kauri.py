@@ -109,7 +109,7 @@ def grow_kauri(points, max_leaves=None):
     n_clusters = len(points.centers)
     max_leaves = n_clusters if max_leaves is None else max_leaves
     growth = Growth()
-    with one_thread():  # the last bits of products would otherwise decide ties
+    with one_thread():  # with more threads, rounding differences of products would decide ties
         partition = _Partition(points, n_clusters)
         partition.start(growth.add())
         try:
@@ -185,7 +185,10 @@ class _Partition:
         self._update_sums()
 
     def best_cut(self):
-        """Return the node and cut that save most (ties: lowest node), or None if none saves."""
+        """Return the node and the cut that lower the cost most, or None if no cut lowers the cost.
+
+        Ties go to the lowest node.
+        """
         nodes, cuts = sorted(self._leaves), []
         gains = np.full(len(nodes), -np.inf)
         squares = np.einsum("qm,qm->q", self._sums, self._sums)
@@ -203,7 +206,7 @@ class _Partition:
         return nodes[i], _Cut(feature, float(threshold), int(left), int(right))
 
     def halves(self, node, cut):
-        """Return the two leaves that a cut makes of one, each in its cluster."""
+        """Return the two leaves into which a cut divides the leaf `node`, each with its cluster."""
         leaf = self._leaves[node]
         goes_left = self._points.goes_left(leaf.rows, cut.feature, cut.threshold)
         parts = ((leaf.rows[goes_left], cut.left), (leaf.rows[~goes_left], cut.right))

@@ -116,7 +116,7 @@ class MixtureTree(TreeClustering):
     n_jobs: int | None = None
     random_state: Any = None
 
-    standardize = False  # a mixture has a scale per component
+    standardize = False  # not needed: a mixture has its own scales per component
 
     _parameter_constraints: ClassVar[dict] = {
         **CONSTRAINTS,
@@ -187,7 +187,7 @@ class MixtureTree(TreeClustering):
         is_of_X = problem.space is problem.X
         weights, means, stds = components_of(mixture) if is_of_X else _moments(mixture, problem)
         if not (is_of_X and hasattr(self.mixture, "means_")):
-            means = np.clip(means, *ranges(problem.X))  # rounding may put means outside
+            means = np.clip(means, *ranges(problem.X))  # means may be outside by rounding
         tree, error = grow_mixture(weights, means, stds, self.criterion)
         found = tree.predict(problem.X)
         agrees = found == mixture.predict(problem.space)
@@ -367,7 +367,7 @@ def _value(low, high, n_left, weight, mean, std, is_ratio):
 def _best_threshold(low, high, places, reaches, n_left, weight, mean, std, is_ratio):
     """Return (value, threshold) of the best threshold between two neighbouring means.
 
-    This is the midpoint, unless another candidate is better.
+    The result is the midpoint of the two means, unless another candidate has a smaller value.
     """
     top, reach = high, reaches[0]
     place = low / 2.0 + high / 2.0

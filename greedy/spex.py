@@ -167,7 +167,7 @@ class SpEx(GreedyTree):
 
 
 def _majority(points, leaves):
-    """Return the label of largest weight of each leaf; ties go to the lowest."""
+    """Return the label with the largest weight in each leaf; ties go to the lowest label."""
     k = len(points.centers)
     return [np.bincount(points.labels[rows], points.weight[rows], k).argmax() for rows in leaves]
 
@@ -280,7 +280,7 @@ class CutConductance:
         return SpexLeaf(rows, self.graph.node(order, rows))
 
     def upper_bound(self, leaf):
-        """Return inf for a leaf that can be cut, since no bound is known, else 0."""
+        """Return inf if the leaf can be cut, since no upper bound is known; otherwise return 0."""
         return np.inf if self.graph.can_be_cut(leaf.node) else 0.0
 
     def search(self, leaf):

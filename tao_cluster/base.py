@@ -19,6 +19,7 @@ from ._utils.frames import InvalidRowsError, check_fitted_names, display_names
 from ._utils.matrices import check_rows
 from ._utils.options import with_plain_numbers
 from ._utils.threads import one_thread
+from ._utils.warnings import warn
 from .objectives.base import cluster_sums
 from .problem.inputs import (
     Inputs,
@@ -31,11 +32,12 @@ from .problem.levels import Levels, warn_of_copies
 from .problem.observed import observed_columns
 from .problem.problem import Problem
 from .problem.scaling import ClusteringSpace, Scaling, in_units_of
-from .reference import given_centers, optimal_centers, split_pipeline
+from .reference import given_centers, is_to_be_fitted, optimal_centers, split_pipeline
 from .tree.readable import Readable
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import feature_importances, stds_and_gaps
 
+_MUCH_BETTER = 5.0  # `fit` warns if a tree costs less than a reference by more percent than this
 # Fitted attributes that a fit may not set: those of an earlier fit are removed.
 _OPTIONAL = (
     *("classes_", "validation_cost_increase_"),
@@ -66,14 +68,28 @@ def _set(model, given, fitted):
     seen = copy.copy(model)
     validate_data(seen, given, skip_check_array=True)  # stores n_features_in_, feature_names_in_
     for name in _OPTIONAL:
-        vars(seen).pop(name, None)  # removes attributes of an earlier fit
+        vars(seen).pop(name, None)  # remove attributes that only an earlier fit has set
     names = display_names(given)
     if names is not None and not hasattr(seen, "feature_names_in_"):
-        seen._column_names = names  # scikit-learn stores only names that are strings
+        seen._column_names = names  # scikit-learn itself stores only names that are strings
     vars(seen).update(fitted)
     vars(model).update(vars(seen))
     for name in set(vars(model)) - set(vars(seen)):
         vars(model).pop(name, None)
+
+
+def _warn_unscaled_reference(model):
+    """Warn if the tree costs less than a fitted reference, which ignores the standardisation."""
+    is_fitted = model.reference is not None and not is_to_be_fitted(model.reference)
+    if not is_fitted or not model.standardize or model._space.has_embedding:
+        return
+    if model.cost_increase_ < -_MUCH_BETTER:
+        warn(
+            f"The tree costs {-model.cost_increase_:.3g} % less than the reference, because costs "
+            "are those of the standardized columns, and the reference was probably fitted to the "
+            "columns as they are. Give it unfitted, so that fit applies it to the standardized "
+            "columns, or use standardize=False."
+        )
 
 
 class _FittedClustering:
@@ -284,10 +300,12 @@ class TreeClustering(
         TypeError
             If some names of columns are strings and others are not.
         """
-        return self._fit(X, y, sample_weight, embedding)
+        self._fit(X, y, sample_weight, embedding)
+        _warn_unscaled_reference(self)
+        return self
 
     def _fit(self, X, y, sample_weight, embedding, scaling=None):
-        """Fit the estimator, with the scaling of X or a given one (e.g. if X is a sample)."""
+        """Fit the estimator; without `scaling`, standardised columns are scaled by those of X."""
         plain = with_plain_numbers(self)
         method = plain._method()
         # `one_thread` also postpones Ctrl-C, so that either all attributes are set or none.
@@ -326,14 +344,14 @@ class TreeClustering(
         try:
             problem = Problem.from_rows(*terms, self.random_state, **options)
         except InvalidRowsError as error:
-            # The error marks distinct rows, but its message must count the rows of X.
+            # The error is about distinct rows, but its message must give row numbers of X.
             is_invalid = rows.expand(error.is_invalid) & inputs.present
             raise InvalidRowsError(is_invalid, error.reason) from None
         return inputs, rows, problem
 
     def _given(self, reference, objective, inputs, rows, names):
-        """Return the given centres, or the estimator that finds the free clustering."""
-        del rows  # a parameter that only a subclass uses
+        """Return the centres that `reference` gives, or the estimator that is to find them."""
+        del rows  # only subclasses that override this method use the parameter
         return given_centers(reference, inputs.space, inputs.weight, objective, names)
 
     def _inputs(self, objective, X, y, sample_weight, embedding, embedder):
@@ -349,7 +367,7 @@ class TreeClustering(
         return Inputs.from_labels(X, y, sample_weight, self)
 
     def _store(self, given, inputs, rows, problem, result):
-        """Set the fitted attributes."""
+        """Set all fitted attributes of the estimator from the result of a fit."""
         fitted = self._attributes(inputs, rows, problem, result)
         names = _get_feature_names(given)
         _set(self, given, {**fitted, **observed_columns(rows.X, names)})
@@ -414,7 +432,8 @@ class TreeClustering(
         return len(self.cluster_centers_)
 
     def __sklearn_is_fitted__(self):
-        # scikit-learn would take the parameter `lambda_` for a fitted attribute.
+        # By default, scikit-learn looks for any attribute that ends in an underscore, which would
+        # include the parameter `lambda_`.
         return hasattr(self, "tree_")
 
     def __sklearn_tags__(self):

@@ -56,6 +56,8 @@ def _has_histograms(estimator):
 def _checked_leaves(leaves):
     """Return the numbers of leaves of a path as an increasing list of int."""
     options = {"ensure_2d": False, "dtype": None, "input_name": "leaves"}
+    if not np.size(leaves):
+        raise ValueError("leaves is empty; give numbers of leaves, or leave it out.")
     leaves = check_array(np.atleast_1d(leaves), **options).ravel()
     if leaves.dtype.kind not in "iu" or not leaves.min() > 0:
         raise ValueError(f"leaves must be positive integers; got {leaves.tolist()}.")
@@ -65,6 +67,10 @@ def _checked_leaves(leaves):
 def _checked_lambdas(lambdas):
     """Return the lambdas of a path as a sorted float64 array of positive numbers."""
     options = {"ensure_2d": False, "dtype": float, "input_name": "lambdas"}
+    if not np.size(lambdas):
+        raise ValueError("lambdas is empty; give values of lambda, or leave it out.")
+    if np.asarray(lambdas).dtype.kind in "SU":
+        raise ValueError(f"lambdas must be positive numbers; got {lambdas!r:.80}.")
     lambdas = np.sort(check_array(np.atleast_1d(lambdas), **options).ravel())
     if not lambdas[0] > 0:
         raise ValueError("lambdas must be positive.")
@@ -143,8 +149,11 @@ class TAOClustering(TreeClustering):
         ``n_init=10`` and this `random_state`). An estimator, fitted or not, must have
         ``cluster_centers_``, ``means_`` or ``labels_`` after fit (-1 marks noise). For a pipeline
         that ends in such an estimator, rows are clustered in the space of its transformed columns,
-        and the tree tests the columns of X. An array gives the centres. A fitted estimator that
-        belongs to other columns or other rows raises an error.
+        and the tree tests the columns of X. An array gives the centres, in the units of X. A fitted
+        estimator that belongs to other columns or other rows raises an error. This cannot be
+        checked if it has only ``labels_``: they must then be those of the rows of X, in their
+        order. With ``standardize=True``, a reference that was fitted to the columns as they are is
+        no optimum of the cost.
     algorithm : {"direct", "penalty", "published"}, DirectForm or PenaltyMethod, default="direct"
         "direct" is :class:`DirectForm` with its defaults, "penalty" is :class:`PenaltyMethod` with
         its defaults: pass an object for other settings, such as ``DirectForm(n_init=16)``.
@@ -172,7 +181,8 @@ class TAOClustering(TreeClustering):
         Cost of `labels_` with `cluster_centers_`.
     cost_increase_ : float
         Percentage by which `inertia_` exceeds `free_inertia_`. It is negative if the tree found
-        better clusters than the free clustering, which is a local optimum.
+        better clusters than the free clustering, which is a local optimum, or than a `reference`
+        that minimises another cost.
     node_counts_ : float64 array of shape (n_nodes,)
         Weight of the rows that reach each node; without sample weights the number of rows.
     node_rows_ : int64 array of shape (n_nodes,)
@@ -312,7 +322,7 @@ class TAOClustering(TreeClustering):
     @_fit_context(prefer_skip_nested_validation=True)
     @one_thread()
     def fit_path(self, X, lambdas=None, sample_weight=None, embedding=None, y=None, leaves=None):
-        """Return fitted copies of this estimator along a path; see :func:`tao_path`."""
+        """Return one fitted copy of this estimator per tree of a path; see :func:`tao_path`."""
         if self.lambda_ != "auto":
             raise ValueError(
                 f"lambda_={self.lambda_!r} would not be used: a path has values of its own. Give "

@@ -192,11 +192,11 @@ def _joint_weights(labels, reference_labels, sample_weight):
         pd.factorize(np.asarray(each), use_na_sentinel=False)[0]
         for each in (labels, reference_labels)
     )
-    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # adds up the weights of equal pairs
+    return sp.coo_matrix((weight, (rows, columns))).tocsr()  # tocsr() sums weights of equal pairs
 
 
 def _pairs(weights):
-    """Return the number of pairs of rows within groups of rows, given the sizes of the groups."""
+    """Return the number of pairs of rows in the same group; `weights` are the sizes of groups."""
     return float(np.sum(weights * (np.asarray(weights) - 1)) / 2)
 
 
@@ -417,7 +417,7 @@ def _named(name, objectives):
 
 
 def _costs(objective, model, rows, weight, recentred):
-    """Yield the cost of the clusters of the tree, then that of the free clusters.
+    """Yield two costs: that of the clusters of the tree, and that of the free clusters.
 
     If `recentred` is true, each clustering has its own optimal centres. Otherwise both have the
     centres of the free clustering.
@@ -429,7 +429,7 @@ def _costs(objective, model, rows, weight, recentred):
 
 
 def _ratio(above, below):
-    """Return the ratio of two costs; it is 1 if they are equal, also if both are 0 or inf."""
+    """Return `above` divided by `below`; 1 if they are equal, even if both are 0 or infinite."""
     if above == below:
         return 1.0
     return float(above / below) if below > 0 else np.inf

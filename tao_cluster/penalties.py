@@ -58,7 +58,7 @@ class ZeroOne:
     is_binary = True
 
     def leaf(self, labels, weight, n_clusters):
-        """Return the majority label, and None in place of a histogram."""
+        """Return the label with the largest total weight in a leaf, and None: no histogram."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
         return int(votes.argmax()), None
 
@@ -80,7 +80,7 @@ class SquaredError:
     is_binary = False
 
     def leaf(self, labels, weight, n_clusters):
-        """Return the label of a leaf, and its histogram, whose sum is 1."""
+        """Return the label of a leaf with the largest share, and the histogram of all shares."""
         votes = np.bincount(labels, weights=weight, minlength=n_clusters)
         return int(votes.argmax()), votes / votes.sum()
 
@@ -156,12 +156,12 @@ class LabelCriterion:
     n_clusters: int
 
     def loss_at(self, tree):
-        """Return a function of rows and leaves; see :class:`Criterion`."""
+        """Return a function that computes the penalties of rows in leaves of the tree."""
         table = self.penalty.table(tree, self.n_clusters)
         return lambda rows, leaves: self.weight[rows] * table[leaves, self.labels[rows]]
 
     def best_output(self, rows):
-        """Return the label and histogram that suit the assignments of `rows` best."""
+        """Return the label and histogram (or None) of least penalty for the assigned clusters."""
         return self.penalty.leaf(self.labels[rows], self.weight[rows], self.n_clusters)
 
 
@@ -181,7 +181,7 @@ class CostCriterion:
     weight: np.ndarray
 
     def loss_at(self, tree):
-        """Return a function of rows and leaves; see :class:`Criterion`."""
+        """Return a function that computes the costs of rows in leaves of the tree."""
 
         def loss(rows, leaves):
             out = np.empty(len(rows))
@@ -197,6 +197,7 @@ class CostCriterion:
 
 @jit
 def _fill_costs(distances, weight, rows, leaves, label, out):
-    # This loop takes half the time of NumPy's fancy indexing. Every pass runs it at each node.
+    # This compiled loop takes half the time of NumPy's fancy indexing. It runs at each node in
+    # every pass.
     for r in range(rows.shape[0]):
         out[r] = weight[rows[r]] * distances[rows[r], label[leaves[r]]]

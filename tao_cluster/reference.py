@@ -22,13 +22,14 @@ from .problem.repeats import as_repeats
 __all__ = ["FreeClustering", "cost_increase", "free_clustering"]
 
 _ROUNDING = 1e-12
-# If an estimator takes no weights, rows are repeated: to at most this number of rows in total, or
-# to this multiple of the number of distinct rows if that is larger.
+# If an estimator takes no sample weights, rows are repeated instead. The total number of rows may
+# then be at most 1 000 000, or 100 times the number of distinct rows if that is larger.
 _MOST_REPEATS, _MOST_TIMES = 1_000_000, 100
 _CENTERS = ("cluster_centers_", "means_")  # attributes in which estimators store centres
 
-# `labels_` of a fitted reference may differ from its predictions in at most this number of rows, or
-# this share of them. If it has no `predict`, its metric is unknown, and a larger share is allowed.
+# The `labels_` of a fitted reference may differ from its predictions in at most 3 rows or 2 % of
+# the rows. More differences mean that it was fitted to other data. If it has no `predict`, the
+# nearest centres are compared, and 25 % are allowed, because its own metric is unknown.
 _FEW_OTHER, _FEW_OTHER_SHARE, _OTHER_METRIC_SHARE = 3, 0.02, 0.25
 
 
@@ -115,7 +116,7 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
         centers, labels = _finished(objective, data, sample_weight, centers, labels)
     is_given = not (is_ours or objective.explains_labels) and rows.shape[0] >= n_clusters
     used = used_clusters(np.bincount(labels, minlength=n_clusters), is_given)
-    if is_ours and not used.all():  # empty clusters get the last numbers
+    if is_ours and not used.all():  # clusters are renumbered so that the empty ones come last
         order = np.argsort(~used, kind="stable")
         centers, labels = centers[order], np.argsort(order)[labels]
     with one_thread():
@@ -126,9 +127,9 @@ def free_clustering(reference, objective, rows, data, n_clusters, sample_weight,
 def _finished(objective, data, weight, centers, labels):
     """Continue Lloyd's algorithm from the centres of an estimator, if this lowers the cost.
 
-    Otherwise a tree with the free labels could cost less than the free clustering, whose centres
-    would not be optimal for its clusters. Centres that are optimal up to rounding are returned
-    unchanged.
+    An estimator may stop before its centres are optimal for its clusters. A tree with the same
+    labels and optimal centres would then cost less than the free clustering. Centres that are
+    optimal up to rounding are returned unchanged.
     """
     with one_thread():
         run = lloyd(objective, data, weight, centers)
@@ -138,7 +139,7 @@ def _finished(objective, data, weight, centers, labels):
 
 
 def _by_labels(objective, rows, data, n_clusters, sample_weight):
-    """Return the free clustering of an objective whose clusters do not follow from centres."""
+    """Return the free clustering of an objective that does not assign rows to nearest centres."""
     labels = objective.free_labels(data, n_clusters, sample_weight)
     used_clusters(np.bincount(labels, minlength=n_clusters))
     blank = np.zeros((n_clusters, rows.shape[1]))
@@ -217,7 +218,10 @@ def cost_increase(cost, free_cost):
 
 
 def nearest_center(objective, data, centers):
-    """Return the nearest centre of each row, ties to the lowest: int array of shape (n,)."""
+    """Return the number of the nearest centre of each row: int array of shape (n,).
+
+    If several centres are equally near, it is the lowest number.
+    """
     with one_thread():
         if objective.nearest is None:
             return objective.distances(data, centers).argmin(axis=1)
@@ -225,9 +229,9 @@ def nearest_center(objective, data, centers):
 
 
 def free_labels(objective, data, weight, centers):
-    """Return the clusters of further rows: those of the nearest free centres.
+    """Return the free cluster of each row: that of the nearest free centre.
 
-    If clusters do not follow from centres, the rows are clustered on their own.
+    If the clusters of the objective are not those of nearest centres, the rows are clustered anew.
     """
     if objective.free_labels is None:
         return nearest_center(objective, data, centers)
@@ -281,7 +285,7 @@ def split_pipeline(reference, X, embedding=None, random_state=None):
     clusterer, transformers = reference.steps[-1][1], reference[:-1]
     if len(reference.steps) == 1:
         return split_pipeline(clusterer, X, embedding, random_state)
-    if isinstance(clusterer, Pipeline):  # its steps follow
+    if isinstance(clusterer, Pipeline):  # a pipeline as the last step is split as well
         steps = [step for _, step in (*reference.steps[:-1], *clusterer.steps)]
         return split_pipeline(make_pipeline(*steps), X, embedding, random_state)
     if embedding is not None:
@@ -348,7 +352,7 @@ def given_centers(reference, rows, sample_weight, objective, names=None):
 
 
 def _check_shape(reference):
-    """Raise a ValueError if a reference has one dimension, as labels have."""
+    """Raise a ValueError if the parameter `reference` is one-dimensional, as labels are."""
     if np.ndim(reference) != 1:
         return
     values = np.asarray(reference)
@@ -370,7 +374,7 @@ def _check_names(reference, names):
     if seen is None or names is None or list(seen) == list(names):
         return
     if not all(isinstance(name, str) for name in names):
-        return  # scikit-learn stores names only if all are strings
+        return  # scikit-learn has stored no names to compare with, because some are not strings
     missing = [name for name in seen if name not in set(names)]
     further = [name for name in names if name not in set(seen)]
     if missing or further:
@@ -400,7 +404,7 @@ def _check_labels(reference, rows, centers, objective):
     if not has_centers or labels.shape != (rows.shape[0],) or labels.dtype.kind not in "iu":
         return
     if centers.shape[1] != rows.shape[1] or len(centers) <= labels.max():
-        return  # the caller reports the shape
+        return  # the caller raises an error about the shape of the centres
     predicted, share = _predicted(reference, rows), _FEW_OTHER_SHARE
     if predicted is None:
         predicted = nearest_center(objective, objective.prepare(rows), centers)
@@ -424,7 +428,7 @@ def _predicted(estimator, rows):
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # rows have no column names here
+            warnings.simplefilter("ignore", UserWarning)  # of scikit-learn: rows have no names here
             return np.asarray(estimator.predict(rows))
     except (AttributeError, TypeError, ValueError):
         return None
@@ -477,7 +481,7 @@ def centers_of(estimator, rows, sample_weight, objective):
 
 
 def _one_row_each(objective, data, n_clusters, shape):
-    """Return one centre per row, for fewer rows than clusters; the last centre is repeated."""
+    """Return `n_clusters` centres for fewer rows: one per row, and the last one repeated."""
     n_rows, n_columns = shape
     blank = np.zeros((n_rows, n_columns))
     centers = objective.update_centers(data, np.arange(n_rows), np.ones(n_rows), blank)
@@ -546,12 +550,13 @@ def fit_reference(estimator, rows, sample_weight, random_state):
         if not np.all(repeats == 1):
             rows = rows[np.repeat(np.arange(len(repeats)), repeats)]
         sample_weight = np.ones(rows.shape[0])
-    # scikit-learn's k-means adds the sums of its threads in the order in which they end.
+    # One thread is used, because scikit-learn's k-means adds the sums of its threads in the order
+    # in which they end, so that the last bits of the centres would vary.
     with one_thread(), warnings.catch_warnings():
-        # The caller warns of fewer distinct rows than clusters.
+        # This warning is about fewer distinct rows than clusters, of which the caller warns itself.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # Estimators of this package check for Ctrl-C themselves. An interruption inside their
-        # compiled functions could make these fail.
+        # Ctrl-C interrupts other estimators at once. Those of this package check for it between
+        # their compiled functions, which an interruption could make fail.
         is_ours = type(estimator).__module__.startswith(f"{__package__}.")
         with contextlib.nullcontext() if is_ours else interruptible():
             return estimator.fit(rows, **options), rows, sample_weight

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._utils.matrices import check_rows
+from ._utils.matrices import check_kind, check_rows
 from .columns.names import printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
@@ -20,10 +20,10 @@ __all__ = [
 FORMAT = "tao-cluster report"
 FORMAT_VERSION = 1
 
-# Largest rounding error of a shown threshold, as a share of different lengths.
-_OF_STD = 1e-3  # share of the standard deviation of the feature or of the largest term
+# Displays round a threshold by at most these shares of three lengths.
+_OF_STD = 1e-3  # share of the standard deviation of the feature, or of the largest term of a sum
 _OF_ROWS = 0.999  # share of the distance to the nearest row, so that the row stays on its side
-_OF_GAP = 0.25  # share of the distance to the next threshold; below 0.5 the order is kept
+_OF_GAP = 0.25  # share of the distance to the next threshold; less than 0.5 keeps their order
 
 
 def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=False):
@@ -113,7 +113,7 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         _node(tree, i, sizes, labels) | {"terms": terms_at(tree, i, names, spreads, scaled)}
         for i in range(tree.n_nodes)
     ]
-    allowed = _tolerances(tree, nodes, gaps)
+    allowed = tolerances(tree, nodes.__getitem__, gaps)
     nodes = [n | {"tolerance": allowed.get(n["id"])} for n in nodes]
     return {
         "format": FORMAT,
@@ -132,6 +132,7 @@ def check_weight(sample_weight, n_rows):
     ValueError
         If there is not one number per row, if one is negative, or if all are 0.
     """
+    check_kind(sample_weight, "sample_weight")
     weight = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if weight.shape != (n_rows,) or not np.all(weight >= 0) or not weight.any():
         raise ValueError(
@@ -180,7 +181,7 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
     Returns
     -------
     list of dict
-        In the order of decreasing effect; ties go to the lowest feature.
+        In the order of decreasing effect; terms of equal effect are in the order of the features.
 
     Raises
     ------
@@ -211,7 +212,10 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
 
 
 def effect(term):
-    """Return weight times standard deviation of a term, or its weight if no rows are known."""
+    """Return the weight of a term times its standard deviation, with the sign of the weight.
+
+    If no rows are known, return the weight alone.
+    """
     return term["weight"] * (1.0 if term["spread"] is None else term["spread"])
 
 
@@ -273,7 +277,12 @@ def _of_rows(model, tree, X, sample_weight):
     weight = check_weight(sample_weight, len(leaves))
     n_rows = tree.node_counts(leaves[weight > 0])
     rows = tree, kernel_arrays(check_rows(numbers_of(model, X))), leaves, weight
-    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), *stds_and_gaps(*rows)
+    stds, gaps = stds_and_gaps(*rows)
+    fitted = getattr(model, "split_gaps_", None)
+    # The gaps of the fit count as well, so that a threshold is shown with enough digits to separate
+    # the fitted rows, too.
+    gaps = gaps if fitted is None else np.fmin(gaps, fitted)
+    return _Sizes(n_rows, tree.node_counts(leaves, weight), "rows"), stds, gaps
 
 
 def _node(tree, i, sizes, labels):
@@ -316,7 +325,10 @@ def _summary(model, tree, names, n_clusters, root):
 
 
 def _number(model, attribute):
-    """Return an attribute as a float; None if it is missing or not finite, as JSON requires."""
+    """Return an attribute of a model as a float, or None if it is missing or not finite.
+
+    JSON has no infinite numbers.
+    """
     value = getattr(model, attribute, None)
     return float(value) if value is not None and math.isfinite(value) else None
 
@@ -337,16 +349,18 @@ def _clusters(nodes, labels):
     return parts
 
 
-def _tolerances(tree, nodes, gaps=None):
+def tolerances(tree, node_of, gaps=None, *, has_sums=True):
     """Return the largest rounding errors of shown thresholds.
 
     Parameters
     ----------
     tree : Tree
-    nodes : list of dict
-        Nodes of its report, with terms and counts.
+    node_of : callable(int) -> dict
+        Returns a node of its report, with `terms` and `count`.
     gaps : float array of shape (n_nodes,), optional
         `split_gaps_` of a fitted estimator.
+    has_sums : bool, default=True
+        Whether the result has the tests of several features, too.
 
     Returns
     -------
@@ -365,7 +379,7 @@ def _tolerances(tree, nodes, gaps=None):
     conditions = {}
     for node in tree.decision_nodes:
         condition = Condition.from_tree(tree, node)
-        if len(condition.indices):
+        if len(condition.indices) == 1 or (has_sums and len(condition.indices)):
             conditions.setdefault(condition.sum, []).append(condition)
     found = {}
     for group in conditions.values():
@@ -376,14 +390,18 @@ def _tolerances(tree, nodes, gaps=None):
         for condition, distance in zip(group, near.tolist(), strict=True):
             errors = [_OF_GAP * distance] if math.isfinite(distance) else []
             gap = math.nan if gaps is None else gaps[condition.node]
-            errors += _error_by_rows(nodes[condition.node]) if math.isnan(gap) else [_OF_ROWS * gap]
+            errors += (
+                _error_by_rows(node_of(condition.node)) if math.isnan(gap) else [_OF_ROWS * gap]
+            )
             if errors:
                 found[condition.node] = min(errors)
     return found
 
 
 def _error_by_rows(node):
-    """Return the error of a threshold that the standard deviations of its node allow.
+    """Return the rounding error that displays may make in the threshold of a node.
+
+    It is derived from the standard deviations of the features at the node.
 
     The result is a list of one number. It is empty if the standard deviations are 0 or unknown.
     """

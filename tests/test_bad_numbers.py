@@ -27,6 +27,7 @@ from tao_cluster.inspection.rows import Rows
 from tao_cluster.objectives import AlternatingClustering, FarthestFirst, KMedians
 from tao_cluster.optimize.split_kinds import AxisAligned
 from tao_cluster.penalties import SquaredError
+from tao_cluster.plot import plot_tradeoff
 from tao_cluster.saving.parts import ESTIMATORS
 from tao_cluster.solvers import Newton
 
@@ -286,6 +287,42 @@ def test_containers_that_are_no_tables(estimator, X, remedy):
     for use in (estimator().fit, estimator().fit(ROWS).predict, Tree.single_leaf(0, 3).predict):
         with refused(remedy):
             use(X)
+
+
+TABLE = pd.DataFrame(CENTERS[[0, 1, 2] * 9], columns=list("abc"))
+PLAIN = Tree.from_splits(
+    [1, -1, -1], [2, -1, -1], [([0], [1.0]), None, None], [1.0, 0, 0], [-1, 0, 1], n_features=3
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    {
+        "embedding": (lambda: IMM(3).fit(TABLE, embedding=[0, 1, 2] * 9), "objective='labels'"),
+        "series": (lambda: IMM(3).fit(TABLE, embedding=TABLE["a"]), "objective='labels'"),
+        "vector": (lambda: IMM(3).fit(np.zeros(900)), r"2D array, got 1D.* shape \(900,\)"),
+        "strings": (lambda: IMM(3).fit(TABLE, sample_weight=["a"] * 27), r"to_numeric\)\."),
+        "counts": (lambda: PLAIN.to_rules(X=TABLE, sample_weight=["a"] * 27), r"to_numeric\)\."),
+        "a name": (lambda: IMM(3).fit(TABLE, sample_weight="a"), "sample_weight is the string 'a'"),
+        "y": (lambda: TAOClustering(3, objective="labels").fit(TABLE, "a"), "y is the string 'a'"),
+        "leaves": (lambda: tao_path(TABLE, 3, split="axis", leaves=[]), "leaves is empty"),
+        "lambdas": (lambda: tao_path(TABLE, 3, lambdas=[]), "lambdas is empty"),
+        "words": (lambda: tao_path(TABLE, 3, lambdas=["a"]), r"positive numbers; got \['a'\]"),
+        "classes": (
+            lambda: PLAIN.plot(TABLE, y=[0, 1, 2] * 9, class_names="abc"),
+            "class_names must be a list of names, got the string 'abc'",
+        ),
+        "series of models": (
+            lambda: plot_tradeoff([IMM(3).fit(TABLE)] * 2, labels="ab"),
+            "labels must be a list of names, got the string 'ab'",
+        ),
+        "names": (lambda: PLAIN.to_text("abc"), "must be a sequence of 3 strings, got 'abc'"),
+    }.values(),
+)
+def test_arguments_of_the_wrong_form_have_a_short_message_with_a_remedy(call, message):
+    with pytest.raises(ValueError, match=message) as error:
+        call()
+    assert len(str(error.value)) < 250
 
 
 def test_a_mask_that_hides_nothing_changes_nothing():

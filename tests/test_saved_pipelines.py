@@ -37,13 +37,14 @@ def table_of(seed):
     )
 
 
+@pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize(
     "options",
     [
         {},
         {"missing": "indicator", "max_levels": 4, "categorical": ["code"]},
         {"standardize": False, "date_parts": ["month", "weekday"], "split": "axis"},
-        {"columns": ["level", "vip"]},
+        {"columns": ["level", "vip", "code"], "categorical": ["code"]},
         {"columns": ["age", "weight"]},
     ],
     ids=str,

@@ -18,6 +18,8 @@ from sklearn.exceptions import NotFittedError
 
 import greedy
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, load, outofcore
+from tao_cluster.columns import Numeric
+from tao_cluster.columns.readers import Date, Level
 from tao_cluster.export import Indicator
 from tao_cluster.initial_trees import Bisecting
 from tao_cluster.objectives import KMeans as KMeansObjective
@@ -175,7 +177,9 @@ def test_a_tree_and_an_expanded_one(tmp_path):
         np.inf,
         -np.inf,
         (1, "a", None, True),
-        [Indicator("plan", "gold"), Indicator("plan", None, has_missing=True)],
+        [Indicator("plan", "gold"), Indicator("plan", None), Numeric("income", 3.5)],
+        [Indicator("plan", "other", True, (1, 2.5, False, "x"), True, Level(("?",)), "Plan")],
+        [Numeric("day month", None, Date(("-",), "2020-01-01", part="month"), "day")],
         {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.array([True, False])},
         np.array(["x", None, 3], dtype=object),
         np.array(["x", "yy"]),

@@ -43,7 +43,7 @@ MODULES = (
 )
 # Other modules use more of these two than users need.
 PUBLIC = {
-    "tao_cluster.columns": {"Filled", "RawView", "raw_view"},
+    "tao_cluster.columns": {"Numeric", "RawView", "raw_view"},
     "tao_cluster.comparison": {"Comparison", "explains_labels"},
 }
 # They are described in words, or where they are first found.

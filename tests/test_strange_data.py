@@ -216,7 +216,9 @@ def test_the_column_whose_standard_deviation_overflows_is_named():
 
 LEVELS = pd.MultiIndex.from_tuples([("sales", 2020), ("sales", 2021), ("costs", 2020), ("n", "")])
 DISPLAYED = ["sales / 2020", "sales / 2021", "costs / 2020", "n"]
+ALIKE = pd.MultiIndex.from_tuples([("a / b", "c"), ("a", "b / c"), (1, "a"), ("1", "a")])
 NAMES = [
+    (ALIKE, list(map(str, ALIKE))),
     (pd.Index([4, 1, 12, 7]), ["4", "1", "12", "7"]),
     (LEVELS, DISPLAYED),
     (pd.date_range("2024-01-01", periods=4), [f"2024-01-0{day}" for day in range(1, 5)]),

@@ -65,7 +65,7 @@ def _pick(lengths, target):
             if target < lengths[j]:
                 return j, target
             target -= lengths[j]
-    return last, lengths[last]  # rounding: the target is not below the total of all lengths
+    return last, lengths[last]  # rounding made the target as large as the sum of all lengths
 
 
 @jit

@@ -24,7 +24,7 @@ from ..sorted_columns import edges_below, entries, gather, is_better, rows_at_a_
 
 _SLACK = 1e-12  # lower bounds are reduced by this fraction, because floats are rounded
 _BIN = 16  # average number of rows per bin, when an interval is divided into bins
-_MANY = 31  # with more edges, binary search is faster than a comparison with each edge
+_MANY = 31  # with more edges per feature, binary search is faster than a linear scan
 _SUMS = 2**15  # number of sums that fit into the processor's cache together
 
 
@@ -159,7 +159,7 @@ def _cumulated(sums, totals, rank, edges):
     """Return `cost`, `savable` and `right` of :func:`_edge_sums`, given the sums per interval."""
     each, c = np.arange(len(sums)), rank.shape[1]
     zero = (edges < 0).sum(axis=1)
-    # Add the rows with a zero, which a sparse X does not store.
+    # Add the rows in which the feature is zero. A sparse X does not store them.
     sums[each, :, zero] += totals - sums.sum(axis=2)
     above = np.cumsum(sums[:, :, :0:-1], axis=2)[:, :, ::-1]  # [feature, label, edge]
     own, edge = above[:, :c, : c - 1], np.arange(c - 1)

@@ -80,7 +80,7 @@ def surrogate_cut(X, inverse, leaf, edges, stored, lo, hi):
 
 
 class _Search:
-    """Search of one leaf, by sums of the savings of its rows per feature, bucket and label."""
+    """Search for the best cut of one leaf, from sums of savings per feature, bucket and label."""
 
     def __init__(self, X, inverse, leaf, edges, is_sparse):
         self._columns, self._leaf, self._edges = (X, inverse, leaf.rows), leaf, edges

@@ -1,7 +1,7 @@
 """Checks of the tables that users pass: container types, column names, invalid values."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -76,7 +76,23 @@ def display_names(X):
     Levels of a MultiIndex are joined, so that ``("sales", 2020)`` becomes ``sales / 2020``.
     """
     names = column_names(X)
-    return None if names is None else [display_name(name) for name in names]
+    return None if names is None else displayed(names)
+
+
+def displayed(names):
+    """Return names of columns as displays show them: list of str; different names stay different.
+
+    Names that are tuples are joined to one string. If two different tuples would give the same
+    string, they keep the form of tuples.
+    """
+    shown = [display_name(name) for name in names]
+    count = Counter(shown)
+    if len(count) == len(shown) or len(count) == len(set(names)):
+        return shown
+    return [
+        str(name) if isinstance(name, tuple) and count[text] > 1 else text
+        for name, text in zip(names, shown, strict=True)
+    ]
 
 
 def fitted_names(model):
@@ -96,12 +112,12 @@ def fitted_names(model):
 def set_fitted_names(model, names):
     """Store the column names of the fit in a model, where :func:`fitted_names` finds them.
 
-    Either all names are strings or no name is a string.
+    `names` must be all strings, or contain no string.
     """
     if all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.asarray(names, dtype=object)
     else:
-        model._column_names = [display_name(name) for name in names]
+        model._column_names = displayed(names)
 
 
 def check_fitted_names(model, X):
@@ -128,7 +144,7 @@ def check_fitted_names(model, X):
 
 
 def display_name(name):
-    """Return the name of a column as displays show it; the levels of a tuple are joined."""
+    """Return the name of a column as displays show it; a tuple becomes ``sales / 2020``."""
     if isinstance(name, tuple):
         return " / ".join(text for text in map(display_name, name) if text)
     return str(name).removesuffix(" 00:00:00")  # a date without a time of day
@@ -137,6 +153,12 @@ def display_name(name):
 def are_default(names):
     """Return whether the names are 0, 1, 2, ... as strings, the default names of pandas."""
     return all(name == str(j) for j, name in enumerate(names))
+
+
+def check_list_of_names(names, parameter):
+    """Raise a ValueError if `names`, the value of a parameter, is one string instead of a list."""
+    if isinstance(names, str):
+        raise ValueError(f"{parameter} must be a list of names, got the string {names!r:.80}.")
 
 
 # ---------------------------------------------------------------------- columns with faults

@@ -43,8 +43,8 @@ def jit(function=None, **options):
     kernel = numba.njit(function, **options)
     if _CACHE and not numba.config.DISABLE_JIT:
         try:
-            kernel._cache = _CheckedCache(function)  # ``cache=True`` would set a FunctionCache
-        except RuntimeError:  # no writable folder
+            kernel._cache = _CheckedCache(function)  # ``cache=True`` has no such check
+        except RuntimeError:  # numba has found no writable folder for its cache
             _warn_once()
     return kernel
 
@@ -57,7 +57,7 @@ class _CheckedCache(FunctionCache):
     """
 
     def load_overload(self, sig, target_context):
-        """Return the compiled code of a signature; None if the file holds another signature."""
+        """Return the cached code for a signature, or None if the file is for another signature."""
         found = super().load_overload(sig, target_context)
         is_right = found is None or tuple(found.signature.args) == normalize_signature(sig)[0]
         return found if is_right else None

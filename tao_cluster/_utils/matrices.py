@@ -17,7 +17,7 @@ FLOATS = [np.float64, np.float32]
 # fits into the processor's cache and limits the memory of temporary arrays.
 _BLOCK_VALUES, _MIN_BLOCK_ROWS = 200_000, 256
 
-_MOMENT_ROWS = 512  # rows that `variances` copies at a time
+_MOMENT_ROWS = 512  # number of rows that `variances` copies at a time
 
 # Values of at most LARGEST_VALUE, and differences of at least LEAST_SPREAD, have sums of squares
 # that neither overflow nor underflow.
@@ -30,6 +30,7 @@ _LEAST_SHARE = 1e-11
 
 # The keys are numpy's letters (dtype.kind) for values that are not real numbers, although a
 # conversion to floats may accept them. The values are the Python classes of each kind.
+_NOT_ENCODED = ("sample_weight", "labels")  # arguments with one number per row
 _DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _KINDS = {"M": _DATES, "c": (complex, np.complexfloating), "U": (str, bytes)}
 
@@ -58,7 +59,16 @@ def check_rows(X, name="X", **options):
         _raise_faults(X, name, error)
         if isinstance(error, OverflowError):
             raise ValueError(f"{name} has numbers larger than any float.") from error
+        if "Expected 2D array" in str(error):  # scikit-learn's message prints all numbers
+            raise ValueError(_not_a_table(np.shape(X), name)) from None
         raise
+
+
+def _not_a_table(shape, name):
+    return (
+        f"Expected 2D array, got {len(shape)}D array instead: {name} has the shape {shape}. "
+        "Reshape your data: reshape(-1, 1) makes one column of it, reshape(1, -1) one row."
+    )
 
 
 def _raise_faults(X, name, error):
@@ -105,6 +115,11 @@ def check_kind(values, name="X", instead="days since a date", *, has_strings=Fal
     """
     if values is None:
         return
+    if isinstance(values, str):
+        raise ValueError(
+            f"{name} is the string {values!r:.80}; pass the values themselves, such as a column of "
+            "the table."
+        )
     if sp.issparse(values):
         _check_indices(values, name)
         return
@@ -123,9 +138,10 @@ def check_kind(values, name="X", instead="days since a date", *, has_strings=Fal
             f"Complex data not supported: {name} has complex numbers{_where(values, 'c')}."
         )
     if not has_strings and not kinds.isdisjoint("SU"):
+        encode = " or encode them (sklearn.preprocessing.OneHotEncoder)"
         raise ValueError(
             f"{name} has strings{_where(values, 'SU')}, but only numbers are supported; convert "
-            "them (pandas.to_numeric) or encode them (sklearn.preprocessing.OneHotEncoder)."
+            f"them (pandas.to_numeric){'' if name in _NOT_ENCODED else encode}."
         )
 
 
@@ -282,12 +298,12 @@ def canonical(X):
 
 
 def stored_by_rows(X):
-    """Return X in C order, because the last bits of sums differ in Fortran order."""
+    """Return X, or a copy in C order: the last bits of sums over rows differ in Fortran order."""
     return X if sp.issparse(X) else np.ascontiguousarray(X)
 
 
 def canonical_csr(X):
-    """Return a sparse X as CSR with sorted, unique indices, uncopied if it has this form."""
+    """Return a sparse X as CSR with sorted, unique indices; it is copied only if necessary."""
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -331,7 +347,7 @@ def rows_between(X, part):
 
 
 def row_size(X):
-    """Return the number of stored values per row, on average for a sparse matrix."""
+    """Return the number of stored values per row; for a sparse matrix it is the mean."""
     return X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
 
 
@@ -341,7 +357,7 @@ def spaced_rows(n_rows, most):
 
 
 def as_array(rows):
-    """Return rows as a dense array."""
+    """Return a dense array of `rows`, which may be an array or a sparse matrix."""
     return rows.toarray() if sp.issparse(rows) else rows
 
 
@@ -356,18 +372,18 @@ def variances(X, weight=None):
     if weight is not None:
         mean = sum(weight[part] @ X[part] for part in parts) / weight.sum()
     squares = np.zeros(X.shape[1])
-    for part in parts:  # X.var() would copy the whole of X
+    for part in parts:  # blocks of rows, because X.var() would copy the whole of X
         differences = (X[part] - mean) ** 2
         squares += differences.sum(axis=0) if weight is None else weight[part] @ differences
     return squares / (len(X) if weight is None else weight.sum())
 
 
 def ranges(X):
-    """Return two arrays: the minimum and the maximum of each column (zeros count)."""
+    """Return the minimum and the maximum of each column, including the zeros of a sparse X."""
     low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     return low.astype(np.float64), high.astype(np.float64)
 
 
 def power_of_two(size):
-    """Return a power of two near a number (1 for 0), since division by it is exact."""
+    """Return a power of two near a number (1 for 0), so that a division by it does not round."""
     return float(2.0 ** np.round(np.log2(size))) if size > 0 else 1.0

@@ -42,7 +42,10 @@ def resolve(value, named, protocol=None):
 
 
 def name_of(part):
-    """Return the class name of an object, for messages; a wrapped object counts as itself."""
+    """Return the class name of an object for messages.
+
+    For an object in a :class:`_Completed` wrapper, it is the class name of the object itself.
+    """
     return type(part.part if isinstance(part, _Completed) else part).__name__
 
 

@@ -160,7 +160,7 @@ class _CtrlC:
 
 
 class _OneThread(contextlib.ContextDecorator):
-    """The context of :func:`one_thread`; the state of each thread is kept in `_own`."""
+    """Context manager that :func:`one_thread` returns: BLAS and OpenMP use one thread inside."""
 
     def __enter__(self):
         if _own.depth == 0:
@@ -182,7 +182,7 @@ class _OneThread(contextlib.ContextDecorator):
 
 
 class _Own(threading.local):
-    """State of each thread: the number of contexts it has entered, and limits to restore."""
+    """State of one thread: how many :func:`one_thread` contexts it is in, and limits to restore."""
 
     depth = 0
     limits = ()

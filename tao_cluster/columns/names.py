@@ -5,6 +5,9 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from numbers import Number
 
+import numpy as np
+import pandas as pd
+
 from .._utils.frames import fitted_names
 from ..tree import tree_of
 
@@ -56,6 +59,9 @@ def _escape(found):
     return found[0].encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
+_INDICATOR_PARTS = ("column", "value", "has_missing", "levels", "is_rest", "reader", "raw")
+
+
 class Indicator(str):
     """The name of a 0/1 feature that is 1 in the rows where `column` has the value `value`.
 
@@ -68,8 +74,17 @@ class Indicator(str):
     Parameters
     ----------
     column : str, name of the column that holds the category
-    value : str, or an object with a string form; None stands for missing values
+    value : str, or an object with a string form; None or NaN stands for missing values
     has_missing : bool, whether missing values of the column count as this value
+    levels : tuple, optional
+        The values of the column for which the feature is 1. The default is `value` alone.
+    is_rest : bool
+        Whether the feature is instead 1 for all values that are not in `levels`. An encoder that
+        combines infrequent categories has one such feature, whose `value` is "other".
+    reader : Reader, optional
+        It turns the cells of the raw column into these values; see :class:`TableReader`.
+    raw : str, optional
+        The name of the raw column if it differs from `column`, as that of a part of a date does.
 
     Examples
     --------
@@ -81,14 +96,28 @@ class Indicator(str):
     ['if plan is not gold then cluster 0', 'if plan is gold then cluster 1']
     """
 
-    def __new__(cls, column, value, has_missing=False):
+    def __new__(
+        cls,
+        column,
+        value,
+        has_missing=False,
+        levels=None,
+        is_rest=False,
+        reader=None,
+        raw=None,
+    ):
         """Create the string, and store the column and the value with it."""
+        value = plain_cell(value)
         name = super().__new__(cls, f"{printable(str(column))} is {_value_text(value)}")
-        name.column, name.value, name.has_missing = str(column), value, has_missing
+        name.column, name.value, name.has_missing = str(column), value, has_missing or value is None
+        name.levels = levels
+        if levels is None:
+            name.levels = () if value is None else (value,)
+        name.is_rest, name.reader, name.raw = is_rest, reader, raw or str(column)
         return name
 
     def __getnewargs__(self):
-        return self.column, self.value, self.has_missing
+        return tuple(vars(self)[name] for name in _INDICATOR_PARTS)
 
     @property
     def contrary(self):
@@ -96,23 +125,41 @@ class Indicator(str):
         return f"{printable(self.column)} is not {_value_text(self.value)}"
 
 
-class Filled(str):
-    """The name of a numeric column whose missing values an imputer replaces.
+class Numeric(str):
+    """The name of a numeric feature, with what the steps of a pipeline did to its raw column.
 
     Parameters
     ----------
-    column : str, the name
-    fill : float, replaces missing values
+    name : str
+    fill : float, optional
+        An imputer replaces missing values by this number.
+    reader : Reader, optional
+        It turns the cells of the raw column into numbers; see :class:`TableReader`.
+    raw : str, optional
+        The name of the raw column if it differs from `name`, as that of a part of a date does.
     """
 
-    def __new__(cls, column, fill):
-        """Create the string, and store the number with it."""
-        name = super().__new__(cls, column)
-        name.fill = float(fill)
-        return name
+    def __new__(cls, name, fill=None, reader=None, raw=None):
+        """Create the string, and store the other parameters with it."""
+        string = super().__new__(cls, name)
+        string.fill = None if fill is None else float(fill)
+        string.reader, string.raw = reader, raw or str(name)
+        return string
 
     def __getnewargs__(self):
-        return str(self), self.fill
+        return str(self), self.fill, self.reader, self.raw
+
+
+def is_missing(value):
+    """Return whether a cell is None, NaN or another missing value of pandas."""
+    return value is None or (np.ndim(value) == 0 and bool(pd.isna(value)))
+
+
+def plain_cell(value):
+    """Return a cell of a table without the types of numpy; missing values become None."""
+    if is_missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _value_text(value):
@@ -167,18 +214,20 @@ def check_feature_names(feature_names, n_features):
         )
     if len(feature_names) != n_features:
         raise ValueError(f"Got {len(feature_names)} feature names for {n_features} features.")
-    return [name if isinstance(name, Indicator | Filled) else str(name) for name in feature_names]
+    return [name if isinstance(name, Indicator | Numeric) else str(name) for name in feature_names]
 
 
 def printable_names(names):
-    """Return names in :func:`printable` form; an Indicator or Filled name keeps its type."""
+    """Return names in :func:`printable` form; an Indicator or Numeric name keeps its type."""
     return names if isinstance(names, Numbered) else [_printable_name(name) for name in names]
 
 
 def _printable_name(name):
     if isinstance(name, Indicator):
         return name  # the string of an Indicator is always printable
-    return Filled(printable(name), name.fill) if isinstance(name, Filled) else printable(name)
+    if isinstance(name, Numeric):
+        return Numeric(printable(name), name.fill, name.reader, name.raw)
+    return printable(name)
 
 
 def has_indicators(names):

@@ -7,6 +7,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
+from . import dialects
+
 _DAY = 86_400  # seconds
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2}
@@ -77,6 +79,16 @@ class Reader:
         """Return a number in the form of the raw column: str, empty for a plain number."""
         return ""
 
+    def cell(self, number, column):
+        """Return the cell that changes a raw column to a new number, rounded away from its old one.
+
+        Parameters
+        ----------
+        number : float
+        column : Series with one cell, which holds the old value
+        """
+        return number
+
     def sql(self, column, dialect="ansi"):
         """Return an SQL expression of the number that :meth:`read` returns for a cell.
 
@@ -90,7 +102,8 @@ class Reader:
         value = self._sql_number(column, dialect)
         if not self.missing:
             return value
-        return f"CASE WHEN {column} IN ({_strings(self.missing)}) THEN NULL ELSE {value} END"
+        words = dialects.strings(self.missing, dialect)
+        return f"CASE WHEN {column} IN ({words}) THEN NULL ELSE {value} END"
 
     def _with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
@@ -100,6 +113,18 @@ class Reader:
     def _numbers(self, cells):
         """Return the numbers of a Series of objects: float64 array, NaN for unreadable cells."""
         return pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def _steps(self, number, per_unit, column):
+        """Return a number as a count of steps, rounded away from the old value in the column.
+
+        The result is the nearest int of which the number of steps, divided by `per_unit`, is at
+        least as far from the old value as `number`.
+        """
+        steps = round(number * per_unit)
+        old = self.read(column).iloc[0]
+        if number > old and steps / per_unit < number:
+            return steps + 1
+        return steps - (number < old and steps / per_unit > number)
 
     def _sql_number(self, column, dialect):
         return column
@@ -196,6 +221,14 @@ class Written(Reader):
                 return cls(tuple(missing), prefix, suffix, thousands, decimal)
         return None
 
+    def cell(self, number, column):
+        """Return the number with its unit; see :meth:`Reader.cell`."""
+        text = f"{number:.0f}" if float(number).is_integer() else repr(float(number))
+        before = " " if self.prefix[-1:].isalpha() else ""
+        behind = " " if self.suffix[:1].isalpha() else ""
+        text = text.replace(".", self.decimal)
+        return f"{self.prefix}{before}{text}{behind}{self.suffix}"
+
     def _numbers(self, cells):
         texts = cells.map(self._bare, na_action="ignore")
         return super()._numbers(texts)
@@ -214,10 +247,10 @@ class Written(Reader):
         replaced = [(self.prefix, ""), (self.suffix, ""), (self.thousands, "")]
         for old, new in [*replaced, (self.decimal, ".")]:
             if old not in ("", "."):
-                column = f"REPLACE({column}, {_strings([old])}, {_strings([new])})"
+                column = f"REPLACE({column}, {dialects.strings([old, new], dialect)})"
             elif old == "." and new == "":
                 column = f"REPLACE({column}, '.', '')"
-        return _as_float(f"TRIM({column})", dialect)
+        return dialects.as_float(f"TRIM({column})", dialect)
 
 
 def _is_unit(prefix, cell):
@@ -316,6 +349,21 @@ class Date(Reader):
             return ""
         return str(date).removesuffix(" 00:00:00")
 
+    def cell(self, number, column):
+        """Return the date as a string of the form of the column; see :meth:`Reader.cell`.
+
+        Raises
+        ------
+        ValueError
+            If the number is a part of a date.
+        """
+        if self.part is not None:
+            raise ValueError(f"The {self.part} of a date cannot change without the date.")
+        if self.form is not None:  # without a time
+            days = self._steps(number, 1, column)
+            return (pd.Timestamp(self.first) + pd.Timedelta(days=days)).strftime(self.form)
+        return self.text(self._steps(number, _DAY, column) / _DAY)
+
     def _seconds(self, cells):
         """Return whole seconds since 1970: float64 array, NaN for missing and unreadable cells."""
         if cells.dtype.kind == "M" or isinstance(cells.dtype, pd.DatetimeTZDtype):
@@ -346,26 +394,26 @@ class Date(Reader):
     def _sql_number(self, column, dialect):
         if self.form is not None:
             column = self._sql_iso(column, dialect)
-        seconds = _sql_seconds(column, dialect)
+        seconds = dialects.seconds(column, dialect)
         if self.part == "month":
-            return _sql_month(column, dialect)
+            return dialects.month(column, dialect)
         if self.part == "weekday":
-            return _as_float(_modulo(f"{_floor(seconds, 86400, dialect)} + 3", 7, dialect), dialect)
+            days = dialects.floor_of_quotient(seconds, _DAY, dialect)
+            return dialects.as_float(dialects.modulo(f"{days} + 3", 7, dialect), dialect)
         if self.part == "hour":
-            return _as_float(_modulo(_floor(seconds, 3600, dialect), 24, dialect), dialect)
-        return f"({_as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
+            hours = dialects.floor_of_quotient(seconds, 3600, dialect)
+            return dialects.as_float(dialects.modulo(hours, 24, dialect), dialect)
+        return f"({dialects.as_float(f'({seconds} - {self._start})', dialect)} / 86400.0e0)"
 
     def _sql_iso(self, column, dialect):
         """Return the expression of a date string of another form as year-month-day."""
         start, places = 1, {}
         for code in re.findall(r"%\w|.", self.form):
             width = _FIXED_WIDTH_PLACES.get(code, 1)
-            places[code] = f"{_SUBSTRING.get(dialect, 'SUBSTR')}({column}, {start}, {width})"
+            places[code] = dialects.substring(column, start, width, dialect)
             start += width
         parts = [places["%Y"], "'-'", places["%m"], "'-'", places["%d"]]
-        if dialect in ("mysql", "bigquery", "tsql"):
-            return f"CONCAT({', '.join(parts)})"
-        return f"({' || '.join(parts)})"
+        return dialects.concatenated(parts, dialect)
 
 
 class AmbiguousDatesError(ValueError):
@@ -425,6 +473,11 @@ class Clock(Reader):
         text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
         return f"{text}:{seconds % 60:02d}" if self.has_seconds or seconds % 60 else text
 
+    def cell(self, number, column):
+        """Return the time of day as a string; see :meth:`Reader.cell`."""
+        per_hour = 3600 if self.has_seconds else 60
+        return self.text(self._steps(number, per_hour, column) / per_hour)
+
     def _numbers(self, cells):
         seconds = r":(?P<s>[0-5]\d)" if self.has_seconds else ""
         form = re.compile(rf"^(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d){seconds}$")
@@ -433,61 +486,13 @@ class Clock(Reader):
         return (total / 3600).to_numpy()
 
     def _sql_number(self, column, dialect):
-        cut = _SUBSTRING.get(dialect, "SUBSTR")
         places = ((1, 3600), (4, 60), (7, 1)) if self.has_seconds else ((1, 3600), (4, 60))
+        digits = (dialects.substring(column, start, 2, dialect) for start, _ in places)
         terms = (
-            f"{_as_float(f'{cut}({column}, {start}, 2)', dialect)} * {factor}"
-            for start, factor in places
+            f"{dialects.as_float(text, dialect)} * {factor}"
+            for text, (_, factor) in zip(digits, places, strict=True)
         )
         return f"(({' + '.join(terms)}) / 3600.0e0)"
 
 
 READERS = {reader.__name__: reader for reader in (Number, Level, Written, Date, Clock)}
-
-# ---------------------------------------------------------------------- SQL
-
-_SUBSTRING = {"tsql": "SUBSTRING"}
-_FLOATS = {"bigquery": "FLOAT64", "mysql": "DOUBLE", "tsql": "FLOAT"}
-
-
-def _strings(texts):
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
-
-
-def _as_float(expression, dialect):
-    return f"CAST({expression} AS {_FLOATS.get(dialect, 'DOUBLE PRECISION')})"
-
-
-def _modulo(expression, divisor, dialect):
-    """Return the expression of an integer modulo another; it is not negative, as in Python."""
-    if dialect == "bigquery":
-        return f"MOD(MOD({expression}, {divisor}) + {divisor}, {divisor})"
-    return f"((({expression}) % {divisor} + {divisor}) % {divisor})"
-
-
-def _floor(number, divisor, dialect):
-    """Return the expression of the floor of a quotient of integers, which is a whole number.
-
-    Dates before 1970 have negative numbers, which integer division would round towards 0.
-    """
-    return f"(({number} - {_modulo(number, divisor, dialect)}) / {divisor})"
-
-
-def _sql_seconds(column, dialect):
-    """Return the expression of the whole seconds between 1970 and a date."""
-    return {
-        "ansi": f"CAST(strftime('%s', {column}) AS INTEGER)",
-        "postgresql": f"FLOOR(EXTRACT(EPOCH FROM CAST({column} AS TIMESTAMP)))",
-        "bigquery": f"UNIX_SECONDS(CAST({column} AS TIMESTAMP))",
-        "mysql": f"TIMESTAMPDIFF(SECOND, '1970-01-01', {column})",
-        "tsql": f"DATEDIFF_BIG(SECOND, '1970-01-01', {column})",
-    }[dialect]
-
-
-def _sql_month(column, dialect):
-    if dialect == "ansi":
-        return _as_float(f"strftime('%m', {column})", dialect)
-    if dialect == "tsql":
-        return _as_float(f"MONTH({column})", dialect)
-    kind = "DATETIME" if dialect == "mysql" else "TIMESTAMP"
-    return _as_float(f"EXTRACT(MONTH FROM CAST({column} AS {kind}))", dialect)

@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import (
     TfidfTransformer,
 )
 from sklearn.feature_selection import SelectorMixin
-from sklearn.impute import SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     Binarizer,
@@ -30,6 +30,10 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+
+from .names import is_missing, plain_cell
+from .readers import Level, Reader
+from .table_reader import TableReader
 
 _INVERSE = {
     operator.add: operator.sub,
@@ -57,24 +61,38 @@ _INCREASING: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Source:
-    """The origin of a column: a raw column of numbers, or one category of a raw column.
+    """The origin of a column: a raw column of numbers, or a level of a raw column of categories.
 
     Parameters
     ----------
     column : int, position of the raw column
-    key : str, identifies the category in the raw column; empty for a column of numbers
-    category : the category; None if it stands for missing values
-    slot : int, position of the category in the list of categories of the raw column
+    reader : Reader or None
+        It turns the cells of the raw column into numbers or categories, if the pipeline begins with
+        a TableReader.
     fill
         Value by which an imputer replaces missing values, in raw units. It is None without an
-        imputer, and for a category that the imputer does not fill in.
+        imputer, and for a level.
+    key : str, identifies the level in the raw column; empty for a column of numbers
+    category : the level; None if it stands for missing values
+    slot : int, position of the level in the list of levels of the raw column
+    has_missing : bool, whether missing values of the raw column count as this level
+    levels : tuple
+        The values of the raw column that are this level.
+    is_rest : bool
+        Whether instead all other values are this level.
+    cell : a value of the raw column that is this level
     """
 
     column: int
+    reader: Reader | None = None
+    fill: Any = None
     key: str = ""
     category: Any = field(default=None, compare=False)
     slot: int = field(default=0, compare=False)
-    fill: Any = None
+    has_missing: bool = False
+    levels: tuple = ()
+    is_rest: bool = False
+    cell: Any = field(default=None, compare=False)
 
     @property
     def is_category(self):
@@ -379,45 +397,103 @@ def _selector(step, columns, name):
     return [columns[j] for j in step.get_support(indices=True)]
 
 
+@through.register(TableReader)
+def _reader(step, columns, name):
+    places = {column: j for j, column in enumerate(step.feature_names_in_)}
+    return [Column(replace(columns[places[c]].source, reader=r)) for _, c, r in step.outputs()]
+
+
 @through.register(OneHotEncoder)
 def _one_hot(step, columns, name):
-    if step.min_frequency is not None or step.max_categories is not None:
-        remedy = "OneHotEncoder without min_frequency and max_categories is supported."
-        raise _unsupported(step, name, "combines infrequent categories", remedy)
-    if any(column.operations or column.source.is_category for column in columns):
+    if any(column.operations for column in columns):
         remedy = "Apply OneHotEncoder to raw columns, for example in a ColumnTransformer."
         reason = "encodes columns that a step before it has transformed"
         raise _unsupported(step, name, reason, remedy)
     dropped = [None] * len(columns) if step.drop_idx_ is None else step.drop_idx_
-    return [
-        Column(_category(column.source, slot, value))
-        for column, values, drop in zip(columns, step.categories_, dropped, strict=True)
-        for slot, value in enumerate(values.tolist())
+    rare = getattr(step, "infrequent_categories_", [None] * len(columns))
+    found = []
+    categories = [values.tolist() for values in step.categories_]
+    rare = [[] if values is None else values.tolist() for values in rare]
+    for column, values, few, drop in zip(columns, categories, rare, dropped, strict=True):
+        if not column.source.is_category:
+            found += _levels(column.source, values, few, drop, step.handle_unknown != "ignore")
+        elif few:
+            remedy = "Leave the indicator out of the encoder: it is a 0/1 column already."
+            raise _unsupported(step, name, "combines the values of an indicator", remedy)
+        else:
+            kept = (value for slot, value in enumerate(values) if slot != drop)
+            found += [column if value else _negated(column) for value in kept]
+    return found
+
+
+def _levels(source, values, rare, drop, has_unknown):
+    """Return the columns of the levels of one raw column.
+
+    Parameters
+    ----------
+    source : Source, the raw column
+    values : list, all levels in the order of the encoder
+    rare : list of the levels that have one column together
+    drop : int or None
+        Position of a level without a column. If it is rare, no rare level has a column.
+    has_unknown : bool
+        Whether levels that the fit has not seen count as rare.
+    """
+    keys, rare_keys = [_key(value) for value in values], {_key(value) for value in rare}
+    kept = [slot for slot, key in enumerate(keys) if key not in rare_keys]
+    missing = next((slot for slot, value in enumerate(values) if is_missing(value)), None)
+    # The place of missing values: a level of their own, or else the level that fills them in.
+    if missing is None and source.fill is not None:
+        missing = next((slot for slot, value in enumerate(values) if value == source.fill), None)
+    found = [
+        _level(source, keys[slot], plain_cell(values[slot]), slot, has_missing=slot == missing)
+        for slot in kept
         if slot != drop
     ]
+    if rare and drop not in set(range(len(values))) - set(kept):
+        own, cells = _cells(values[slot] for slot in kept), _cells(rare)
+        text = "other (rare levels)" if "other" in map(str, own) else "other"
+        parts = {"levels": own if has_unknown else cells, "is_rest": has_unknown}
+        has_missing = has_unknown if missing is None else missing not in kept
+        cell = cells[0] if cells else np.nan
+        found.append(_level(source, "rare", text, len(values), has_missing, cell=cell, **parts))
+    return found
 
 
-def _category(source, slot, value):
-    fill = source.fill if source.fill == value else None
-    return Source(source.column, repr(value), None if _is_missing(value) else value, slot, fill)
+def _level(source, key, category, slot, has_missing, **parts):
+    levels = () if category is None else (category,)
+    parts = {"levels": levels, "cell": np.nan if category is None else category, **parts}
+    level = Source(source.column, source.reader, None, key, category, slot, has_missing, **parts)
+    return Column(level)
 
 
-def _is_missing(value):
-    return value is None or value != value  # noqa: PLR0124  only NaN differs from itself
+def _key(value):
+    """Return a string that identifies a level; None and NaN are different levels."""
+    value = None if value is None else plain_cell(value)
+    return "missing" if value is None else repr(value)
+
+
+def _cells(values):
+    """Return the levels that are not missing: tuple."""
+    return tuple(plain_cell(value) for value in values if not is_missing(value))
+
+
+def _negated(column):
+    """Return the column with 1 in place of 0 and 0 in place of 1."""
+    return column.then(operator.mul, -1.0).then(operator.add, 1.0)
 
 
 @through.register(SimpleImputer)
 def _imputer(step, columns, name):
-    if not _is_missing(step.missing_values):
+    if not is_missing(step.missing_values):
         remedy = "Replace these values by NaN before the fit: SimpleImputer then replaces NaN."
         raise _unsupported(step, name, f"replaces the values {step.missing_values!r}", remedy)
     filled = [
-        _filled(column, value)
+        _filled(column, plain_cell(value))
         for column, value in zip(columns, step.statistics_.tolist(), strict=True)
-        if step.keep_empty_features or not _is_missing(value)  # the imputer drops empty columns
+        if step.keep_empty_features or not is_missing(value)  # the imputer drops empty columns
     ]
-    gaps = step.indicator_.features_ if step.add_indicator else ()
-    return filled + [Column(Source(columns[j].source.column, "missing", None)) for j in gaps]
+    return filled + (through(step.indicator_, columns, name) if step.add_indicator else [])
 
 
 def _filled(column, value):
@@ -426,6 +502,23 @@ def _filled(column, value):
         return column  # an encoder or an earlier imputer has left no missing values
     fill = column.inverse(value) if column.operations else value
     return replace(column, source=replace(source, fill=fill))
+
+
+@through.register(MissingIndicator)
+def _missing(step, columns, name):
+    if not is_missing(step.missing_values):
+        remedy = "Replace these values by NaN before the fit: MissingIndicator then marks NaN."
+        raise _unsupported(step, name, f"marks the values {step.missing_values!r}", remedy)
+    sources = [columns[j].source for j in step.features_]
+    if any(source.is_category or source.fill is not None for source in sources):
+        remedy = "SimpleImputer(add_indicator=True) marks the values that it replaces."
+        reason = "marks missing values that a step before it has replaced"
+        raise _unsupported(step, name, reason, remedy)
+    return [
+        # Readers of one raw column, such as a date and its month, have the same missing values.
+        _level(replace(s, reader=s.reader and Level(s.reader.missing)), "missing", None, 0, True)
+        for s in sources
+    ]
 
 
 @through.register(Pipeline)
@@ -439,12 +532,17 @@ def _chain(step, columns, name):
 def _parts(step, columns, name):
     # Positions of the columns of each part. The user may have selected them by name, slice, mask
     # or callable; scikit-learn has converted all of these to positions.
-    inputs = step._transformer_to_input_indices
+    inputs, weights = step._transformer_to_input_indices, step.transformer_weights or {}
     parts = []
     for below, part, _ in step.transformers_:
         chosen = [columns[j] for j in inputs[below]]
         if chosen:  # scikit-learn does not fit a part without columns
-            parts += through(part, chosen, below)
+            found = through(part, chosen, below)
+            weight = weights.get(below)
+            if weight == 0:
+                remedy = 'Use "drop" in place of a transformer with the weight 0.'
+                raise _unsupported(part, below, "has the weight 0", remedy)
+            parts += found if weight is None else [c.then(operator.mul, weight) for c in found]
     return parts
 
 

@@ -13,12 +13,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
-from .._utils.frames import are_default, display_name, display_names, fitted_names
+from .._utils.frames import are_default, display_names, displayed, fitted_names
 from .._utils.matrices import FLOATS, check_rows
 from .._utils.warnings import listed
 from ..tree import tree_of
 from ..tree.readable import Readable
-from .names import Filled, Indicator, Numbered, check_feature_names, names_of, printable_names
+from .names import (
+    Indicator,
+    Numbered,
+    Numeric,
+    check_feature_names,
+    names_of,
+    printable_names,
+)
+from .readers import Date, Number
 from .steps import (
     BY_EMBEDDING,
     Column,
@@ -27,6 +35,7 @@ from .steps import (
     raw_input,
     split_text_steps,
 )
+from .table_reader import TableReader, output_name
 from .trees import raw_gaps, raw_stds, raw_tree
 
 
@@ -167,11 +176,11 @@ class RawView(Readable):
 
     def predict(self, X):
         """Return the cluster that the pipeline predicts for each raw row: array of shape (n,)."""
-        return self.model.predict(self._transformed(X))
+        return self.model.predict(self._encoded(self._table(X)))
 
     def apply(self, X):
         """Return the leaf that each raw row reaches in the pipeline: int32 array of shape (n,)."""
-        return self.model.apply(self._transformed(X))
+        return self.model.apply(self._encoded(self._table(X)))
 
     def decision_path(self, X):
         """Return a CSR indicator of shape (n, n_nodes) of the nodes that each raw row visits."""
@@ -188,12 +197,12 @@ class RawView(Readable):
         -------
         float array of shape (n, n_features), or CSR matrix if X or the transformed rows are sparse
         """
-        X = self._named(self.vectorized(X))
+        X = self._table(X)
         is_category = np.array([source.is_category for source in self._sources], dtype=bool)
         numbers, categories = np.flatnonzero(~is_category), np.flatnonzero(is_category)
         groups = [(numbers, self._raw_numbers(X, numbers))] if len(numbers) else []
         if len(categories):
-            groups += self._indicators(self._transformed(X), categories)
+            groups += self._indicators(self._encoded(X), categories)
         if len(groups) == 1:
             return groups[0][1]
         order = np.argsort(np.concatenate([features for features, _ in groups]))
@@ -224,10 +233,16 @@ class RawView(Readable):
         if not hasattr(table, "infer_objects"):
             return None
         kinds = [dtype.kind in "iu" for dtype in table.infer_objects().dtypes]
-        columns = [source.column for source in self._sources]
-        if self.fit_names:
-            columns = [table.columns.get_loc(self.fit_names[j]) for j in columns]
-        return np.array([kinds[j] for j in columns], dtype=bool)
+        places = [self._place(table, source) for source in self._sources]
+        # A change of a date by whole days keeps the time of day.
+        is_date = [isinstance(source.reader, Date) for source in self._sources]
+        return np.array(is_date) | np.array([kinds[j] for j in places], dtype=bool)
+
+    def _place(self, table, source):
+        """Return the position of the raw column of a source in a table."""
+        if self.fit_names is None:
+            return source.column
+        return display_names(table).index(self.fit_names[source.column])
 
     def with_numbers(self, row, numbers):
         """Return a raw row with new values of some features.
@@ -246,17 +261,16 @@ class RawView(Readable):
         row, cells = self._named(row), {}
         for feature, number in numbers.items():
             source = self._sources[feature]
-            column = source.column
-            if hasattr(row, "columns") and self.fit_names:
-                column = row.columns.get_loc(self.fit_names[column])
+            place = self._place(row, source) if hasattr(row, "columns") else source.column
             if not source.is_category:
-                cells[column] = number
+                reader = source.reader
+                cells[place] = reader.cell(number, row.iloc[:, place]) if reader else number
             elif number == 1.0:
-                cells[column] = source.category
+                cells[place] = source.cell
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):
-        """Return the raw columns of numeric features, with missing values imputed.
+        """Return the columns of numeric features, with missing values imputed.
 
         The columns are selected by name if X and the fit have column names, else by position.
         """
@@ -264,7 +278,7 @@ class RawView(Readable):
         columns = [source.column for source in sources]
         fills = np.array([np.nan if s.fill is None else s.fill for s in sources], dtype=float)
         if hasattr(X, "columns") and self.fit_names:
-            columns = [self.fit_names[j] for j in columns]
+            columns = [_column_name(self.fit_names[s.column], s) for s in sources]
         part = check_array(
             _safe_indexing(X, columns, axis=1),
             accept_sparse="csr",
@@ -289,8 +303,23 @@ class RawView(Readable):
             part = check_rows(_safe_indexing(Z, columns[kept], axis=1))
             yield features[kept], _unscaled(part, zero[kept], one[kept], is_dense)
 
-    def _transformed(self, X):
-        return transformed(self.steps, self._named(self.vectorized(X)))
+    def _table(self, X):
+        """Return raw rows with the names of the fit, and read by the TableReader if there is one.
+
+        A vectorizer turns strings into word columns.
+        """
+        X = self._named(self.vectorized(X))
+        return self._reader.transform(X) if self._reader else X
+
+    def _encoded(self, table):
+        """Return the columns that the model was fitted to, from the result of `_table`."""
+        return transformed(self.steps[1 if self._reader else 0 :], table)
+
+    @cached_property
+    def _reader(self):
+        """The TableReader that is the first step, or None."""
+        first = self.steps[0][1] if self.steps else None
+        return first if isinstance(first, TableReader) else None
 
     def _named(self, X):
         """Return X; if it has no column names, add those of the fit, by which steps may select."""
@@ -309,10 +338,19 @@ def _with_gaps_filled(X, fills):
     return filled
 
 
-def _name(source, column):
+def _column_name(raw, source):
+    """Return the name of the column that the reader of a source makes of a raw column."""
+    return raw if source.reader is None else output_name(raw, source.reader)
+
+
+def _name(source, raw):
+    """Return the name of the feature of a source: str, Numeric or Indicator."""
+    name, reader = _column_name(raw, source), source.reader
     if source.is_category:
-        return Indicator(column, source.category, source.fill is not None)
-    return column if source.fill is None else Filled(column, source.fill)
+        parts = source.has_missing, source.levels, source.is_rest, reader, raw
+        return Indicator(name, source.category, *parts)
+    is_plain = source.fill is None and (reader is None or reader == Number())
+    return name if is_plain else Numeric(name, source.fill, reader, raw)
 
 
 def _unscaled(part, zero, one, is_dense):
@@ -333,7 +371,19 @@ def _shaped(X):
 def as_frame(X, names):
     """Return rows without names as a DataFrame; lists may mix numbers and strings."""
     rows = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    return pd.DataFrame(rows, columns=list(names))
+    if len(rows.shape) == 2 and rows.shape[1] != len(names):
+        raise ValueError(
+            f"The rows have {rows.shape[1]} values, but the pipeline uses {len(names)} columns "
+            f"({listed(names)}). Use a DataFrame, whose columns are found by name."
+        )
+    return pd.DataFrame(rows, columns=list(names)).infer_objects()
+
+
+def _as_rows(x):
+    """Return a list as an array: of floats if it has only numbers, else of objects."""
+    rows = np.asarray(x, dtype=object)
+    is_number = all(isinstance(value, int | float | np.number) for value in rows.ravel().tolist())
+    return rows.astype(np.float64) if is_number else rows
 
 
 def raw_view(pipeline, feature_names=None):
@@ -344,7 +394,8 @@ def raw_view(pipeline, feature_names=None):
     These steps are supported:
 
     - scalers: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler
-    - OneHotEncoder, SimpleImputer, and selections of columns
+    - :class:`TableReader`, OneHotEncoder, SimpleImputer, MissingIndicator, and selections of
+      columns
     - monotone functions, for columns that are tested alone: PowerTransformer,
       QuantileTransformer, KBinsDiscretizer with ``encode="ordinal"``, Binarizer, scalers with
       ``clip=True``, and FunctionTransformer of an increasing numpy function such as `numpy.log1p`
@@ -516,7 +567,7 @@ def named(model, feature_names=None, X=None):
 def _names_of_rows(X):
     """Return the names of the columns of a table or of one row as a list, or None."""
     is_row = hasattr(X, "keys") and len(getattr(X, "shape", (1,))) == 1
-    names = list(map(display_name, X.keys())) if is_row else display_names(X)
+    names = displayed(list(X.keys())) if is_row else display_names(X)
     return None if names is None or are_default(names) else names
 
 
@@ -545,9 +596,7 @@ def some_rows(model, x, feature_names=None):
         x = model.vectorized(x)
     if hasattr(x, "keys") and len(getattr(x, "shape", (1,))) == 1:
         return _named_row(model, x, feature_names)
-    rows = (
-        x if hasattr(x, "shape") else np.asarray(x, dtype=object)
-    )  # rows may have strings and numbers
+    rows = x if hasattr(x, "shape") else _as_rows(x)
     if len(rows.shape) == 1:
         rows = rows.reshape(1, -1)
     if len(rows.shape) != 2 or rows.shape[0] == 0:
@@ -575,7 +624,7 @@ def _named_row(model, x, feature_names):
     if isinstance(model, RawView):  # names of the raw columns, not of the features of its tree
         own = model.fit_names or model.raw_names
     known = [[str(name) for name in names] for names in (own, feature_names) if names is not None]
-    values = {display_name(name): value for name, value in x.items()}
+    values = dict(zip(displayed(list(x.keys())), (value for _, value in x.items()), strict=True))
     has_names = not are_default(values)
     if known and has_names:
         lacking = [[name for name in names if name not in values] for names in known]
@@ -587,7 +636,7 @@ def _named_row(model, x, feature_names):
         row = list(x.values() if callable(x.values) else x.values)
     if isinstance(model, RawView) and has_names and model.fit_names:
         return as_frame([row], own)
-    return np.asarray([row], dtype=object)
+    return _as_rows([row])
 
 
 def with_cells(row, cells):
@@ -606,8 +655,7 @@ def with_cells(row, cells):
     if hasattr(row, "iloc"):
         changed = row.astype(object)
         for column, value in cells.items():
-            is_integer = row.dtypes.iloc[column].kind in "iub" and value == int(value)
-            changed.iloc[0, column] = row.dtypes.iloc[column].type(value) if is_integer else value
+            changed.iloc[0, column] = _as_in_column(value, row.dtypes.iloc[column])
         return changed.infer_objects()
     is_sparse = sp.issparse(row)
     changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
@@ -617,3 +665,12 @@ def with_cells(row, cells):
         return changed.tocsr()
     is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
     return changed.astype(np.float64) if is_number else changed
+
+
+def _as_in_column(value, dtype):
+    """Return a value in the type of a column: an integer, a truth value, a date, or as it is."""
+    if dtype.kind == "M":
+        date = pd.Timestamp(value)
+        zone = getattr(dtype, "tz", None)
+        return date if zone is None else date.tz_localize("UTC").tz_convert(zone)
+    return dtype.type(value) if dtype.kind in "iub" and value == int(value) else value

@@ -290,7 +290,7 @@ def _usage(model, rows):
 
 
 def _summarize(model, rows, found):
-    """Return the Stability of the results of the refits."""
+    """Return a `Stability` that summarizes the results of the refits."""
     weight = rows.get("sample_weight")
     records, labels, usages, messages = zip(*found, strict=True)
     warned = [each[0] for each in messages if each]

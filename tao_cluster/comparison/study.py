@@ -293,13 +293,13 @@ def _different(models):
 
 
 def _within(models, limit):
-    """Return the model of least cost with at most `limit` parameters; None if there is none."""
+    """Return the model of least cost among those with at most `limit` parameters, or None."""
     small = [model for model in models if model.tree_.n_parameters <= limit]
     return knee(small, max_parameters=limit) if small else None
 
 
 def _same(a, b):
-    """Whether two values of a parameter are equal; arrays must be the same object."""
+    """Return whether two values of a parameter are equal. Arrays must be the same object."""
     return a is b or (not hasattr(a, "shape") and not hasattr(b, "shape") and bool(a == b))
 
 
@@ -470,7 +470,7 @@ def hold_out(validation, n_rows, random_state):
 
 
 def rows_of(arrays, rows):
-    """Return some rows of each array; None stays None."""
+    """Return the given rows of each array. An array that is None stays None."""
     if rows is None:
         return arrays
     return {

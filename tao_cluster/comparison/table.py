@@ -229,7 +229,7 @@ class Comparison:
         return self._printed().to_html(border=0, **FORMAT) + notes
 
     def _printed(self):
-        """Return the table with readable headings, without empty columns and the method."""
+        """Return the table with readable headings, without "method" and without empty columns."""
         table = self.table.drop(columns="method").astype(dict.fromkeys(_INTEGERS, object))
         table = table.where(table.notna(), np.nan).dropna(axis=1, how="all")
         return table.rename(

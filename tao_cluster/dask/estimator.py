@@ -250,7 +250,7 @@ def _lazily(X, model, method):
 def _of_block(X, model, method, empty):
     """Return the result of a method for a chunk, or, with its index, for a partition.
 
-    `empty` is the result for blocks without rows, which estimators reject.
+    `empty` is the result for blocks without rows, since estimators reject them.
     """
     result = getattr(model, method)(X) if X.shape[0] else empty
     if not isinstance(X, pd.DataFrame):

@@ -34,7 +34,7 @@ def results_in_threads(tasks):
         some = tasks[start : start + step]
         try:
             results = dask.compute(*some, scheduler=scheduler)
-        except Exception:  # computed one by one, the error can name its block
+        except Exception:  # compute blocks one by one, so that the error can name the block
             results = _one_by_one(some, start, scheduler)
         yield from results
 
@@ -106,7 +106,7 @@ def _wait(client, number, future, patience):
 
 
 def _has_workers(client):
-    """Whether some workers accept tasks; paused workers do not."""
+    """Return whether at least one worker accepts tasks. Paused workers accept none."""
     try:
         count = client.sync(client.scheduler.ncores_running, callback_timeout=_ANSWER)
     except Exception:

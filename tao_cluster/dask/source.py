@@ -173,7 +173,7 @@ def by_rows(part, name, ndim):
 
 
 def _lengths(part):
-    """Return the number of rows of each block, NaN if it is not known."""
+    """Return the number of rows of each block; NaN for blocks of unknown length."""
     return part.chunks[0] if isinstance(part, da.Array) else (np.nan,) * part.npartitions
 
 

@@ -15,6 +15,7 @@ from .._utils.warnings import listed
 from ..columns.names import Indicator, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
 from ..export.format import comparable_texts, number_text
+from ..problem.observed import columns_with_prefix
 from ..report import cluster_names
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
@@ -27,7 +28,7 @@ _PRECISION = 4
 # changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 _ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
-_NO_STEP = 1e-12  # steps of less than this many scales are solver errors and count as 0
+_NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
 _MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
 
 
@@ -117,7 +118,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     feature_names : sequence of str of length n_features, optional
         Default `feature_names_in_`, or x0, x1, ...
     fixed : name or position of a feature, or a sequence of these, default=()
-        Features that must not change. The name of a column fixes all its categories.
+        Features that must not change. The name of a column fixes all its categories, also those
+        of `pandas.get_dummies`: "plan" fixes "plan_gold" and "plan_free".
     bounds : "observed", dict or None, default="observed"
         Limits of the changed values.
 
@@ -161,7 +163,9 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     integer dtype) changes by integers. Categories change as a whole: a column keeps one value
     per row, and a change of it costs 1. This holds for the columns of OneHotEncoder, for
     `Indicator` names, and for 0/1 columns with a common prefix of which at most one is 1 in each
-    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes.
+    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes. The
+    prefix must end with one of the characters ``_=:.-`` or a space. The columns that
+    ``get_dummies(prefix="", prefix_sep="")`` makes are not recognised; name them in `fixed`.
 
     Examples
     --------
@@ -293,13 +297,14 @@ class Limits:
         if observed is not None:
             low, high = np.minimum(observed[0], values), np.maximum(observed[1], values)
         given = {} if bounds is None or isinstance(bounds, str) else bounds
+        group_of = getattr(asked.model, "_column_group", None)
         for feature, pair in given.items():
             least, largest = _pair(feature, pair)
-            for j in _features(names, feature):
+            for j in _features(names, feature, group_of):
                 low[j], high[j] = min(least, values[j]), max(largest, values[j])
-        groups = _groups(names, values, getattr(asked.model, "_column_group", None))
+        groups = _groups(names, values, group_of)
         for feature in _as_list(names, fixed):
-            for j in _features(names, feature):
+            for j in _features(names, feature, group_of):
                 low[j] = high[j] = values[j]
         for j, name in enumerate(names):
             if isinstance(name, Indicator) and name.value is None and values[j] in (0.0, 1.0):
@@ -351,7 +356,7 @@ def _groups(names, values, observed):
 
 
 def _pair(feature, pair):
-    """Return a pair of bounds as floats; None, which means no bound, becomes infinite."""
+    """Return a pair (low, high) of bounds as floats; None (no bound) becomes -inf or inf."""
     least, largest = pair
     least = -math.inf if least is None else float(least)
     largest = math.inf if largest is None else float(largest)
@@ -362,26 +367,29 @@ def _pair(feature, pair):
 
 def _as_list(names, fixed):
     """Return `fixed` as a list of features. A tuple can be one name, of a MultiIndex."""
-    if isinstance(fixed, tuple) and fixed and display_name(fixed) in names:
+    if isinstance(fixed, tuple) and fixed and {display_name(fixed), str(fixed)} & set(names):
         return [fixed]
     return list(fixed) if hasattr(fixed, "__iter__") and not isinstance(fixed, str) else [fixed]
 
 
-def _features(names, feature):
-    """Return the features that a name or a position stands for."""
-    shown = display_name(feature)  # names that are not strings are displayed in this form
+def _features(names, feature, group_of=None):
+    """Return the features that a name, a position or a prefix of a one-hot group refers to."""
+    # Names that are not strings are displayed in one of these forms.
+    shown = (feature, display_name(feature), str(feature))
     found = [
         j
         for j, name in enumerate(names)
-        if name in (feature, shown) or (isinstance(name, Indicator) and name.column == feature)
+        if name in shown or (isinstance(name, Indicator) and name.column == feature)
     ]
+    if found:
+        return found
+    if group_of is not None and isinstance(feature, str):
+        found = columns_with_prefix(names, feature, group_of)
     if found:
         return found
     if isinstance(feature, int | np.integer) and -len(names) <= feature < len(names):
         return [int(feature) % len(names)]
-    if not found:
-        raise ValueError(f"There is no feature {feature!r}; the features are {listed(names)}.")
-    return found
+    raise ValueError(f"There is no feature {feature!r}; the features are {listed(names)}.")
 
 
 def nearest_values(conditions, limits):
@@ -414,7 +422,7 @@ def nearest_values(conditions, limits):
 
 
 def _limit(low, high, bound):
-    """Narrow the limits of one feature to a bound."""
+    """Narrow the lower or upper limit of the value of one feature to a bound."""
     j, value = bound.feature, bound.value
     if bound.is_upper:
         high[j] = min(high[j], np.nextafter(value, -np.inf) if bound.is_strict else value)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 
+import numpy as np
 import pandas as pd
 
 from ..columns.view import shown, some_rows
@@ -16,6 +17,7 @@ from ..export.format import (
     fact_text,
     factor_name,
     factor_of,
+    limit_text,
     number_text,
     rounded,
     summands,
@@ -23,7 +25,7 @@ from ..export.format import (
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path
-from ..report import cluster_names, terms_at
+from ..report import cluster_names, terms_at, tolerances
 from ..tree import tree_of
 from ..tree.conditions import Bound
 
@@ -87,22 +89,37 @@ def explain(model, x, feature_names=None, *, scaled=False):
     spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
     labels = cluster_names(model)
-    found = [_explanation(tree, path, terms, labels) for path in decision_paths(model, table)]
+    allowed = _tolerances(model, tree, terms)
+    found = [
+        _explanation(tree, path, terms, labels, allowed) for path in decision_paths(model, table)
+    ]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))
 
 
-def _explanation(tree, path, terms, labels):
-    tests = tuple(_test(tree, node, path, terms(node)) for node in path.totals)
+def _tolerances(model, tree, terms):
+    """Return the tolerances of the tests of one feature; see `tao_cluster.report.tolerances`."""
+    counts = getattr(model, "node_counts_", np.zeros(tree.n_nodes))
+    gaps = getattr(model, "split_gaps_", None)
+
+    def node_of(i):
+        return {"terms": terms(i), "count": float(counts[i])}
+
+    return tolerances(tree, node_of, gaps, has_sums=False)
+
+
+def _explanation(tree, path, terms, labels, allowed):
+    tests = tuple(_test(tree, node, path, terms(node), allowed.get(node)) for node in path.totals)
     label = int(tree.leaf_label[path.leaf])
     return Explanation(tests, path.leaf, label, labels[label])
 
 
-def _test(tree, node, path, terms):
+def _test(tree, node, path, terms, tolerance):
     terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
-    terms.sort(key=lambda term: -abs(term.product))  # stable: ties stay sorted by effect
-    return PathTest(node, tuple(terms), path.totals[node], float(tree.threshold[node]))
+    terms.sort(key=lambda term: -abs(term.product))  # a stable sort: ties stay sorted by effect
+    threshold = float(tree.threshold[node])
+    return PathTest(node, tuple(terms), path.totals[node], threshold, tolerance)
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,12 +171,16 @@ class PathTest:
     total : float
         The weighted sum, computed in the same order of terms as in `predict`.
     threshold : float
+    tolerance : float
+        Largest difference between the threshold of a test of one feature and the number shown for
+        it; None if it is unknown.
     """
 
     node: int
     contributions: tuple[Contribution, ...]
     total: float
     threshold: float
+    tolerance: float | None = None
 
     @property
     def margin(self):
@@ -236,7 +257,8 @@ class PathTest:
         fact = fact_text(term.name, bound)
         if fact and term.value in (0.0, 1.0):
             return fact
-        value, limit = comparable_texts(term.value, bound.value, bound.sign, _PRECISION)
+        shown = limit_text(bound, self.tolerance, _PRECISION)
+        value, limit = comparable_texts(term.value, bound.value, bound.sign, _PRECISION, shown)
         return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
 
 

@@ -108,7 +108,7 @@ class ClusterProfile:
 
     @property
     def _heading(self):
-        """The name of the cluster and its number of rows."""
+        """Return the heading: the name of the cluster and its number of rows."""
         if self.count is None:
             return self.name
         return f"{self.name} ({rows_text(vars(self))})"

@@ -15,7 +15,7 @@ from ..problem.inputs import check_sample_weight
 from ..report import cluster_names
 from ..tree import tree_of
 
-_CATEGORIES = {"string", "boolean", "categorical"}  # kinds of columns with a mean per category
+_CATEGORIES = {"string", "boolean", "categorical"}  # columns with one mean per category
 _MOST_CATEGORIES = 100
 
 
@@ -83,7 +83,7 @@ def cluster_table(model, X, *, feature_names=None, sample_weight=None):
 
 
 def _with_sum(values):
-    """Return an array with one more line, the sum of the others."""
+    """Return an array with one more row at its end: the sum of the other rows."""
     return np.concatenate([values, values.sum(axis=0, keepdims=True)])
 
 

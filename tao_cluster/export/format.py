@@ -6,8 +6,9 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
+from ..columns.dialects import DIALECTS
 from ..columns.names import Indicator
 from ..tree.conditions import Bound
 
@@ -16,6 +17,7 @@ _CONSTRAINTS = {
     "max_terms": [None, Interval(Integral, 1, None, closed="left")],
     "scaled": ["boolean"],
     "table": [None, str],
+    "dialect": [StrOptions(set(DIALECTS))],
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
@@ -32,7 +34,7 @@ def check_options(caller, **options):
     caller : str
         Name of the export, for the error message.
     **options
-        Values by name: precision, max_terms, scaled or table.
+        Values by name: precision, max_terms, scaled, table or dialect.
 
     Raises
     ------
@@ -160,18 +162,23 @@ def bounds_text(name, bounds, precision, tolerances):
             for fact, bound, tolerance in zip(facts, bounds, tolerances, strict=True)
         )
         return " and ".join(dict.fromkeys(texts))
-    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
-    # bound is rounded up and a strict one down, and a lower bound the other way round.
-    sides = [1 if bound.is_upper != bound.is_strict else -1 for bound in bounds]
-    limits = [
-        bound_number(bound.value, precision, tolerance or math.inf, side)
-        for bound, tolerance, side in zip(bounds, tolerances, sides, strict=True)
-    ]
+    limits = [limit_text(*pair, precision) for pair in zip(bounds, tolerances, strict=True)]
     if len(bounds) == 1:
         return f"{factor_name(name)} {bounds[0].sign} {limits[0]}"
     low, high = (1, 0) if bounds[0].is_upper else (0, 1)
     compare = bounds[low].sign.replace(">", "<")
     return f"{limits[low]} {compare} {factor_name(name)} {bounds[high].sign} {limits[high]}"
+
+
+def limit_text(bound, tolerance, precision):
+    """Return the number of a bound as text; all displays of a test show this text.
+
+    The parameters are those of :func:`bounds_text`, for one bound.
+    """
+    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
+    # bound is rounded up and a strict one down, and a lower bound the other way round.
+    side = 1 if bound.is_upper != bound.is_strict else -1
+    return bound_number(bound.value, precision, tolerance or math.inf, side)
 
 
 def fact_text(name, bound):
@@ -298,7 +305,7 @@ def decimals_of(total, threshold, largest, compare, precision):
     return least
 
 
-def comparable_texts(value, limit, sign, precision):
+def comparable_texts(value, limit, sign, precision, shown=None):
     """Return texts of a value and of a limit with enough digits to see how they compare.
 
     Parameters
@@ -308,7 +315,15 @@ def comparable_texts(value, limit, sign, precision):
         Comparison that holds between them.
     precision : int
         Least number of significant digits.
+    shown : str, optional
+        Text of the limit in other displays. It is used if the value compares with it in the same
+        way.
     """
+    for digits in range(precision, _MOST_DIGITS if shown else 0):
+        text = bound_number(value, digits)
+        is_same = _COMPARISONS[sign](value, float(shown))
+        if is_same and _compare_alike(value, limit, sign, float(text), float(shown)):
+            return text, shown
     for digits in range(precision, _MOST_DIGITS):
         texts = bound_number(value, digits), bound_number(limit, digits)
         if _compare_alike(value, limit, sign, *map(float, texts)):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._utils.optional import import_optional
-from ..columns.names import Filled, Indicator
+from ..columns.names import Indicator, Numeric
 from ..columns.view import shown
 from ..tree import tree_of
 
@@ -97,10 +97,12 @@ def to_onnx(tree, *, dtype="float32"):
 
 
 def _check_numbers(names):
-    """Raise a ValueError if a pipeline encodes categories or imputes missing values."""
+    """Raise a ValueError if a pipeline reads cells, encodes categories or imputes values."""
     for name in names:
-        if isinstance(name, Indicator | Filled):
-            task = "encodes categories" if isinstance(name, Indicator) else "imputes values"
+        if isinstance(name, Indicator | Numeric):
+            task = "encodes categories"
+            if isinstance(name, Numeric):
+                task = "reads strings or dates" if name.fill is None else "imputes values"
             raise ValueError(
                 f"to_onnx needs numbers as input, but the pipeline {task} ({name}). Use to_sql, or "
                 f"convert the last step of the pipeline alone."

@@ -1,31 +1,26 @@
 """Trees as SQL expressions."""
 
-import math
-import re
 from collections import Counter
-from numbers import Number, Real
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Number
 
 import numpy as np
 
-from ..columns.names import Filled, Indicator, Numbered
+from ..columns import dialects
+from ..columns.dialects import literal, signed
+from ..columns.names import Indicator, Numbered, Numeric
+from ..columns.readers import Level
 from ..columns.view import named
 from ..tree import tree_of
 from ..tree.conditions import conditions_of_leaves
 from .format import check_options
 
-# `_literal` writes a number from _SMALL to _LARGE as a literal with at most _DECIMALS decimals,
-# plus a remainder if needed. It scales other numbers by powers of two, each with an exponent of at
-# most _LARGEST_POWER.
-_DECIMALS = 4
-_SMALL, _LARGE = 2.0**-8, 2.0**40
-_LARGEST_POWER = 50
-_NOT_IN_SQL = re.compile("[\x00\ud800-\udfff]")
 # Comparison operator by (whether the row goes left, whether both sides were multiplied by -1).
 _COMPARE = {(True, False): "<=", (False, False): ">", (True, True): ">=", (False, True): "<"}
 
 
-def to_sql(tree, columns=None, *, table=None):
+def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     """Return the cluster of a row as an SQL ``CASE`` expression with one ``WHEN`` per leaf.
 
     For a model with `classes_` the value is the label: a number, or a quoted string. Use the
@@ -40,6 +35,10 @@ def to_sql(tree, columns=None, *, table=None):
     table : str, optional
         Table name that is written before each column. With it, SQLite reports a missing column.
         Without it, SQLite reads a quoted name that is no column as a string.
+    dialect : {"ansi", "bigquery", "mysql", "postgresql", "tsql"}, default="ansi"
+        The dialect of the database, for quotes, truth values, casts, and functions of strings and
+        dates. "tsql" is that of SQL Server. "ansi" is standard SQL, except that dates need a
+        function of SQLite.
 
     Returns
     -------
@@ -59,7 +58,13 @@ def to_sql(tree, columns=None, *, table=None):
       tested with SQLite.
     - The cluster is NULL if a tested column is NULL on the path of the row. For pipelines that
       impute values or encode categories, NULL instead stands for the imputed value, for the
-      category of missing values if the encoder has seen some, or else for no category.
+      category of missing values if the encoder has seen some, or else for no category. The strings
+      that mean a missing value in :func:`tao_cluster.table_pipeline` count as NULL.
+    - The level "other" of an encoder that combines infrequent levels is written as ``NOT IN``. So
+      it also holds for levels that the fit has not seen, as in `predict`.
+    - SQL does not distinguish None from NaN, nor the truth values from 0 and 1.
+    - MySQL and SQL Server compare strings by the collation of a column. By default it ignores the
+      difference of upper and lower case, which `predict` respects.
     - Conditions are not nested, so deep trees do not exceed limits of parsers. SQLite does not
       support sums of more than about 990 terms.
 
@@ -75,39 +80,35 @@ def to_sql(tree, columns=None, *, table=None):
       WHEN 1.0e0 * "width" - 2.5e0 * "height" > 0.5e0 THEN 1
     END
     """
-    check_options("to_sql", table=table)
+    check_options("to_sql", table=table, dialect=dialect)
     tree, names = named(tree, columns)
     classes = getattr(tree, "classes_", None)
     # A test without weights sends all rows to one side: pruning removes the other side.
     tree = tree_of(tree).prune()
     _check_unique(names, tree.used_features)
-    prefix = "" if table is None else f"{_identifier(table)}."
-    operands = {j: _operand(names[j], prefix) for j in tree.used_features}
+    write = _Writer(names, table, dialect, {})
     if tree.n_leaves == 1:
-        return _label(classes, tree.leaf_label[0])
+        return _label(classes, tree.leaf_label[0], dialect)
     lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
     for leaf, conditions in conditions_of_leaves(tree):
         for condition in conditions:
             key = condition.node, condition.is_left
             if key not in written:
-                written[key] = _condition(condition, operands)
+                written[key] = write.condition(condition)
         when = " AND ".join(written[condition.node, condition.is_left] for condition in conditions)
-        lines[leaf] = f"  WHEN {when} THEN {_label(classes, tree.leaf_label[leaf])}"
+        label = _label(classes, tree.leaf_label[leaf], dialect)
+        lines[leaf] = f"  WHEN {when} THEN {label}"
     return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
 
 
-def _label(classes, cluster):
+def _label(classes, cluster, dialect):
     """Return the SQL value of a cluster: its number, or the label that the model explains."""
     if classes is None:
         return str(cluster)
     label = classes[cluster]
     if isinstance(label, bool | np.bool_):
         return str(int(label))
-    return str(label) if isinstance(label, Number) else _text(label)
-
-
-def _text(value):
-    return "'" + _held(str(value)).replace("'", "''") + "'"
+    return str(label) if isinstance(label, Number) else dialects.string(label, dialect)
 
 
 def _check_unique(names, used):
@@ -120,6 +121,11 @@ def _check_unique(names, used):
         column = _column(name)
         alike.setdefault(column.lower(), set()).add(column)
     for name in tested:
+        if times[name] > 1 and isinstance(name, Indicator) and name.value is None:
+            raise ValueError(
+                f"The column {name.raw!r} has both None and NaN, which SQL does not distinguish; "
+                "replace one of them before the fit."
+            )
         if times[name] > 1:
             raise ValueError(
                 f"{times[name]} columns have the name {name!r}; SQL needs distinct names."
@@ -133,127 +139,122 @@ def _check_unique(names, used):
 
 
 def _column(name):
-    """Return the name of the column that a feature is computed from."""
-    return name.column if isinstance(name, Indicator) else str(name)
+    """Return the name of the raw column that a feature is computed from."""
+    return name.raw if isinstance(name, Indicator | Numeric) else str(name)
 
 
-def _identifier(name):
-    if not name:
-        raise ValueError("A column has an empty name; SQL needs a name.")
-    return '"' + _held(name).replace('"', '""') + '"'
-
-
-def _held(text):
-    """Return the text; raise a ValueError if it has a character that SQL cannot hold."""
-    found = _NOT_IN_SQL.search(text)
-    if found:
-        raise ValueError(f"{text!r} has the character {found[0]!r}, which SQL cannot hold.")
-    return text
-
-
-class _Operand(NamedTuple):
-    """SQL expressions of a feature.
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the conditions of a tree in SQL.
 
     Parameters
     ----------
-    number : str
-        The value of the feature as a number.
-    holds, fails : str, optional
-        Conditions that a row has the category, and that it does not have it; only for indicators.
+    names : sequence of str
+        Names of the features.
+    table : str or None
+        Name of the table, which is written before each column.
+    dialect : str
+    known : dict of str
+        Expressions of the values of features as numbers, by feature. They are added at first use.
     """
 
-    number: str
-    holds: str | None = None
-    fails: str | None = None
+    names: Sequence
+    table: str | None
+    dialect: str
+    known: dict
+
+    def condition(self, condition):
+        """Return the SQL condition of a Condition."""
+        bound = condition.bound
+        if bound is not None and (0.0 in bound) != (1.0 in bound):
+            name = self.names[bound.feature]
+            if isinstance(name, Indicator):
+                return self.levels([name], is_listed=1.0 in bound)
+        # -w x <= -t holds for exactly the same floats as w x >= t.
+        is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
+        flip = -1.0 if is_turned else 1.0
+        weights = (flip * condition.weights).tolist()
+        # The factor 1 is kept: it converts strings or integers to floating-point numbers.
+        terms = [
+            f"{'-' if weight < 0 else '+'} {literal(abs(weight))} * {self.number(j)}"
+            for j, weight in zip(condition.indices, weights, strict=True)
+        ]
+        total = " ".join(terms).removeprefix("+ ")
+        compare = _COMPARE[condition.is_left, is_turned]
+        return f"{total} {compare} {signed(flip * condition.threshold)}"
+
+    def number(self, feature):
+        """Return the SQL expression of the value of a feature as a number."""
+        if feature not in self.known:
+            self.known[feature] = self._number(self.names[feature])
+        return self.known[feature]
+
+    def _number(self, name):
+        if isinstance(name, Indicator):
+            return f"CASE WHEN {self.levels([name], is_listed=True)} THEN 1.0e0 ELSE 0.0e0 END"
+        cell = self._cell(name)
+        fill = getattr(name, "fill", None)
+        return cell if fill is None else f"COALESCE({cell}, {signed(fill)})"
+
+    def _cell(self, name):
+        """Return the SQL expression of the value that a reader makes of a cell."""
+        prefix = "" if self.table is None else f"{dialects.identifier(self.table, self.dialect)}."
+        cell = prefix + dialects.identifier(_column(name), self.dialect)
+        reader = getattr(name, "reader", None)
+        if reader is None or isinstance(reader, Level):
+            return cell
+        return reader.sql(cell, self.dialect)
+
+    def levels(self, names, *, is_listed):
+        """Return the condition that a row has one of some levels of a column, or none of them.
+
+        Comparisons with NULL are neither true nor false in SQL, so missing values are tested
+        explicitly.
+
+        Parameters
+        ----------
+        names : list of Indicator
+            At least one, all of the same column.
+        is_listed : bool
+        """
+        values, is_rest = _union(names)
+        has_missing = any(name.has_missing for name in names) == is_listed
+        is_rest = is_rest == is_listed
+        reader, cell = names[0].reader, self._cell(names[0])
+        literals = [dialects.value(value, self.dialect) for value in values]
+        if isinstance(reader, Level) and has_missing != is_rest:
+            literals += [dialects.string(word, self.dialect) for word in reader.missing]
+        test = _comparison(cell, literals, is_equal=not is_rest)
+        if has_missing:
+            is_null = f"{cell} IS NULL"
+            if test is None:
+                return "1 = 1" if is_rest else is_null
+            return f"({test} OR {is_null})"
+        if test is None:
+            return f"{cell} IS NOT NULL" if is_rest else "1 = 0"
+        return test
 
 
-def _operand(name, prefix):
-    if isinstance(name, Indicator):
-        return _category(name, prefix + _identifier(name.column))
-    column = prefix + _identifier(name)
-    if isinstance(name, Filled):
-        return _Operand(f"COALESCE({column}, {_signed(name.fill)})")
-    return _Operand(column)
+def _union(names):
+    """Return the values that some levels of a column have together, and whether all others instead.
 
-
-def _category(name, column):
-    """Return the operand of an indicator.
-
-    Comparisons with NULL are neither true nor false in SQL, so missing values are tested
-    explicitly.
+    Returns
+    -------
+    values : list
+    is_rest : bool
+        Whether the levels consist of all values that are not in `values`.
     """
-    is_missing = f"{column} IS NULL"
-    if name.value is None:
-        holds, fails = is_missing, f"{column} IS NOT NULL"
-    else:
-        value = _value(name.value)
-        holds, fails = f"{column} = {value}", f"{column} <> {value}"
-        if name.has_missing:
-            holds = f"({holds} OR {is_missing})"
-        else:
-            fails = f"({fails} OR {is_missing})"
-    return _Operand(f"CASE WHEN {holds} THEN 1.0e0 ELSE 0.0e0 END", holds, fails)
+    listed = [value for name in names if not name.is_rest for value in name.levels]
+    rest = next((name for name in names if name.is_rest), None)
+    if rest is None:
+        return listed, False
+    return [value for value in rest.levels if value not in listed], True
 
 
-def _value(value):
-    """Return a category as an SQL literal: a number, TRUE, FALSE or a string."""
-    if isinstance(value, bool):
-        return str(value).upper()
-    return repr(value) if isinstance(value, Real) else _text(value)
-
-
-def _condition(condition, operands):
-    bound = condition.bound
-    if bound is not None and (0.0 in bound) != (1.0 in bound):
-        operand = operands[bound.feature]
-        answer = operand.holds if 1.0 in bound else operand.fails
-        if answer is not None:
-            return answer
-    # -w x <= -t holds for exactly the same floats as w x >= t.
-    is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
-    flip = -1.0 if is_turned else 1.0
-    # The factor 1 is kept: it converts columns of strings or integers to floating-point numbers.
-    terms = [
-        f"{'-' if weight < 0 else '+'} {_literal(abs(weight))} * {operands[j].number}"
-        for j, weight in zip(condition.indices, (flip * condition.weights).tolist(), strict=True)
-    ]
-    total = " ".join(terms).removeprefix("+ ")
-    compare = _COMPARE[condition.is_left, is_turned]
-    return f"{total} {compare} {_signed(flip * condition.threshold)}"
-
-
-def _signed(number):
-    """Return a float of either sign as an SQL expression; see :func:`_literal`."""
-    return f"{'-' if number < 0 else ''}{_literal(abs(number))}"
-
-
-def _literal(number):
-    """Return an expression that every database evaluates to exactly this float >= 0.
-
-    SQLite rounds decimal literals twice. One literal of 17 digits in ten thousand is therefore off
-    by one bit, and a row on the threshold would take the other side. A literal with few decimals is
-    too far from the midpoint of two floats for that to happen. So a number with more decimals is
-    written as the sum of such a literal and a remainder, whose last bit does not matter. A very
-    small or large number is scaled by a power of two. Literals have an exponent because some
-    databases read literals without one as decimal numbers.
-    """
-    if number == round(number, _DECIMALS) and number < _LARGE:
-        return f"{number!r}e0"
-    exponent = 0 if _SMALL <= number < _LARGE else math.frexp(number)[1]
-    scaled = math.ldexp(number, -exponent)
-    rough = round(scaled, _DECIMALS)
-    sign, rest = ("-", rough - scaled) if rough > scaled else ("+", scaled - rough)
-    texts = (f"{rest:.{digits}e}" for digits in range(17))
-    rest = next(text for text in texts if abs(float(text) - rest) <= math.ulp(scaled) / 8)
-    scale = "".join(_powers(exponent))
-    return f"({rough!r}e0 {sign} {rest}){scale}"
-
-
-def _powers(exponent):
-    """Yield factors with the product 2 ** exponent, each small enough for an exact literal."""
-    sign = "*" if exponent > 0 else "/"
-    left = abs(exponent)
-    while left:
-        part = min(left, _LARGEST_POWER)
-        yield f" {sign} {2**part}e0"
-        left -= part
+def _comparison(cell, literals, *, is_equal):
+    """Return the condition that a cell equals one of some literals, or none of them, or None."""
+    if not literals:
+        return None
+    if len(literals) == 1:
+        return f"{cell} {'=' if is_equal else '<>'} {literals[0]}"
+    return f"{cell} {'' if is_equal else 'NOT '}IN ({', '.join(literals)})"

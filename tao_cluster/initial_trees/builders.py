@@ -66,7 +66,7 @@ class InitialTree(Protocol):
         """
 
 
-_N_DRAWS = 20  # attempts of a random test to separate some rows
+_N_DRAWS = 20  # maximum number of random tests that are drawn until one separates the rows
 
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
@@ -317,7 +317,7 @@ class InTurn(InitialTree):
 
 @dataclass(frozen=True)
 class Given(InitialTree):
-    """A tree that the user passes, unchanged.
+    """Builder that returns the tree that the user passes, unchanged.
 
     Parameters
     ----------

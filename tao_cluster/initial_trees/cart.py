@@ -42,7 +42,8 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
     ['if x0 <= 4.5 then cluster 0', 'if x0 > 4.5 then cluster 1']
     """
     n_rows = X.shape[0]
-    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))  # scikit-learn allocates this many
+    # scikit-learn allocates memory for this many leaves in advance.
+    max_leaf_nodes = max(2, min(max_leaf_nodes, n_rows))
     max_depth = None if max_depth is None else min(max_depth, n_rows)
     cart = DecisionTreeClassifier(
         max_leaf_nodes=max_leaf_nodes, max_depth=max_depth, random_state=random_state

@@ -85,7 +85,7 @@ def voronoi_tree(centers, max_leaves=4096):
     check_scalar(max_leaves, "max_leaves", Integral, min_val=1)
     kept = _distinct(centers)
     points = _normalised(centers[kept])
-    n_leaves = itertools.count(2)  # after the next split
+    n_leaves = itertools.count(2)  # number of leaves after the next split
 
     def part(scan):
         best, rival, halves = _next_test(points, centers[kept], *scan)
@@ -265,7 +265,7 @@ class _Region:
         clear = _CLEAR * np.maximum(1.0, np.abs(self.inside).max(axis=1, initial=0.0))
         left = self._part(normal, offset, False, margin < -clear)
         if left is None:
-            return None, self  # every x goes right
+            return None, self  # the test sends every x right
         right = self._part(-normal, -offset, True, margin > clear)
         return (self, None) if right is None else (left, right)
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .._utils.frames import check_list_of_names
 from .._utils.matrices import check_rows
 from ..columns.names import has_indicators, printable
 from ..columns.view import numbers_of
@@ -100,6 +101,7 @@ class Rows:
         if y.shape != (X.shape[0],):
             raise ValueError(f"y has shape {y.shape}, but X has {X.shape[0]} rows.")
         values, classes = np.unique(y, return_inverse=True)
+        check_list_of_names(class_names, "class_names")
         names = [printable(str(name)) for name in (values if class_names is None else class_names)]
         if len(names) != len(values):
             raise ValueError(f"Got {len(names)} class names for {len(values)} classes in y.")

@@ -1,4 +1,4 @@
-"""The free clustering of any objective: alternation of assignments and centres, and swaps."""
+"""Clustering without a tree for any objective: Lloyd's algorithm, and swaps of centres and rows."""
 
 from numbers import Integral, Real
 from typing import ClassVar, NamedTuple
@@ -25,7 +25,7 @@ class Swaps(NamedTuple):
     n_tried : int
         The search ends after this many consecutive rows (or all rows) without success.
     n_passes : int
-        Passes of alternation before a swap is judged; 0 judges it at once.
+        Iterations of Lloyd's algorithm after a swap, before its cost is compared with the old one.
     """
 
     n_together: int
@@ -33,15 +33,15 @@ class Swaps(NamedTuple):
     n_passes: int
 
 
-# "eager" is FasterPAM, for centres that are rows. Other centres only start at a row, and some
-# passes must follow before a swap is judged.
+# "eager" is FasterPAM, for centres that are rows. "settled" is for other centres: a row is only
+# their start, so that some iterations must follow before a swap is judged.
 _SWAPS = {"eager": Swaps(128, 3200, 0), "settled": Swaps(16, 400, 5)}
 
-# A swap has settled when a pass lowers the cost by at most the first share. A decrease of at most
-# the second share is rounding.
+# After a swap, iterations end when one lowers the cost by at most the first share. A relative
+# decrease by at most the second number is a rounding error.
 _SETTLED, _ROUNDING = 1e-4, 1e-9
 
-_BLOCK_VALUES = 4_000_000  # dissimilarities to candidates in memory at a time
+_BLOCK_VALUES = 4_000_000  # maximum number of dissimilarities to candidate rows in memory
 
 
 class AlternatingClustering(NearestCenters):
@@ -77,7 +77,7 @@ class AlternatingClustering(NearestCenters):
     ----------
     cluster_centers_ : array of shape (n_clusters, d)
     labels_ : int32 array of shape (n,)
-        Nearest centre of each row, ties to the lowest.
+        Number of the nearest centre of each row; the lowest one among equally near centres.
     inertia_ : float
         Cost of the clustering.
     n_iter_ : int
@@ -156,7 +156,7 @@ class AlternatingClustering(NearestCenters):
         objective, rng = self._objective(), check_random_state(self.random_state)
         data, order = objective.prepare(X), content_order(X)
         seed = spread_seeds if self.init == "k-means++" else _random_seeds
-        # Swaps find better results from seeds than from the local optimum of an alternation.
+        # Swaps from seeds lead to better results than swaps from a local optimum.
         max_iter = 0 if self.swaps == "eager" else self.max_iter
         seeds = (
             seed(objective, X, data, weight, self.n_clusters, order, rng)
@@ -178,10 +178,11 @@ class AlternatingClustering(NearestCenters):
 
 
 class ByDistances(Objective):
-    """Base of objectives that only define distances and centres.
+    """Base class of objectives that only define distances and centres.
 
-    The free clustering is found by :class:`AlternatingClustering` with the `n_init` and `swaps` of
-    the objective. The value is the weighted sum of the distances.
+    The cost of a clustering is the weighted sum of the distances of rows to their centres. The
+    clustering without a tree is found by :class:`AlternatingClustering`, with the `n_init` and
+    `swaps` of the objective.
     """
 
     swaps: ClassVar[str | None] = None
@@ -199,7 +200,7 @@ class ByDistances(Objective):
 
 
 class Run(NamedTuple):
-    """The result of Lloyd's algorithm; `labels` are the nearest `centers`, `cost` is their cost."""
+    """The result of Lloyd's algorithm: centres, the nearest centre of each row, and the cost."""
 
     labels: np.ndarray
     centers: np.ndarray
@@ -246,9 +247,10 @@ def lloyd(objective, data, weight, centers, max_iter=300, tol=1e-12):
 
 
 def _fill_empty(labels, own, weight, n_clusters):
-    """Give each cluster without weight one of the rows that are farthest from their centres.
+    """Return labels in which each cluster without weight gets one of the rows farthest away.
 
-    The array `labels` itself is returned if no cluster is empty, or no row is away from its centre.
+    `own` is the distance of each row to its centre. The array `labels` itself is returned if no
+    cluster is empty, or if all these distances are 0.
     """
     empty = np.flatnonzero(np.bincount(labels, weights=weight, minlength=n_clusters) == 0)
     paid = np.where(weight > 0, own, 0.0)
@@ -262,17 +264,17 @@ def _fill_empty(labels, own, weight, n_clusters):
 
 
 def _centers_at(objective, X, rows):
-    """Return the centres of clusters that consist of one row each: one centre per row."""
+    """Return one centre per row: that of a cluster which consists of this row alone."""
     one_each = objective.prepare(X[rows])
     blank = np.zeros((len(rows), X.shape[1]))
     return objective.update_centers(one_each, np.arange(len(rows)), np.ones(len(rows)), blank)
 
 
 def _draw(mass, n, order, rng):
-    """Draw rows with replacement, with probability proportional to their mass.
+    """Draw `n` rows with replacement, with probability proportional to their mass.
 
-    The mass is summed in the given order, which depends on the contents of rows only. A row of mass
-    2 is then drawn like two equal rows of mass 1, wherever they stand.
+    The result does not depend on the positions of rows in X, because `order` sorts them by their
+    contents. A row of mass 2 is drawn like two equal rows of mass 1.
     """
     summed = np.cumsum(mass[order])
     drawn = np.searchsorted(summed, rng.uniform(size=n) * summed[-1], side="right")
@@ -280,13 +282,13 @@ def _draw(mass, n, order, rng):
 
 
 def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
-    """Return seeds of k-means++ with several trials per seed, for any dissimilarity."""
+    """Return initial centres by k-means++ with several trials per centre, for any dissimilarity."""
     n_trials = 2 + int(np.log(n_clusters))
     centers = _centers_at(objective, X, _draw(weight, 1, order, rng))
     nearest = objective.distances(data, centers)[:, 0]
     for _ in range(1, n_clusters):
         mass = weight * nearest
-        if not mass.any():  # every row is a seed
+        if not mass.any():  # every row is equal to a seed
             mass = weight
         candidates = _centers_at(objective, X, _draw(mass, n_trials, order, rng))
         after = np.minimum(objective.distances(data, candidates), nearest[:, None])
@@ -297,7 +299,7 @@ def spread_seeds(objective, X, data, weight, n_clusters, order, rng):
 
 
 def _random_seeds(objective, X, data, weight, n_clusters, order, rng):
-    """Return centres at rows drawn with probability proportional to weight, without replacement."""
+    """Return centres at different rows, drawn with probability proportional to their weight."""
     del data
     mass, rows = weight.copy(), []
     for _ in range(n_clusters):
@@ -313,18 +315,18 @@ def shuffled_rows(X, weight, rng):
     """
     present = np.flatnonzero(weight > 0)
     some = X[present]
-    # With weight 1, rows are distinguished by their contents only.
+    # Equal rows are merged whatever their weights, so rows are compared with weight 1.
     rows, _, _ = distinct_rows(some, some, np.ones(len(present)))
     rows = content_order(some) if rows is None else rows
     return present[rng.permutation(rows)]
 
 
 class _Moves:
-    """Replace centres by rows (a swap) as long as this lowers the cost.
+    """Search that replaces a centre by a row (a swap) as long as this lowers the cost.
 
-    A block of rows gives the change of cost of all swaps for them in one pass over their
-    dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and 4.3). The best
-    swap of the block is made at once, and the block is tried again.
+    Rows are tried in blocks. The changes of the cost for all swaps of a block are computed in one
+    pass over its dissimilarities, as in FasterPAM (Schubert & Rousseeuw 2021, sections 4.2 and
+    4.3). The best swap of the block is made at once, and the block is tried again.
     """
 
     def __init__(self, objective, X, data, weight, swaps, centers):
@@ -333,7 +335,7 @@ class _Moves:
         self._start(centers)
 
     def run(self, deck):
-        """Try the rows `deck` as centres, repeatedly and in this order; return the centres.
+        """Try the rows numbered by `deck` as centres in turn, and return the final centres.
 
         If `n_passes` is 0 and the deck has at most `n_tried` rows, the result is a local optimum:
         its cost is not lowered if any one centre is replaced by a row of the deck.
@@ -350,7 +352,10 @@ class _Moves:
         return self.centers
 
     def _make_all(self, candidates, distances):
-        """Make the best swap for a candidate until none lowers the cost; return whether one did."""
+        """Make the best swap of a block again and again while this lowers the cost.
+
+        Return whether at least one swap was made.
+        """
         is_better = False
         while True:
             change, center, candidate = self._best(distances)
@@ -362,7 +367,7 @@ class _Moves:
             self._rank()
 
     def _settle(self, candidates, distances):
-        """Make the best swap if it lowers the cost after some passes of alternation."""
+        """Make the best swap if it lowers the cost after some iterations of Lloyd's algorithm."""
         _, center, candidate = self._best(distances)
         centers = self.centers.copy()
         centers[center] = candidates[candidate]
@@ -374,7 +379,7 @@ class _Moves:
         return is_better
 
     def _best(self, distances):
-        """Return the best swap as (change of the cost, centre, candidate), ties to the first."""
+        """Return the best swap as (change of the cost, centre, candidate); the first if equal."""
         terms = (self.nearest, self.first, self.second, self.weight, len(self.centers))
         change = swap_changes(distances, *terms)
         center, candidate = np.unravel_index(change.argmin(), change.shape)
@@ -387,7 +392,7 @@ class _Moves:
         self._rank()
 
     def _rank(self):
-        """Compute the nearest centres, the two smallest dissimilarities and the cost."""
+        """Compute the nearest centre and the two smallest dissimilarities of each row; the cost."""
         every = np.arange(len(self.distances))
         self.nearest = self.distances.argmin(axis=1)
         self.first = self.distances[every, self.nearest]
@@ -399,14 +404,15 @@ class _Moves:
 
 @jit
 def swap_changes(distances, nearest, first, second, weight, k):
-    """Return the change of the cost if a centre is replaced: float64 array of shape (k, c).
+    """Return the change of the cost for each replacement of one of k centres by one of c rows.
 
-    A row that is closer to the candidate joins it, whichever centre is removed. A row that loses
-    its centre joins the candidate or its second nearest centre.
+    The result is a float64 array of shape (k, c); the c rows are called candidates. A row that is
+    closer to the candidate than to its centre joins the candidate, whichever centre is removed. A
+    row that loses its centre joins the candidate or its second nearest centre.
 
     Parameters
     ----------
-    distances : C array of shape (n, c), to the candidates
+    distances : C-contiguous array of shape (n, c), dissimilarities to the candidates
     nearest : int array of shape (n,)
     first, second : float64 arrays of shape (n,), to the nearest and second nearest centre
     weight : float64 array of shape (n,)

@@ -90,13 +90,13 @@ class Objective(Protocol):
         return X
 
     def distances(self, data, centers) -> np.ndarray:
-        """Return d(x_n, psi_k): float64 array of shape (n, k), at least 0."""
+        """Return the distances of rows and centres: float64 array (n, k), all at least 0."""
 
     def update_centers(self, data, labels, weight, centers) -> np.ndarray:
         """Return optimal centres of a partition; empty clusters keep their row of `centers`."""
 
     def value(self, data, labels, weight, centers) -> float:
-        """Return E(Z, psi)."""
+        """Return E(Z, psi), the cost of the labels Z with the centres psi."""
 
     def as_distance(self, dissimilarities) -> np.ndarray:
         """Return the distances that `transform` shows: d, or the square root of d for k-means.

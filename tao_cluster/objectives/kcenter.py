@@ -14,7 +14,7 @@ from .._utils.matrices import as_array
 from ..problem.repeats import content_order
 from .base import NearestCenters, Objective, euclidean, members_of, squared_distances
 
-_N_NEW = 16  # rows outside of a ball that are added together
+_N_NEW = 16  # maximum number of rows outside of a ball that one step adds
 _ROUNDING = 1e-12
 
 # With more columns nearly every row can be on the sphere, as for documents. The squared radius is
@@ -281,7 +281,7 @@ def _closed_in(rows):
             break
         row, step = far, above / (2 * (1 + above))
         if below > above:
-            most = share[near] / (1 - share[near])  # after this step the row has no weight
+            most = share[near] / (1 - share[near])  # after a step of this size, its weight is 0
             row, step = near, -min(below / (2 * (1 - below)) if below < 1 else most, most)
             share[near] = 0.0 if step == -most else share[near]
         center = (1 - step) * center + step * _as_dense(rows[[row]])[0]

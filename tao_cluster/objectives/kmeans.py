@@ -15,14 +15,14 @@ from .._utils.threads import fixed_parts, map_in_threads, n_threads
 from ..tree.routing import kernel_arrays
 from .base import Objective, cluster_sums
 
-# Size of blocks of rows that fit into the cache together with their products.
+# Numbers of values and of rows of a block that fits into the cache with its products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 
 # Rows are not shifted if the squared norm of their mean is less than this share of their mean
 # squared norm. Distances then lose about one digit.
 _ABOUT_ZERO = 0.9
 
-# Squared distances below this share of the squared norm of a row are rounding.
+# Squared distances below this share of the squared norm of a row are rounding errors.
 _OFF = (8 * np.finfo(np.float64).eps) ** 2
 
 
@@ -178,7 +178,7 @@ class _CenteredRows:
         if not sp.issparse(X):
             one = np.zeros(n_rows, dtype=np.int8)
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
-            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # also if they overflow
+            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # also if norms overflow
                 rows.origin[:] = mean
                 rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose digits
         return rows
@@ -196,7 +196,7 @@ class _CenteredRows:
         return list(row_blocks(self.X, _CACHED_VALUES, _CACHED_ROWS))
 
     def blocks(self, parts):
-        """Yield (slice, rows as float64 relative to the origin); each block replaces the last."""
+        """Yield (slice, rows minus the origin, in float64); the next block overwrites the rows."""
         X, origin = self.X, self.origin
         if sp.issparse(X):
             for part in parts:

@@ -11,7 +11,7 @@ from .._utils.matrices import row_blocks
 from .alternating import ByDistances
 from .base import members_of
 
-# Number of values of a cluster that are sorted at a time.
+# Maximum number of values of a cluster that are sorted together, to limit the memory.
 _SORTED_VALUES = 1_000_000
 
 
@@ -69,7 +69,7 @@ def _dense_medians(rows, weight):
 def _sparse_medians(rows, weight):
     """Return the lower weighted median of each column of CSR rows: float64 array of shape (d,).
 
-    A column has the median 0 if its non-zeros have less than half of the weight.
+    The median of a column is 0 if rows with non-zero values have less than half of the weight.
     """
     out = np.zeros(rows.shape[1])
     stored = np.repeat(weight, np.diff(rows.indptr))

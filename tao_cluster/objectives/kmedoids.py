@@ -14,13 +14,13 @@ from .._utils.matrices import row_blocks
 from .alternating import ByDistances
 from .base import members_of
 
-# Number of dissimilarities per block.
+# Maximum number of dissimilarities in memory at a time.
 _BLOCK_VALUES = 1_000_000
 
 _BY_DIFFERENCES = {"euclidean": "euclidean", "l2": "euclidean", "sqeuclidean": "sqeuclidean"}
 _OF_THE_DATA = ("seuclidean", "mahalanobis", "nan_euclidean")
 
-# Metrics of codes or booleans, for which a row plus noise is not valid.
+# Metrics for codes or booleans. A row with added noise is not valid input for them.
 _OF_CODES = {"precomputed", "hamming", "matching", *PAIRWISE_BOOLEAN_FUNCTIONS}
 
 
@@ -49,7 +49,7 @@ class KMedoids(ByDistances):
 
     @property
     def can_perturb_rows(self):
-        """Whether a row plus noise is valid for the metric; False for a function of the user."""
+        """Whether the metric accepts rows with added noise; False if the metric is a callable."""
         return isinstance(self.metric, str) and self.metric not in _OF_CODES
 
     def prepare(self, X):

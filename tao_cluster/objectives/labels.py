@@ -32,17 +32,20 @@ class Labels(Objective):
         return X[:, 0].astype(np.intp)
 
     def distances(self, data, centers):
-        """Return 1 for other labels and 0 for a row's own: float64 array of shape (n, k)."""
+        """Return 1 where a row has another label than the cluster, else 0: array of shape (n, k).
+
+        Rows without a label get 0 for all clusters.
+        """
         others = data[:, None] != np.arange(len(centers))
         others[data < 0] = False
         return others.astype(np.float64)
 
     def update_centers(self, data, labels, weight, centers):
-        """Return the centres unchanged."""
+        """Return the centres unchanged: each one is the number of a label."""
         return centers
 
     def value(self, data, labels, weight, centers):
-        """Return the weight of the rows whose cluster is not their label."""
+        """Return the weight of the labelled rows whose cluster differs from their label."""
         return float(weight[(data >= 0) & (data != labels)].sum())
 
 

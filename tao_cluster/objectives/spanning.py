@@ -65,7 +65,7 @@ class Spacing(Objective):
         return means
 
     def value(self, data, labels, weight, centers):
-        """Return one over the spacing: 0 for one cluster, inf if equal rows are in two clusters."""
+        """Return 1 / spacing: 0 for one cluster, inf if equal rows are in different clusters."""
         squared = self.squared_spacing(data, labels, weight)
         with np.errstate(divide="ignore"):
             return float(1 / np.sqrt(squared))
@@ -107,7 +107,7 @@ class Edges:
         return Edges(self.ends[mask], self.squared[mask])
 
     def joined(self, others):
-        """Return these edges and others."""
+        """Return a forest with the edges of this forest and of another one."""
         ends, squared = np.vstack([self.ends, others.ends]), np.append(self.squared, others.squared)
         order = np.argsort(squared, kind="stable")
         return Edges(ends[order], squared[order])
@@ -136,7 +136,7 @@ class SpannedRows:
 
     @cached_property
     def edges(self):
-        """The minimum spanning tree: n - 1 edges."""
+        """The minimum spanning tree of the n rows: n - 1 edges."""
         return self.join(np.arange(self.X.shape[0]), Edges.none())
 
     def join(self, rows, forest):

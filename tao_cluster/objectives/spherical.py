@@ -12,7 +12,7 @@ from .._utils.matrices import row_blocks, rows_between
 from .alternating import AlternatingClustering, ByDistances
 from .base import cluster_sums
 
-# Cosine distances below this are rounding of products of unit vectors.
+# Cosine distances below this value are rounding errors of products of unit vectors.
 _ROUNDING = 16 * np.finfo(np.float64).eps
 
 

@@ -1,5 +1,7 @@
 """Warnings at the end of a fit: unsolved nodes, lost clusters, unsuitable lambda, high cost."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,7 +27,7 @@ def warn_unsolved(search):
 
 
 def range_of_lambda(problem, settings):
-    """Return the smallest and the largest lambda of the default path over these data.
+    """Return the smallest and the largest lambda of the default path of trees for a problem.
 
     Returns
     -------
@@ -86,7 +88,10 @@ def warn_choice(problem, settings, tree, lambda_, costs, limits):
 
 
 def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
-    """Return the warning about lost clusters, which names a parameter to change."""
+    """Return a warning that the tree has fewer clusters than asked for.
+
+    It names a parameter to change.
+    """
     most_leaves, goal = settings.most_leaves, settings.goal
     if most_leaves is not None and most_leaves < n_clusters:
         remedy = f"Use a depth of {int(np.ceil(np.log2(n_clusters)))} or more"
@@ -109,9 +114,9 @@ def _lost_clusters(settings, n_clusters, n_lost, lambda_, costs, limits):
 
 
 def _larger_search(settings):
-    """Return the changes of parameters that make the search larger, as the start of a sentence."""
-    algorithm = type(settings.algorithm).__name__
-    remedy = f"more initial trees, algorithm={algorithm}(n_init={2 * settings.n_init}),"
+    """Return the start of a sentence that names parameters which make the search longer."""
+    algorithm = replace(settings.algorithm, n_init=2 * settings.n_init)
+    remedy = f"more initial trees, algorithm={algorithm!r},"
     if settings.most_depth is None:  # the initial tree has no depth to choose
         return remedy[0].upper() + remedy[1:]
     return f"A larger depth, or {remedy}"

@@ -22,8 +22,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from .._utils.options import check_fields, repr_of_changes
 
-# A fit optimises the tree at these shares of its lambda in turn. It starts below lambda, because
-# clusters that are lost at a large lambda do not return.
+# A fit optimises the tree at these shares of its lambda, one after the other. It starts below its
+# lambda, because clusters that a tree loses at a large lambda do not return.
 _APPROACH = (0.1, 1.0)
 
 _START_PASSES = 3  # passes over each initial tree before the trees are compared

@@ -30,24 +30,27 @@ from .state import History, Search
 from .tree_step import Routed, TreeStep
 
 # If held-out rows determine lambda, the tree fitted to all rows can exceed the size limit. Lambda
-# is then multiplied by `_MORE` until the tree is small enough, fewer than `_MOST_MORE` times.
+# is then multiplied by `_MORE` again and again (at most `_MOST_MORE` - 1 times) until the tree is
+# within the limit.
 _MORE, _MOST_MORE = 1.15, 20
 _NO_LIMIT = Knee()
-# If a sample finds the tree: passes over all rows that improve the result, and passes that improve
-# each tree of a search for a limit.
+# If the tree is fitted to a sample of the rows, passes over all rows improve it afterwards. The
+# first number is the maximum number of these passes. The second one replaces it if the fit has a
+# limit of size or cost, because several trees then need the passes.
 _N_PASSES, _N_PASSES_TO_LIMIT = 3, 1
 _SHOWN = ("stage", "lambda", "mu", "cost_increase", "leaves", "non_zeros")
 
 
 @dataclass(frozen=True)
 class Method:
-    """The fit that the parameters of an estimator stand for.
+    """Fits of trees and of paths with the parameters of one estimator.
 
     Parameters
     ----------
     settings : Settings
     random_state : int, RandomState instance or None
-    verbose : int, above 0 for a progress bar
+    verbose : int
+        If it is above 0, a fit shows a progress bar.
     """
 
     settings: Settings
@@ -56,17 +59,17 @@ class Method:
 
     @property
     def objective(self):
-        """Clustering objective of the fit."""
+        """Clustering objective whose cost the fit minimises."""
         return self.settings.objective
 
     @property
     def validation(self):
-        """Rows to hold out: a share, indices, a mask, or None."""
+        """Rows to hold out, as a share of the rows, row numbers or a mask; None for no rows."""
         return self.settings.validation
 
     @property
     def improves(self):
-        """Whether passes over further rows may change the tree, as in out-of-core fits."""
+        """Whether passes over rows beyond the fitted sample may change the tree (out of core)."""
         return self.settings.relax
 
     @property
@@ -80,11 +83,14 @@ class Method:
         return self.settings.split_kind.midpoints
 
     def check_data(self, X, weight):
-        """Raise a ValueError early if the settings do not suit the data; see Settings."""
+        """Raise a ValueError if the node solver or the penalty does not support X or weights."""
         self.settings.check_data(X, weight)
 
     def fit_tree(self, problem):
-        """See :func:`fit_tree`; axis-aligned trees also test sets of levels."""
+        """Fit one tree to a Problem and return a Result.
+
+        If the problem has categorical variables, tests can be sets of their levels.
+        """
         with self._bar() as bar:
             on_record = _shown_in(bar)
 
@@ -96,7 +102,7 @@ class Method:
             return fit(problem, self.settings)
 
     def check_path(self, lambdas, leaves):
-        """Raise a ValueError if the settings ask for what a path does not do."""
+        """Raise a ValueError if a path does not support the settings, `lambdas` or `leaves`."""
         check_path(self.settings)
         follows_lambda = self.settings.split_kind.prices_weights
         if leaves is not None and follows_lambda:
@@ -108,7 +114,11 @@ class Method:
             )
 
     def fit_path(self, problem, lambdas, leaves):
-        """Yield the trees of a path: dicts of the parameter that changes along it, and Results."""
+        """Yield one pair per tree of a path: the parameter that changes, as a dict, and a Result.
+
+        The dict is ``{"lambda_": value}`` for oblique and ``{"max_leaves": value}`` for
+        axis-aligned trees.
+        """
         with self._bar() as bar:
             terms = (self.random_state, _shown_in(bar))
             if self.settings.split_kind.prices_weights:
@@ -144,7 +154,8 @@ def fit_tree(problem, settings, random_state, on_record=None):
     problem : Problem
     settings : Settings
     random_state : int, RandomState instance or None
-        If it is an int, each random part starts from it anew.
+        With an int, each random step of the fit (sampling, initial trees, search) creates its own
+        generator with this seed.
     on_record : callable(dict), optional
         It is called with the record of each tree that is evaluated.
 
@@ -155,8 +166,8 @@ def fit_tree(problem, settings, random_state, on_record=None):
     Warns
     -----
     ConvergenceWarning
-        After a KeyboardInterrupt: the tree is the best so far. If the node solver did not reach
-        its accuracy at some nodes.
+        If a KeyboardInterrupt ended the fit: the tree is then the best one so far. Also if the
+        node solver did not reach its accuracy at some nodes.
     """
     limits = range_of_lambda(problem, settings)  # first, while no other memory is in use
     rows = _Rows.of(problem, settings, random_state, on_record)
@@ -173,13 +184,14 @@ def fit_tree(problem, settings, random_state, on_record=None):
 
 
 def fit_path(problem, settings, lambdas, random_state, on_record=None):
-    """Fit oblique trees along growing lambda, each started from the one before.
+    """Fit oblique trees for increasing values of lambda; each fit starts from the tree before.
 
     Parameters
     ----------
     problem, settings, random_state, on_record
         As for :func:`fit_tree`.
-    lambdas : float array, increasing; None for a grid from the data
+    lambdas : float array, increasing, or None
+        None means a grid whose values depend on the data.
 
     Yields
     ------
@@ -203,8 +215,8 @@ def fit_leaf_path(problem, settings, sizes, random_state, on_record=None):
     problem, settings, random_state, on_record
         As for :func:`fit_tree`.
     sizes : list of int, increasing, or None
-        Maximum numbers of leaves. None means up to ten numbers in geometric steps, which start
-        at one leaf per cluster.
+        Maximum numbers of leaves. None means up to ten numbers in geometric steps. The first one
+        is the number of clusters.
 
     Yields
     ------
@@ -218,12 +230,14 @@ def fit_leaf_path(problem, settings, sizes, random_state, on_record=None):
 
 
 def until_interrupted(results):
-    """Yield results until a KeyboardInterrupt; before the first result it is raised again.
+    """Yield results, and end without an error if a KeyboardInterrupt follows the first result.
+
+    A KeyboardInterrupt before the first result is raised.
 
     Warns
     -----
     ConvergenceWarning
-        After a KeyboardInterrupt that ended the results.
+        If a KeyboardInterrupt ended the results.
     """
     has_result = False
     try:
@@ -246,16 +260,17 @@ class _Priced(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The result of a fit.
+    """The tree that a fit has chosen, with its lambda and its cost.
 
     Parameters
     ----------
     chosen : _Priced
-    lambda_ : float, for all rows
+    lambda_ : float
+        Lambda of the tree. If rows were held out, it is scaled to the weight of all rows.
     costs : list of float
         Cost increases in percent of the tree and of the trees of its path along lambda.
     attributes : dict
-        Further fitted attributes.
+        Further fitted attributes of the estimator, by name.
     """
 
     chosen: _Priced
@@ -266,14 +281,15 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows that find the tree of a fit, and all rows.
+    """The rows to which trees are fitted (all rows or a sample of them), and all rows.
 
     Parameters
     ----------
     search : Search
-        Over all rows, or over a sample of `max_rows` rows if there are more.
+        The search over all rows, or over a sample of `max_rows` rows if there are more.
     whole : Search
-        Over all rows; it evaluates the trees of a sample. Without a sample it is `search`.
+        The search over all rows, which computes the costs of trees of a sample. Without a sample
+        it is the same object as `search`.
     random_state : int, RandomState instance or None
     """
 
@@ -283,7 +299,7 @@ class _Rows:
 
     @classmethod
     def of(cls, problem, settings, random_state, on_record):
-        """Return all rows of a problem, with a sample if there are more than `max_rows`."""
+        """Return a _Rows for a problem; it has a sample if there are more than `max_rows` rows."""
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
             whole = Search.of(problem, settings, history)
@@ -314,7 +330,7 @@ class _Rows:
         return _Priced(tree, whole.problem.cost_increase(state.inertia), leaf_of_row)
 
     def _refined(self, state):
-        """Return the state over all rows after passes that lower their cost."""
+        """Return a state over all rows after passes over them that lower its cost."""
         whole, settings = self.whole, self.whole.settings
         if not settings.relax:
             return state
@@ -341,16 +357,17 @@ class _Rows:
 
     @property
     def is_rough(self):
-        """Whether a knee is chosen among trees before their last passes, which saves time.
+        """Whether the goal is a knee that is chosen before the trees get their last passes.
 
-        A limit must be met by the finished tree. Few rows need all passes, too, because these
-        count noisy copies of the rows and can change the choice.
+        This saves time, because only the chosen tree then needs the last passes. It is False if
+        the goal is a limit, which the finished tree must meet. It is also False with few rows:
+        their last passes also use noisy copies of the rows and can change the choice.
         """
         has_many = self.whole.smoothed is self.whole
         return has_many and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
-        """Return the tree of a state without passes over all rows, and its cost over all rows."""
+        """Return the tree of a state with its cost over all rows, but without passes over them."""
         tree = _final(self.search, state).tree
         return _Priced(tree, self.whole.problem.cost_increase(self.whole.evaluate(tree).inertia))
 
@@ -367,7 +384,7 @@ def _fit_once(rows, random_state):
 
 
 def _fit_goal(rows, random_state):
-    """Fit trees along a path of lambda, choose the best one for the goal and search from it."""
+    """Fit trees along a path of lambda, choose one by the goal, and improve it by a search."""
     search, goal = rows.search, rows.search.settings.goal
 
     def measure(point):
@@ -439,10 +456,10 @@ def _last(results):
 
 
 def _fit_unseen(rows, random_state):
-    """Choose lambda by the cost on held-out rows, and fit all rows with it.
+    """Choose lambda by the cost on held-out rows, and fit a tree to all rows with this lambda.
 
-    The path is followed twice: without the held-out rows for the choice, and then over all rows up
-    to the chosen lambda.
+    Trees are fitted along two paths of increasing lambda. The first path is without the held-out
+    rows, whose cost then chooses lambda. The second one uses all rows and ends at that lambda.
     """
     problem, settings = rows.whole.problem, rows.search.settings
     goal, history = settings.goal, rows.search.history
@@ -468,7 +485,7 @@ def _fit_unseen(rows, random_state):
         priced = rows.priced(point.result, float(lambda_))
         if goal.has_room_for(priced.tree):
             break
-    # A limit of cost does not apply to the fitted rows: it was met on the held-out ones.
+    # A limit of cost applies to the held-out rows, so the search over the fitted rows ignores it.
     further = _NO_LIMIT if goal.is_of_cost else goal
     chosen = _better(rows, further, priced, (), float(lambda_), random_state)
     attributes = {"validation_cost_increase_": float(costs[position])}
@@ -486,7 +503,7 @@ def _fit_leaves(rows, random_state):
     if rows.whole.problem.held_out is None:
         terms = (lambda state: rows.priced(state, 0.0), rows.roughly_priced)
         chosen = _last(until_interrupted(trees_for(path, goal, *terms)))
-        goal.choose([chosen.cost], [chosen.tree])  # warns if the goal was not met
+        goal.choose([chosen.cost], [chosen.tree])  # warns if the tree is not within the limit
     else:
         size, cost = _size_on_unseen(rows, path, random_state)
         chosen = rows.priced(path.at(size), 0.0)
@@ -495,7 +512,10 @@ def _fit_leaves(rows, random_state):
 
 
 def _size_on_unseen(rows, path, random_state):
-    """Return the number of leaves that suits the goal on the rows held out, and the cost there."""
+    """Return the number of leaves that suits the goal best on held-out rows, and the cost there.
+
+    The cost is a cost increase over the free clustering in percent.
+    """
     problem, settings = rows.whole.problem, rows.search.settings
     seen = problem.training_part()
     part = _Rows.of(seen, settings, random_state, rows.search.history.on_record)
@@ -518,8 +538,10 @@ def _cost_increase_on(unseen, seen, tree):
 
     Parameters
     ----------
-    unseen : Problem, of the other rows, with the free centres of the fitted ones
-    seen : Problem, of the fitted rows, which give the centres of the tree
+    unseen : Problem
+        The rows that the tree was not fitted to, with the free centres of the fitted rows.
+    seen : Problem
+        The fitted rows, which determine the centres of the clusters of the tree.
     tree : Tree
     """
     labels = tree.leaf_label[tree.route(kernel_arrays(seen.X))]
@@ -529,14 +551,14 @@ def _cost_increase_on(unseen, seen, tree):
 
 
 def _final(search, state):
-    """Return the finished tree of a state and the leaf of each row, as a Routed."""
+    """Return the tree of a state after the last simplifications, and the leaf of each row."""
     settings = search.settings
     if settings.has_direct_passes:
         state = without_useless_splits(search, state)
     tree, leaf_of_row = search.step.routed(state.pruned)
     tree = settings.split_kind.postprocess(tree, leaf_of_row, search.step, settings.trim)
     if not settings.penalty.is_binary and tree.leaf_value is None:
-        # The initial tree, and trees of direct passes, have leaves without histograms.
+        # The penalty needs histograms in leaves, but initial trees and direct passes set none.
         tree = with_histograms(search, tree, leaf_of_row)
     return Routed(tree, leaf_of_row)
 

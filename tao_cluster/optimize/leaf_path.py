@@ -1,4 +1,4 @@
-"""Axis-aligned trees along the number of leaves: the path, and the choice of a size on it.
+"""Paths of axis-aligned trees with increasing numbers of leaves, and the choice of a size.
 
 The number of leaves is the natural measure of size for axis-aligned trees: each further leaf costs
 one test of one feature. Trees of two kinds are fitted at a number of leaves:
@@ -19,14 +19,20 @@ from .local_search import regrow
 from .path import starting_trees
 from .state import Search, State
 
-_N_SIZES = 10  # numbers of leaves on a path
-_N_NEAR = 3  # sizes that are searched for a limit of size: one search can be unlucky
-_MOST_IN_VAIN = 2  # sizes in a row that miss a limit of cost, below the smallest that meets it
+_N_SIZES = 10  # maximum number of trees on a path, each with another number of leaves
+# With a size limit, trees are fitted at this many numbers of leaves: the limit and those just below
+# it. A single random search can miss the best tree.
+_N_NEAR = 3
+# With a limit of cost, smaller trees are tried until this many consecutive sizes miss the limit.
+_MOST_IN_VAIN = 2
 _LAMBDA = 0.0  # penalty per test; 0 because the number of leaves sets the size
 
 
 def leaf_grid(fewest, most):
-    """Return ten numbers of leaves in geometric steps, or fewer: an increasing list of int."""
+    """Return at most ten numbers of leaves from `fewest` to `most` in geometric steps.
+
+    They are an increasing list of int.
+    """
     sizes = np.geomspace(min(fewest, most), most, _N_SIZES)
     return np.unique(sizes.round().astype(int)).tolist()
 
@@ -39,7 +45,7 @@ class LeafPath:
     ----------
     search : Search
     random_state : int, RandomState instance or None
-        Each search starts from it anew, as a fit with that many leaves does.
+        An int seeds each search anew, so that the tree of a size does not depend on other sizes.
     """
 
     search: Search
@@ -48,7 +54,7 @@ class LeafPath:
 
     @property
     def sizes(self):
-        """Smallest and largest number of leaves of a path for which no numbers were given."""
+        """Smallest and largest number of leaves on a path if the user gives no numbers."""
         settings, problem = self.search.settings, self.search.problem
         most = settings.size_limit
         if most is None:
@@ -64,7 +70,7 @@ class LeafPath:
         return self._keep(n_leaves, [state, *self._from_smaller(search, n_leaves)])
 
     def grown(self, n_leaves):
-        """Return a state of at most `n_leaves` leaves, quickly: without the search."""
+        """Return a state of at most `n_leaves` leaves by regrowth, without the slower search."""
         search = self._limited(n_leaves)
         trees = starting_trees(search, self.random_state)
         start = best_start(search, trees, _LAMBDA, self.random_state)
@@ -77,7 +83,10 @@ class LeafPath:
         return Search(search.problem, settings, search.step, search.history)
 
     def _from_smaller(self, search, n_leaves):
-        """Return the largest tree found so far within the limit, regrown, in a list."""
+        """Return a list with the state of the largest earlier tree within `n_leaves`, regrown.
+
+        The list is empty if there is no such tree.
+        """
         smaller = [size for size in self._found if size <= n_leaves]
         if not smaller:
             return []
@@ -85,26 +94,26 @@ class LeafPath:
         return [regrow(search, search.evaluate(tree), _LAMBDA)]
 
     def _keep(self, n_leaves, states):
-        """Return the state of least cost, and of fewest leaves among equal ones."""
+        """Return and store the state of least cost; among equal costs, that of fewest leaves."""
         best = min(states, key=lambda state: (state.inertia, state.pruned.n_leaves))
         self._found[n_leaves] = best
         return best
 
 
 def trees_for(path, goal, measure, measure_roughly):
-    """Search the number of leaves that suits a goal.
+    """Fit axis-aligned trees of several numbers of leaves, and yield the best one for a goal.
 
     Parameters
     ----------
     path : LeafPath
     goal : Knee, MaxParameters or MaxCostIncrease
     measure, measure_roughly : callable(State) -> object with `tree` and `cost` in percent
-        The second one may leave out what only the result needs.
+        `measure_roughly` may skip slow steps that only the final tree needs.
 
     Yields
     ------
     object, from `measure` or `measure_roughly`
-        The choice among the trees so far; the last one is the result.
+        The best tree so far; the last object that is yielded is the result.
     """
     if goal.is_of_cost:
         return _within_cost(path, goal, measure, measure_roughly)
@@ -114,7 +123,7 @@ def trees_for(path, goal, measure, measure_roughly):
 
 
 def _at_the_knee(path, goal, measure, measure_roughly):
-    """Grow a tree over all sizes, and run the complete search at the size of the knee."""
+    """Grow one tree per size of a grid, and run the complete search at the size of the knee."""
     found, sizes = [], leaf_grid(*path.sizes)
     for n_leaves in sizes:
         found.append(measure_roughly(path.grown(n_leaves)))
@@ -124,7 +133,10 @@ def _at_the_knee(path, goal, measure, measure_roughly):
 
 
 def _within_size(path, goal, measure):
-    """Run the complete search at the largest size within the limit, and at two smaller sizes."""
+    """Run the complete search for trees of the largest number of leaves within the limit.
+
+    The search is repeated for the two next smaller numbers, and the best tree is kept.
+    """
     most = max(1, min(path.sizes[1], (goal.limit + 2) // 3))  # L leaves have 3 L - 2 parameters
     best = None
     for n_leaves in range(max(1, most - _N_NEAR + 1), most + 1):
@@ -135,7 +147,7 @@ def _within_size(path, goal, measure):
 
 
 def _within_cost(path, goal, measure, measure_roughly):
-    """Grow a tree until it meets the limit, then search near its size for a smaller one."""
+    """Grow larger and larger trees until one meets the limit of cost, then seek a smaller one."""
     low, found = 0, {}
     for high in leaf_grid(*path.sizes):
         best = measure_roughly(path.grown(high))
@@ -157,7 +169,7 @@ def _within_cost(path, goal, measure, measure_roughly):
             yield found[high]
         else:
             low = middle
-    # A search can be unlucky: smaller trees may meet the limit, too.
+    # Searches are random, so a smaller tree may meet the limit although a larger one missed it.
     in_vain, size = 0, high - 1
     while size > 0 and in_vain < _MOST_IN_VAIN:
         if size not in found and is_met(size):

@@ -14,10 +14,12 @@ from .path import MaxParameters
 from .pruning import without_useless_splits
 from .state import History, Search
 
-# Penalty per listed level, as a share of the cost of a single cluster. It is so small that it only
-# decides between equal costs.
+# Penalty per level that a test on a set lists, as a share of the cost of a single cluster. It is so
+# small that it only decides between sets of equal cost.
 _TIE = 1e-7
-_MOST_TRIES = 4  # fits with fewer leaves, until a tree whose sets are long is small enough
+# A set has one parameter per level. If a tree with sets exceeds max_parameters, it is fitted again
+# with fewer leaves, at most this often in total.
+_MOST_TRIES = 4
 
 
 def fit_with_sets(fit, problem, settings, on_record=None):
@@ -39,7 +41,8 @@ def fit_with_sets(fit, problem, settings, on_record=None):
     wider = WiderTable(problem, settings, on_record)
     if not isinstance(settings.goal, MaxParameters):
         return wider.narrowed(fit(wider.problem, settings))
-    # A set has one parameter per level that it lists, and so more than the test of one feature.
+    # A set has one parameter per level that it lists, so it can exceed a limit of parameters that
+    # the test of one feature meets.
     limit, found = settings.goal.limit, [fit(replace(problem, levels=None), settings)]
     fewer = limit
     for _ in range(_MOST_TRIES):
@@ -56,7 +59,9 @@ def fit_with_sets(fit, problem, settings, on_record=None):
 
 
 class WiderTable:
-    """The problem of a table with further columns of ranks of levels.
+    """The problem of a table to which columns with ranks of levels have been added.
+
+    A level is a value of a categorical variable. A test of its rank stands for a set of levels.
 
     Parameters
     ----------
@@ -67,9 +72,9 @@ class WiderTable:
     Attributes
     ----------
     problem : Problem
-        Of the wider table.
+        The problem of the table with the added columns.
     search : Search
-        Over the columns of the given problem, with tests on sets of levels.
+        The search over the columns of the given problem, with tests on sets of levels.
     """
 
     def __init__(self, problem, settings, on_record=None):
@@ -80,9 +85,10 @@ class WiderTable:
         self.search = Search.of(problem, settings, History(on_record or History().on_record))
 
     def narrowed(self, result):
-        """Return the result for the wider table as one for the given table, after passes.
+        """Return the result of a fit of the wider table as a Result for the given table.
 
-        The passes choose the best set at each node, so that the cost does not rise.
+        Tests of ranks become tests on sets of levels. Passes then choose the best set at each
+        node, so that the cost does not rise.
         """
         search, settings = self.search, self.search.settings
         search.history.records = list(result.attributes["history_"])

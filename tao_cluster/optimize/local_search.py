@@ -31,39 +31,48 @@ from .direct_form import descend
 from .pruning import removed_at_a_time, weakest_splits, without_surplus
 from .sketch_kernels import BIN, FEATURE, LABEL, LEFT, RIGHT
 
-# Regrowth.
+# Constants of regrowth.
 _MOST_ROUNDS = 50
-_MOST_TESTS = 100_000  # updated per lambda, so that time grows linearly with the size of the tree
-_APPROACH = (0.1, 1.0)  # shares of lambda
+# Regrowth at one lambda ends after about this many updates of tests (passes times leaves), so that
+# its time grows linearly, not quadratically, with the number of leaves.
+_MOST_TESTS = 100_000
+# Regrowth runs first at 0.1 lambda, where more tests are kept, and then at lambda.
+_APPROACH = (0.1, 1.0)
 
-# The search.
-_SHORT_DESCENT = 4  # passes after which a disturbed tree is regrown
-_WIDTH = 0.4  # share of the best tree's excess cost; see _LocalSearch.width
+# Constants of the search.
+_SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree and its regrowth
+# A worse tree is accepted at first if its cost exceeds that of the best tree by at most this share
+# of the excess cost of the best tree over the free clustering.
+_WIDTH = 0.4
 _LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
 _MOST_REDRAWN = 3  # maximum number of tests that a disturbance replaces
-_PATIENCE = 30  # disturbances per test without a better tree
+_PATIENCE = 30  # the search ends after this many random changes per test without a better tree
 _OVERTIME = (
-    1.5  # multiple of the passes after which regrowth stops; large trees need long otherwise
+    1.5  # regrowth ends after this multiple of the passes of a search, also if it still helps
 )
 _FIRST_SHARE = 0.25  # share of the passes for all starts together; the best start gets the others
 
 # The sketch.
 # The sketch decides the structure of a tree. All rows give thresholds and labels later.
 _MOST_ROWS, _MOST_COLUMNS = 5000, 256
-_MOST_VALUES = 500_000  # with few columns there are more rows
-# Limits of a search: bytes that all passes together read per level, and passes.
+_MOST_VALUES = 500_000  # with few columns, more rows are sampled, up to this number of values
+# Limits of the time of a search: the number of passes times the bytes of the sketch, and the number
+# of passes.
 _MOST_BYTES, _MOST_PASSES = 2 * 10**8, 2000
 _MOST_COSTS = (
     5 * 10**8
-)  # costs of rows in clusters, which are computed after each update of centres
-_COSTLY = 8  # passes that take as long as an update of centres that are not means
-_BITS = 30  # costs of rows are rounded to multiples of the free cost times 2 ** -30
-_CUT_CLUSTERS = 32  # clusters whose costs the cuts of leaves sum in the time of a pass
-_NOISE = 1e-12  # relative to the free cost: savings below this are rounding of sums
+)  # limit of passes times rows times clusters: each pass computes all costs anew
+_COSTLY = 8  # an update of centres that are not means takes about as long as this many passes
+_BITS = 30  # costs of rows are rounded to multiples of about 2 ** -30 of the free clustering's cost
+_CUT_CLUSTERS = 32  # finding the best cuts for this many clusters takes as long as one pass
+# Savings below this share of the cost of the free clustering are rounding errors of sums.
+_NOISE = 1e-12
 
 
 def regrow(search, state, lambda_):
-    """Regrow leaves until this no longer helps, first at a smaller penalty per test.
+    """Repeat regrowth of a tree while it lowers the objective, first at a lower penalty per test.
+
+    Regrowth adds leaves, optimises the tree by passes, and prunes the weakest tests.
 
     Parameters
     ----------
@@ -84,7 +93,7 @@ def regrow(search, state, lambda_):
 
 
 def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
-    """Regrow by `n_more` leaves while this helps, then by half as many, down to one.
+    """Regrow a tree by `n_more` leaves while this improves it, then by half as many, down to one.
 
     Parameters
     ----------
@@ -112,7 +121,10 @@ def rounds(state, regrown, is_better, n_more, is_over=lambda: False):
 
 
 def _regrown_at(search, state, lambda_, most_leaves):
-    """Regrow at one penalty per test, at first by half of the maximum number of leaves."""
+    """Repeat regrowth at the penalty `lambda_` per test while it lowers the objective.
+
+    The first regrowth adds half of `most_leaves` leaves before it prunes.
+    """
 
     def regrown(state, n_more):
         in_vain, terms = _in_vain(search, state), (lambda_, most_leaves, n_more)
@@ -136,7 +148,10 @@ def _regrown_at(search, state, lambda_, most_leaves):
 
 
 def _in_vain(search, state):
-    """Return the regrowths that did not help a state; only those of the last state are kept."""
+    """Return the set of arguments with which regrowth of `state` has failed to improve it.
+
+    The set is forgotten when the function is called for another state.
+    """
     last, found = search.regrowths_in_vain
     if last is not state:
         found = set()
@@ -149,7 +164,7 @@ def _passes(search, state, lambda_):
 
 
 def _regrown(search, state, lambda_, most_leaves, n_more):
-    """Return the state after expansion by `n_more` leaves, passes, pruning, and passes."""
+    """Return the state after `n_more` leaves are added, passes, pruning, and further passes."""
     step, tree = search.step, upright(state.pruned)
     tree = step.solver.expand(
         tree,
@@ -168,9 +183,9 @@ def _regrown(search, state, lambda_, most_leaves, n_more):
 def better_start(search, state, trees, lambda_, random_state):
     """Search for a better start and optimise it over all rows; return the best state.
 
-    The tree of ExGreedy is compared with the result, because it can be better with one leaf per
-    cluster. It is not a start of the search: it would take passes from the other starts, which
-    makes results worse as often as better.
+    The result is also compared with the tree of ExGreedy, which can be better with one leaf per
+    cluster. The search does not start from that tree, because the starts share a fixed number of
+    passes: with one start more, results become worse as often as better.
 
     Parameters
     ----------
@@ -189,7 +204,7 @@ def better_start(search, state, trees, lambda_, random_state):
     search.record("search", found, lambda_, kept=is_better)
     found = [state, descend(search, found, lambda_, stage="search")]
     if n_sketched(search.problem) < search.problem.n_rows:
-        # The result of a sample can be worse than passes over all rows from the first start.
+        # The search used a sample of the rows, so passes over all rows can be better than it.
         first = descend(search, search.evaluate(trees[0]), lambda_, stage="search")
         found.append(regrow(search, first, lambda_))
     found += _exgreedy(search, trees)
@@ -203,16 +218,17 @@ def _most_leaves(search, trees):
 
 
 def _exgreedy(search, trees):
-    """Return the state of the tree of ExGreedy in a list, empty if it has too many leaves."""
+    """Return a list with the state of the tree of ExGreedy; empty if it has too many leaves."""
     most_leaves = _most_leaves(search, trees)
     found = small_trees(search.problem, exgreedy_builders)
     return [search.evaluate(tree) for tree in found if tree.n_leaves <= most_leaves]
 
 
 def _numbered(search, tree):
-    """Return the tree with clusters numbered as in the free clustering.
+    """Return the tree with its clusters numbered like the most similar free clusters.
 
-    The search can exchange whole clusters at no cost. Given labels are never exchanged.
+    The search can swap the numbers of two clusters without a change of the cost. If the objective
+    explains given labels, the tree is returned as it is, because these labels have a meaning.
     """
     problem = search.problem
     if problem.objective.explains_labels:
@@ -223,15 +239,16 @@ def _numbered(search, tree):
 
 
 def search_structure(search, trees, lambda_, random_state):
-    """Run an iterated local search from some trees on a sketch of the rows; return the best tree.
+    """Run an iterated local search on a sample of rows and columns; return the best tree.
 
     Parameters
     ----------
     search : Search
     trees : list of Tree, axis-aligned
+        Starts of the search.
     lambda_ : float, penalty per test
     random_state : int, RandomState instance or None
-        It draws the sample of rows, if there are many, and the disturbances.
+        Seed of the sample of rows and of the random changes of trees.
 
     Returns
     -------
@@ -252,7 +269,7 @@ def search_structure(search, trees, lambda_, random_state):
 
 @dataclass
 class _LocalSearch:
-    """Iterated local search over the trees of a sketch.
+    """Iterated local search over trees on a sketch (a sample of rows and columns).
 
     Parameters
     ----------
@@ -267,7 +284,7 @@ class _LocalSearch:
     most_passes: float
 
     def run(self, state, until):
-        """Return the best tree that a search from a state finds.
+        """Return the best tree that a search from the tree `state` finds.
 
         Parameters
         ----------
@@ -294,11 +311,17 @@ class _LocalSearch:
         return best
 
     def width(self, best):
-        """Return the initial limit by which an accepted tree may be worse than the best one."""
+        """Return by how much an accepted tree may at first be worse than the tree `best`.
+
+        The limit is 0.4 times the excess of the value of `best` over the free clustering's cost.
+        """
         return _WIDTH * max(0.0, best.value - self.sketch.problem.free.inertia)
 
     def disturbed(self, state):
-        """Return the tree after a random change (new tests, or a subtree removed) and regrowth."""
+        """Return the tree after a random change, a few passes and regrowth.
+
+        The change replaces some tests by random ones or a random subtree by a leaf.
+        """
         disturb = (self._redrawn, self._cut_back)[self.rng.randint(2)]
         sketch = self.sketch
         state = self.descend(sketch.evaluate(disturb(state.nodes)), _SHORT_DESCENT)
@@ -306,7 +329,7 @@ class _LocalSearch:
         return self.regrown(state, int(self.rng.randint(1, most)))
 
     def descend(self, state, n_passes=None):
-        """Run passes, with new centres after each, while the value falls."""
+        """Run passes, each followed by an update of centres, while they lower the tree's value."""
         best = state
         while n_passes is None or n_passes > 0:
             nodes, changed = self.sketch.one_pass(state)
@@ -319,14 +342,17 @@ class _LocalSearch:
         return best
 
     def regrown(self, state, n_more):
-        """Grow `n_more` leaves beyond the maximum, run passes, prune, and run passes."""
+        """Return the tree grown by `n_more` leaves beyond the maximum, then pruned to it.
+
+        Passes optimise the tree after each of the two steps.
+        """
         sketch = self.sketch
         state = sketch.evaluate(sketch.expand(state, sketch.most_leaves + n_more))
         state = self.descend(state)
         return self.descend(sketch.evaluate(sketch.shrink(state)))
 
     def settled(self, state, n_more):
-        """Regrow until this no longer helps."""
+        """Repeat regrowth while it improves the tree; the first one adds `n_more` leaves."""
 
         def is_over():
             return self.sketch.n_passes >= self.most_passes
@@ -345,7 +371,7 @@ class _LocalSearch:
         return nodes
 
     def _cut_back(self, nodes):
-        """Replace a random subtree by a leaf. Passes choose its label."""
+        """Replace a random subtree by a leaf of cluster 0; later passes choose a better label."""
         tests = np.flatnonzero(nodes[:, LEFT] >= 0)
         if not len(tests):
             return nodes
@@ -360,15 +386,17 @@ def _is_better(state, other):
 
 @dataclass(frozen=True, eq=False)
 class Sketched:
-    """A tree over a sketch, in the form of :mod:`.sketch_kernels`.
+    """A tree for the rows of a sketch, with its costs.
 
     Parameters
     ----------
     nodes : int64 array of shape (n_nodes, 5)
+        Left and right child, feature, bin and label of each node; see :mod:`.sketch_kernels`.
     cost : float64 array of shape (n, k)
-        Weighted dissimilarities to the optimal centres of its labels.
+        Weighted dissimilarity of each row to each centre; the centres are optimal for the tree's
+        labels.
     value : float
-        Cost of its labels plus the penalty of its tests.
+        Cost of the tree's labels plus the penalty of its tests.
     """
 
     nodes: np.ndarray
@@ -377,7 +405,7 @@ class Sketched:
 
     @property
     def n_leaves(self):
-        """Number of leaves."""
+        """Number of leaves of the tree."""
         return (len(self.nodes) + 1) // 2
 
 
@@ -385,15 +413,18 @@ class Sketched:
 class Sketch:
     """A sample of the rows of a problem and of the columns of X, coded as bytes.
 
-    A feature has at most 256 bins. With at most 256 distinct values each value has its bin, and all
-    tests of the rows are possible. Otherwise thresholds are between bins.
+    A feature has at most 256 bins. If it has at most 256 distinct values, each value has its own
+    bin, and every distinct test of the feature is possible. Otherwise a bin holds several values,
+    and a threshold cannot lie between two values of one bin.
 
     Parameters
     ----------
     problem : Problem, of the sampled rows
     codes : uint8 array of shape (n, d)
-    first : int64 array of shape (d + 1,), first bin of each feature
-    high : float64 array, largest value in each bin
+        Bin of each value, counted from the first bin of its feature.
+    first : int64 array of shape (d + 1,)
+        Position in `high` of the first bin of each feature; the last entry is the number of bins.
+    high : float64 array of shape (number of bins,), largest value in each bin
     columns : int array of shape (d,), sampled columns of X
     price : float, penalty per test
     most_leaves : int
@@ -410,7 +441,7 @@ class Sketch:
 
     @classmethod
     def of(cls, problem, trees, lambda_, most_leaves, random_state):
-        """Sample the rows of a problem, and the columns that separate clusters best.
+        """Return a sketch of a sample of rows and of the columns that separate clusters best.
 
         Parameters
         ----------
@@ -432,9 +463,10 @@ class Sketch:
 
     @cached_property
     def unit(self):
-        """Unit to which costs are rounded: a power of two, so that equal costs are equal numbers.
+        """Power of two to whose multiples costs are rounded, so that equal costs compare as equal.
 
-        Otherwise the last bits, and with them the units of columns, would choose between trees.
+        Without it, rounding errors, which depend on the units of columns, would choose between
+        trees of equal cost.
         """
         free = self.problem.free.inertia
         return float(np.exp2(np.frexp(free)[1] - _BITS)) if free > 0 else 0.0
@@ -449,13 +481,13 @@ class Sketch:
         return most // _COSTLY if is_costly else most
 
     def from_tree(self, tree):
-        """Return a tree in the form of the sketch. Thresholds move to limits of bins."""
+        """Return a Tree as a :class:`Sketched`; each threshold moves down to the end of a bin."""
         nodes = np.full((tree.n_nodes, 5), -1)
         nodes[:, LEFT], nodes[:, RIGHT] = tree.children_left, tree.children_right
         nodes[:, LABEL] = tree.leaf_label
         for node in tree.decision_nodes:
             indices, threshold = tree.split(node)[0], tree.threshold[node]
-            if len(indices) == 0:  # all rows go one way
+            if len(indices) == 0:  # a test without features sends all rows to one child
                 nodes[node, FEATURE], nodes[node, BIN] = 0, 255 if threshold >= 0 else -1
                 continue
             feature = np.searchsorted(self.columns, indices[0])
@@ -465,7 +497,7 @@ class Sketch:
         return self.evaluate(nodes)
 
     def to_tree(self, sketched):
-        """Return a Tree, with values of rows as thresholds."""
+        """Return a :class:`Sketched` as a Tree; each threshold is the largest value of a bin."""
         nodes = sketched.nodes
         is_leaf, feature = nodes[:, LEFT] < 0, nodes[:, FEATURE]
         places = np.where(is_leaf, 0, self.first[feature] + nodes[:, BIN])
@@ -480,7 +512,11 @@ class Sketch:
         )
 
     def evaluate(self, nodes):
-        """Return a tree with the costs of rows at the optimal centres of its labels."""
+        """Return a :class:`Sketched` for the array `nodes` of a tree.
+
+        It has the cost of each row in each cluster, at centres that are optimal for the labels
+        of the tree.
+        """
         problem, objective = self.problem, self.problem.objective
         order, span = kernels.spans(nodes, self.codes, len(nodes))
         labels = np.empty(len(self.codes), np.int64)
@@ -495,20 +531,27 @@ class Sketch:
         return Sketched(nodes, cost, inertia + self.price * (len(nodes) // 2))
 
     def one_pass(self, state):
-        """Return the nodes after a pass, and whether they changed; see :mod:`.sketch_kernels`."""
+        """Run one pass over a tree; return the array of its nodes, and whether it changed."""
         self.n_passes += 1
         terms = (self.codes, self.first, state.cost, self.price)
         nodes, changed = kernels.one_pass(state.nodes, *terms)
         return kernels.compact(nodes), changed
 
     def expand(self, state, most_leaves):
-        """Return the nodes after expansion; see :func:`.sketch_kernels.expand`."""
+        """Return the array of nodes after leaves are cut while this saves enough.
+
+        The tree gets at most `most_leaves` leaves; see :func:`.sketch_kernels.expand`.
+        """
         self.n_passes += max(1, state.cost.shape[1] // _CUT_CLUSTERS)
         terms = (self.codes, self.first, state.cost, most_leaves, self.price)
         return kernels.expand(state.nodes, *terms)
 
     def shrink(self, state):
-        """Prune a tree to `most_leaves` leaves and to tests that save more than the penalty."""
+        """Return the array of nodes of a tree without its weakest tests.
+
+        Tests are removed until at most `most_leaves` leaves are left and each test saves more
+        than the penalty per test.
+        """
         self.n_passes += 1
         nodes = state.nodes
         while len(nodes) > 1:
@@ -524,14 +567,15 @@ class Sketch:
 
 
 def n_sketched(problem):
-    """Return the number of rows that the sketch of a problem has."""
+    """Return how many rows of a problem are sampled for the search over axis-aligned trees."""
     return min(problem.n_rows, max(_MOST_ROWS, _MOST_VALUES // problem.X.shape[1]))
 
 
 def _separating_columns(problem, trees):
-    """Return the sampled columns: all, or those of trees and those that separate clusters best.
+    """Return the numbers of the columns that a sketch contains: an increasing int array.
 
-    A column separates clusters well if a large share of its variance is between free clusters.
+    Up to 256 columns are all taken. Of more columns, those that the trees test are taken, and the
+    256 with the largest share of their variance between the free clusters.
     """
     X, free, weight = problem.X, problem.free, problem.weight
     n_columns = X.shape[1]

@@ -21,36 +21,39 @@ from .direct_form import descend
 _REWEIGHTED_PASSES = 1
 _RELAXED_PASSES = 4
 _N_REWEIGHTINGS = 2
-_RELAXED_SHARE = 0.03  # share of lambda in the last refit
+_RELAXED_SHARE = 0.03  # the last refit uses this share of lambda as its strength
 
 # Passes on the clustering cost itself.
 _MOST_PASSES = 4
-_LEAST_SAVING = 1e-3  # relative to the excess cost of the tree over the free clustering
-# The penalty per parameter is this multiple of the excess cost per parameter: the slope of a front
-# on which the excess falls with this power of the number of parameters. It is at most this share of
-# what a parameter saves on average, because trees that save little would vanish otherwise.
+# Passes end when one saves at most this share of the excess cost over the free clustering.
+_LEAST_SAVING = 1e-3
+# The penalty per parameter is _SLOPE times the excess cost of the tree over the free clustering,
+# divided by its number of parameters. This suits trees whose excess is in proportion to 1 / (number
+# of parameters) ** 2. The penalty is at most _MOST_SHARE of the mean saving per parameter against
+# a single cluster, because otherwise trees that save little would lose all their splits.
 _SLOPE, _MOST_SHARE = 2.0, 0.5
-_FLOOR = 1e-6  # excess cost of a tree without one, relative to the cost of all mismatches
+_FLOOR = 1e-6  # least excess cost in this formula, as a share of the summed costs of mismatches
 _CHEAPER = 0.25  # factor of the penalty after a pass that would lose clusters
-_COSTLIER, _MOST_STEPS = 1.15, 60  # factor of the penalty per step of pruning, and steps
+_COSTLIER, _MOST_STEPS = 1.15, 60  # pruning: factor of the penalty per step, and most steps
 
 # The search.
-_NOISE = 0.3  # standard deviation of the logarithm of perturbed weights
-_MOST_GROWN = 3  # maximum number of leaves grown per round
-_SHARES = (0.1, 0.3, 1.0)  # shares of lambda
-# If there are at least twice as many rows, trees are found on a sample of this size. They are then
-# compared on all rows.
+_NOISE = 0.3  # row weights are multiplied by exp(_NOISE * z) with a standard normal z per row
+_MOST_GROWN = 3  # maximum number of leaves that are split per round
+_SHARES = (0.1, 0.3, 1.0)  # the strength of a round is lambda times one of these, at random
+# If there are at least 20 000 rows, the search fits its trees to a sample of 10 000 rows. Trees
+# that are better there are then compared on all rows.
 _PILOT_ROWS = 10_000
-_FEW_ROWS = 2000  # size of the sample if there are no rounds
+_FEW_ROWS = 2000  # size of the sample instead if the search has no random rounds
 _LEAST_PROGRESS = 1e-9  # smaller relative decreases of the criterion do not count
 
 
 def refit(search, state, lambda_):
-    """Refit every node on the features that it has, with less shrinkage.
+    """Refit every node on the features that it has, with less shrinkage of the weights.
 
-    Two rounds with strengths relative to the weights (adaptive lasso) remove unimportant features.
-    Then a small part of the strength remains (relaxed lasso), and thresholds are exact. Less
-    shrinkage lowers the cost, and fewer features reduce the size.
+    Two rounds with a larger penalty on small weights (adaptive lasso) remove unimportant features.
+    The other weights are then fitted with 3 % of the strength (relaxed lasso), and each threshold
+    minimises the weighted 0/1 loss of its node. Less shrinkage lowers the cost, and fewer features
+    reduce the size.
 
     Parameters
     ----------
@@ -76,7 +79,9 @@ def refit(search, state, lambda_):
 
 
 def penalty_per_parameter(problem, state):
-    """Return the penalty per parameter that suits the size of a tree: float, positive.
+    """Return a penalty per parameter at which a tree of about this size is optimal: float > 0.
+
+    It is in proportion to the excess cost of the tree per parameter.
 
     Parameters
     ----------
@@ -85,13 +90,13 @@ def penalty_per_parameter(problem, state):
     """
     cost, least = state.inertia, _FLOOR * problem.mismatch_cost
     price = _SLOPE * max(cost - problem.free.inertia, least)
-    if state.pruned.n_leaves > 1:  # a single leaf cannot vanish
+    if state.pruned.n_leaves > 1:  # a tree of one leaf has no splits to lose
         price = min(price, _MOST_SHARE * max(problem.undivided_cost - cost, least))
     return price / state.pruned.n_parameters
 
 
 def optimize_exact(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=True):
-    """Run passes in which no update raises the cost plus the penalty of the parameters.
+    """Run passes in which no update of a node raises the cost plus `price` per parameter.
 
     Parameters
     ----------
@@ -100,7 +105,7 @@ def optimize_exact(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=T
     price : float, penalty per parameter
     n_passes : int, maximum number of passes
     keeps_clusters : bool, default=True
-        Discard a pass that loses clusters, and lower the penalty for the next one.
+        Discard a pass that loses clusters, and lower the penalty for the next pass.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def optimize_exact(search, state, price, n_passes=_MOST_PASSES, keeps_clusters=T
 
 
 def prune_stepwise(search, state, price):
-    """Yield smaller and smaller trees: exact passes with a growing penalty per parameter.
+    """Yield smaller and smaller trees by passes with a growing penalty per parameter.
 
     Parameters
     ----------
@@ -146,7 +151,7 @@ def prune_stepwise(search, state, price):
 
 
 def improvements(search, state, lambda_, criterion, effort, rivals, random_state):
-    """Yield better and better trees of a local search.
+    """Yield the state of each tree of a local search that is better than all trees before it.
 
     Parameters
     ----------
@@ -192,14 +197,14 @@ def improvements(search, state, lambda_, criterion, effort, rivals, random_state
 
 
 def disturbed(search, state, lambda_, limits, rng):
-    """Return a state with some leaves grown and all nodes fitted to perturbed weights of rows.
+    """Return a state with some leaves split and all nodes fitted once to perturbed row weights.
 
     Parameters
     ----------
     search : Search
-    state : State, without dead nodes
+    state : State, each of whose nodes is reached by rows
     lambda_ : float
-    limits : tuple of numbers, maximum number of leaves and maximum depth
+    limits : tuple of (maximum number of leaves, maximum depth)
     rng : RandomState
 
     Returns
@@ -217,17 +222,18 @@ def disturbed(search, state, lambda_, limits, rng):
 
 
 def grown(search, state, n_leaves, most_depth, strength, rng):
-    """Return the tree of a state with some leaves split.
+    """Return the tree of a state with some random leaves split.
 
-    Leaves are drawn with probabilities proportional to what a second label would save there.
+    The probability of a leaf is in proportion to the cost that it would save if each of its rows
+    could have the better one of two labels: the label of the leaf and the best second label.
 
     Parameters
     ----------
     search : Search
-    state : State, without dead nodes
+    state : State, each of whose nodes is reached by rows
     n_leaves : int, maximum number of new leaves
     most_depth : int, maximum depth of leaves
-    strength : float
+    strength : float, penalty on ||w||_1 of the new tests
     rng : RandomState
 
     Returns
@@ -255,7 +261,10 @@ def grown(search, state, n_leaves, most_depth, strength, rng):
 
 
 def _savings(tree, rows_of, distances, weight):
-    """Return what the best second label would save the rows of each leaf, and that label."""
+    """Return the cost that a second label could save in each leaf, and the best such label.
+
+    The saving assumes that each row of the leaf gets the cheaper one of the two labels.
+    """
     savings, second = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes, np.intp)
     for leaf in tree.leaves:
         rows = rows_of[leaf]
@@ -267,7 +276,10 @@ def _savings(tree, rows_of, distances, weight):
 
 
 def is_better(criterion, state, other):
-    """Return whether a state has a lower criterion and no fewer clusters than another one."""
+    """Return whether `state` has a lower value of the criterion than `other`, and as many clusters.
+
+    More clusters are allowed, too. Decreases below 1e-9 of the value do not count.
+    """
     limit = criterion.value(other)
     limit -= _LEAST_PROGRESS * abs(limit) if limit < np.inf else 0.0
     return criterion.value(state) < limit and state.pruned.n_clusters >= other.pruned.n_clusters

@@ -14,19 +14,24 @@ from .oblique_search import prune_stepwise
 from .pruning import fitting
 from .state import Search, State
 
-# Ends of the grid of lambda, in multiples of its unit, and the value where most knees are.
+# Smallest and largest lambda of the grid, and the lambda at which the knee of most data sets lies.
+# They are multiples of a unit that is computed from the data; see `lambda_grid`.
 _GRID = (5e-5, 0.03)
 _TYPICAL = 1.7e-3
-# With more clusters a test sees a smaller share of the rows, so the grid starts lower.
+# With more clusters than this, a test sees a smaller share of the rows, so the grid starts lower.
 _FEW_CLUSTERS = 50
 # The unit of lambda ignores rows far from all centres: those whose cost difference between the
 # two nearest centres exceeds this multiple of the median.
 _FAR_AWAY = 100.0
+# If one row has much more weight than the others, the cost in the unit of lambda is at most this
+# multiple of what the free clustering saves against a single cluster.
 _MANY_TIMES = 10.0
-# To meet a goal: factor and number of steps beyond the grid, and bisections between two values.
+# If no tree of the grid meets a limit, lambda leaves the grid: up to 12 steps by a factor of 3
+# upwards, or 3 steps by a factor of 9 downwards. Between a lambda that meets the limit and one that
+# does not, 3 bisections follow.
 _STRIDE, _MOST_STRIDES, _MOST_STRIDES_DOWN = 3.0, 12, 3
 _N_BISECTIONS = 3
-_ROUNDING = 1e-9  # percent; smaller differences of cost increases are rounding
+_ROUNDING = 1e-9  # smaller differences of cost increases (in percent) are rounding errors
 
 
 def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None, **options):
@@ -96,7 +101,10 @@ def knee(models, *, max_parameters=None, max_cost_increase=None, validation=None
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A lambda of a path and the state after descent, where the next lambda starts."""
+    """A lambda of a path, and the state after passes at this lambda.
+
+    The passes at the next lambda of the path start from this state.
+    """
 
     search: Search
     lambda_: float
@@ -104,21 +112,22 @@ class Point:
 
     @property
     def refitted(self):
-        """The state after refits, before the passes that minimise the clustering cost itself."""
+        """State after refits of the nodes, but without passes on the clustering cost itself."""
         return refitted(self.search, self.state, self.lambda_)
 
     @property
     def result(self):
-        """The state after all passes."""
+        """State after refits of the nodes and after passes on the clustering cost itself."""
         return finished(self.search, self.refitted)
 
 
 def lambda_grid(problem, n_lambdas=10):
-    """Return values of lambda, from a nearly free tree to one with one or two features per node.
+    """Return values of lambda for a path of oblique trees.
 
-    The unit of the grid is the largest cost that a tree can save (the sum of the costs of
-    mismatches) times the standard deviation of a column (the root of the mean variance). It has the
-    units of lambda, so that trees do not depend on the scale of the data or the number of rows.
+    At the smallest value, the penalty on the weights hardly matters. At the largest one, tests have
+    one or two features. The values are multiples of a unit: the sum over rows of the cost
+    difference between the second nearest and the nearest free centre, times the root mean variance
+    of the columns. This makes trees independent of the scale of the data and the number of rows.
     With more than 50 clusters the smallest value decreases in proportion to their number, because
     most tests then see a smaller share of the rows.
 
@@ -137,20 +146,21 @@ def lambda_grid(problem, n_lambdas=10):
 
 
 def typical_lambda(problem):
-    """Return a lambda of medium size, for methods that follow no path."""
+    """Return the default lambda of methods that fit only one tree, near the knee of most data."""
     return _TYPICAL * _unit(problem)
 
 
 def _unit(problem):
     prices = problem.mismatch_prices()
     X, weight = problem.X, problem.weight
-    # A few distant rows would dominate the sum and the standard deviation.
+    # A few distant rows would dominate the sum of the prices and the variance of the columns.
     is_far = prices > _FAR_AWAY * np.median(prices[prices > 0]) if prices.any() else prices > 0
     if is_far.any():
         X, weight, prices = X[~is_far], weight[~is_far], prices[~is_far]
     most = float(weight @ prices)
     if problem.weight.max() > _FAR_AWAY * np.median(problem.weight):
-        # A row with most of the weight is never misassigned: the centre of its leaf is close to it.
+        # A row with most of the weight is never in a wrong cluster, because it attracts the centre
+        # of its leaf. Its price would make the sum far too large.
         most = min(most, _MANY_TIMES * _saved(problem))
     return most * float(np.sqrt(variances(X, weight).mean())) or 1.0
 
@@ -163,13 +173,13 @@ def _saved(problem):
 
 
 def starting_trees(search, random_state):
-    """Yield the initial trees of a fit, pruned to the number of leaves that settings allow."""
+    """Yield the initial trees of a fit, pruned to the maximum number of leaves of the settings."""
     trees = initial_trees(search.problem, search.settings, random_state)
     return map(search.start_from, fitting(search, trees))
 
 
 def follow_path(search, lambdas, random_state):
-    """Yield trees of the direct form along growing lambda, each started from the one before.
+    """Fit a tree at each of several increasing values of lambda; each fit starts from the last.
 
     Parameters
     ----------
@@ -192,14 +202,16 @@ def follow_path(search, lambdas, random_state):
 def search_path(search, goal, measure, random_state):
     """Yield the trees of a path near a limit, or of the whole path if the goal is the knee.
 
-    The path ends at the first tree beyond the limit. If no tree of the grid is on one side of the
-    limit, the path continues outside the grid. Some lambdas between the last two follow.
+    The path ends at the first tree that is small enough for a limit of parameters, or too costly
+    for a limit of cost. If the trees of the grid are all on the same side of the limit, the path
+    continues outside the grid. Trees at some lambdas between the last ones on both sides follow.
 
     Parameters
     ----------
     search : Search
     goal : Knee, MaxParameters or MaxCostIncrease
-    measure : callable(Point) -> tuple of the Tree and its cost in percent, and perhaps more
+    measure : callable(Point) -> tuple
+        Its first two items are the Tree and its cost increase in percent.
     random_state : int, RandomState instance or None
 
     Yields
@@ -233,10 +245,14 @@ def search_path(search, goal, measure, random_state):
 def _along(search, goal, look, lambdas, random_state):
     """Yield trees along a grid and beyond, up to the first small one that follows a larger one.
 
+    A tree is small if smaller trees cannot suit the goal better; see ``goal.is_small``.
+
     Returns
     -------
-    low : Point of the last tree that is not small, or None
-    high : lambda of the next one, or None
+    low : Point, or None
+        The last tree that is not small.
+    high : float, or None
+        The first lambda after that of `low` at which the tree is small.
     """
     low, high = None, None
     beyond = lambdas[-1] * _STRIDE ** np.arange(1, _MOST_STRIDES + 1 if goal.is_limit else 1)
@@ -255,7 +271,17 @@ def _along(search, goal, look, lambdas, random_state):
 
 
 def _below(search, look, first, high, random_state):
-    """Yield trees below a grid that starts at `first`, down to the first that is not small."""
+    """Yield trees at lambdas below `first`, the start of the grid, until one is not small.
+
+    A tree is small if smaller trees cannot suit the goal better; see ``goal.is_small``.
+
+    Returns
+    -------
+    low : Point, or None
+        The tree that is not small.
+    high : float
+        The smallest lambda so far at which the tree is small; `high` if no lambda below `first`.
+    """
     for lambda_ in first / _STRIDE ** np.arange(2, 2 * _MOST_STRIDES_DOWN + 1, 2):
         point = next(follow_path(search, [lambda_], random_state))
         found, is_small = look(point)
@@ -313,7 +339,10 @@ class Criterion:
         return replace(self, price=share * self.price, most_cost=most_cost)
 
     def value(self, state):
-        """Return the value to minimise; infinity beyond a limit."""
+        """Return the number by which the search compares states: less is better.
+
+        It is infinite if the tree of the state is beyond a limit.
+        """
         size = state.pruned.n_parameters
         if self.most_parameters is not None:
             return state.inertia if size <= self.most_parameters else np.inf
@@ -344,7 +373,7 @@ class _Goal:
     is_of_cost: ClassVar[bool] = False
 
     def has_room_for(self, tree):
-        """Return whether a tree is within the limit of size, if the goal has one."""
+        """Return whether a tree is within the limit of size; True if the goal has no such limit."""
         return True
 
     def is_small(self, cost, tree):
@@ -352,7 +381,7 @@ class _Goal:
         return False
 
     def criterion(self, problem, price):
-        """Return the criterion of a search from the chosen tree, with a price per parameter."""
+        """Return the criterion by which a local search compares trees; `price` is per parameter."""
         return Criterion(price)
 
 
@@ -364,25 +393,31 @@ class Knee(_Goal):
     kept: ClassVar[float] = 0.98
 
     def prefers(self, other, chosen):
-        """Return whether a tree with its cost suits the goal better than the chosen one."""
+        """Return whether a tree suits the goal better than the chosen tree.
+
+        Both arguments are tuples of a Tree and its cost increase in percent. Here the tree must
+        have no fewer clusters, and must not be both larger and more costly.
+        """
         is_larger = other[0].n_parameters > chosen[0].n_parameters
         is_dearer = other[1] > chosen[1] - _ROUNDING
         return other[0].n_clusters >= chosen[0].n_clusters and not (is_larger and is_dearer)
 
     def choose(self, costs, trees, where=""):
-        """Return the position of the best tree.
+        """Return the position of the tree at the knee of cost over size; see :func:`knee`.
 
         Parameters
         ----------
-        costs : sequence of float, in percent
+        costs : sequence of float
+            Cost increases in percent.
         trees : sequence of Tree
         where : str
-            For a warning: the rows on which costs were measured, if not the fitted ones.
+            The knee ignores it. Other goals use it in a warning to name the rows on which costs
+            were measured.
         """
         costs = np.asarray(costs, dtype=float)
         costs = np.where(
             np.isfinite(costs), costs, np.finfo(float).max
-        )  # if the free clustering costs nothing
+        )  # increases are infinite if the free clustering costs nothing
         x = np.log([tree.n_parameters for tree in trees])
         y = np.log1p(np.maximum(costs, 0.0))
         kept = np.array([tree.n_clusters for tree in trees])
@@ -399,13 +434,16 @@ class Knee(_Goal):
 
 @dataclass(frozen=True)
 class MaxParameters(_Goal):
-    """Least cost within a limit of parameters; the smallest tree if none is within it."""
+    """Goal of least cost within a limit of parameters.
+
+    If no tree is within the limit, the smallest tree is chosen.
+    """
 
     limit: int
     is_limit: ClassVar[bool] = True
 
     def has_room_for(self, tree):
-        """Return whether a tree is within the limit, which a choice on other rows may violate."""
+        """Return whether a tree is within the limit of parameters."""
         return tree.n_parameters <= self.limit
 
     def is_small(self, cost, tree):
@@ -413,15 +451,21 @@ class MaxParameters(_Goal):
         return self.has_room_for(tree)
 
     def prefers(self, other, chosen):
-        """See :class:`Knee`."""
+        """Return whether a tree is within the limit and costs less than the chosen tree.
+
+        Both arguments are tuples of a Tree and its cost increase in percent.
+        """
         return self.has_room_for(other[0]) and other[1] < chosen[1]
 
     def criterion(self, problem, price):
-        """Return the criterion: the least cost within the limit."""
+        """Return the criterion of a local search: the least cost within the limit of parameters."""
         return Criterion(price, most_parameters=self.limit)
 
     def choose(self, costs, trees, where=""):
-        """See :class:`Knee`."""
+        """Return the position of the tree of least cost within the limit of parameters.
+
+        If no tree is within the limit, it warns and returns the position of the smallest tree.
+        """
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(sizes <= self.limit)
         if len(meets) == 0:
@@ -435,27 +479,37 @@ class MaxParameters(_Goal):
 
 @dataclass(frozen=True)
 class MaxCostIncrease(_Goal):
-    """Fewest parameters within a limit of cost; the tree of least cost if none is within it."""
+    """Goal of fewest parameters within a limit of the cost increase in percent.
+
+    If no tree is within the limit, the tree of least cost is chosen.
+    """
 
     limit: float
     is_limit: ClassVar[bool] = True
     is_of_cost: ClassVar[bool] = True
 
     def is_small(self, cost, tree):
-        """Return whether a tree exceeds the cost limit, as smaller trees then usually do."""
+        """Return whether a tree exceeds the limit of cost; smaller trees then usually do, too."""
         return cost > self.limit + _ROUNDING
 
     def prefers(self, other, chosen):
-        """See :class:`Knee`."""
+        """Return whether a tree is within the limit and smaller than the chosen tree.
+
+        Both arguments are tuples of a Tree and its cost increase in percent.
+        """
         sizes = other[0].n_parameters, chosen[0].n_parameters
         return not self.is_small(other[1], other[0]) and sizes[0] < sizes[1]
 
     def criterion(self, problem, price):
-        """Return the criterion: the fewest parameters within the limit."""
+        """Return the criterion of a local search: fewest parameters within the limit of cost."""
         return Criterion(price, most_cost=problem.cost_at(self.limit + _ROUNDING))
 
     def choose(self, costs, trees, where=""):
-        """See :class:`Knee`."""
+        """Return the position of the tree with the fewest parameters within the limit of cost.
+
+        If no tree is within the limit, it warns and returns the position of the tree of least
+        cost. The warning contains `where`, the rows on which the costs were measured.
+        """
         costs = np.asarray(costs)
         sizes = np.array([tree.n_parameters for tree in trees])
         meets = np.flatnonzero(costs <= self.limit + _ROUNDING)

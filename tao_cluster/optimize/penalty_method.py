@@ -122,11 +122,11 @@ class PenaltyMethod:
 
     @property
     def direct_form(self):
-        """Settings of the direct passes at the end, or None if there are no such passes."""
+        """Settings of the passes of the direct form after the path, or None without such passes."""
         return DirectForm() if self.refine is True else self.refine or None
 
     def mu_values(self, start):
-        """Yield mu_0 = `start`, mu_1, ..."""
+        """Yield the increasing values of mu: `start`, then each one times `mu_factor`."""
         for t in range(self.n_mu_steps + 1):
             yield start * self.mu_factor**t
 
@@ -227,7 +227,8 @@ class PenaltyMethod:
             unchanged = found.tree is state.tree
             if not unchanged:
                 state = search.evaluate(*found)
-                best = min(state, best, key=lambda s: s.objective(lambda_))  # ties: the new state
+                # If both objectives are equal, `min` returns the new state, its first argument.
+                best = min(state, best, key=lambda s: s.objective(lambda_))
             mismatch = float(problem.weight[labels != state.labels].sum())
             search.record("penalty", state, lambda_, mu, mismatch, kept=best is state)
             yield best

@@ -7,12 +7,13 @@ import numpy as np
 from ..tree import Split
 from ..tree.routing import ReducedSets
 
-_REMOVED_SHARE = 0.25  # share of the surplus leaves that one round removes
-_ROUNDING = 1e-12  # relative rounding error of the cost
+# If a tree has more leaves than the limit, each round of pruning removes this share of the excess.
+_REMOVED_SHARE = 0.25
+_ROUNDING = 1e-12  # two costs are equal if they differ by less than this share
 
 
 def fitting(search, trees):
-    """Yield the trees, pruned to the maximum number of leaves of the settings.
+    """Yield trees, each pruned to the maximum number of leaves of ``search.settings``.
 
     Parameters
     ----------
@@ -79,7 +80,10 @@ def without_useless_splits(search, state):
 
 
 def _without(tree, nodes, goes_left):
-    """Return the tree without the splits of some nodes; all their rows go to one child."""
+    """Return the tree without the splits of some nodes.
+
+    All rows of such a node go left if `goes_left` is True at the node, and right otherwise.
+    """
     constants = {}
     for node in nodes:
         constant = Split.constant(goes_left[node])
@@ -88,15 +92,18 @@ def _without(tree, nodes, goes_left):
 
 
 def removed_at_a_time(surplus):
-    """Return how many splits to remove before the savings of the others are computed again."""
+    """Return how many splits one round of pruning removes from a tree with `surplus` extra leaves.
+
+    The savings of the other splits are computed anew after each round.
+    """
     return max(1, int(_REMOVED_SHARE * surplus))
 
 
 def weakest_splits(saved, left, right, n_tests):
     """Return at most `n_tests` nodes whose tests save least, the weakest first: list of int.
 
-    If two of them are on the same path, only the weaker one is returned: removing it changes what
-    the other one saves, while tests in different branches do not depend on each other.
+    If two of these nodes are on the same path from the root, only the weaker one is returned. Its
+    removal changes what the other test saves. Tests in different branches do not affect each other.
 
     Parameters
     ----------
@@ -107,7 +114,7 @@ def weakest_splits(saved, left, right, n_tests):
         Children; -1 at leaves.
     n_tests : int
     """
-    parent, chosen, above = [-1] * len(saved), [], set()  # above: ancestors of chosen nodes
+    parent, chosen, above = [-1] * len(saved), [], set()  # `above` has ancestors of chosen nodes
     for node, children in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         for child in children:
             if child >= 0:
@@ -126,7 +133,7 @@ def weakest_splits(saved, left, right, n_tests):
 
 
 def _savings(step, tree, criterion):
-    """Return by how much each test reduces the cost, against sending all its rows to one child.
+    """Return the increase in cost if a test is removed and its rows all go to the better child.
 
     Parameters
     ----------
@@ -146,7 +153,7 @@ def _savings(step, tree, criterion):
     saved, goes_left = np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes, bool)
 
     def increase(rows, child):
-        """Return the increase in cost if rows descend from `child` and leave their leaves."""
+        """Return the increase in cost if rows are routed from `child`, not from their own child."""
         return (loss(rows, step.leaves_of(tree, rows, child)) - own[rows]).sum()
 
     for node in itertools.chain.from_iterable(rows_of.levels()):

@@ -20,7 +20,7 @@ from .split_kinds import SPLIT_KINDS, SplitKind
 
 @dataclass(frozen=True)
 class Effort:
-    """Limits on the time that the search for a better tree takes.
+    """Limits on the time that the search for a better tree takes (the parameter `search`).
 
     Parameters
     ----------
@@ -32,9 +32,10 @@ class Effort:
         Maximum number of values of X that all rounds of a tree together read per pass, so that
         large data get fewer rounds.
     n_times : int
-        Multiple of the default number of passes in the search for an axis-aligned tree.
+        The search for an axis-aligned tree runs this multiple of its default number of passes.
     n_copies : int
-        Noisy copies per row, if there are few rows; oblique trees are optimised for them, too.
+        Noisy copies per row. If there are few rows, oblique trees are fitted to the rows and to
+        these copies.
     """
 
     n_rounds: int
@@ -44,7 +45,7 @@ class Effort:
     n_copies: int
 
     def on_path(self):
-        """Return the effort for each tree of a path."""
+        """Return an Effort whose number of rounds is the one for each tree of a path."""
         return replace(self, n_rounds=self.n_rounds_on_path)
 
     def n_rounds_over(self, n_values):
@@ -68,13 +69,15 @@ EFFORTS = {
     "thorough": Effort(30, 30, np.inf, 3, 8),
 }
 EFFORTS["auto"] = EFFORTS["fast"]
-# max_rows="auto": a sample finds the tree if there are more rows than the larger one of these, the
-# second of which is per cluster.
+# With max_rows="auto", a fit uses a sample of the rows if there are more than 100 000 rows and more
+# than 1000 rows per cluster.
 _MANY_ROWS, _MANY_A_CLUSTER = 100_000, 1000
-_ANY_SIZE = ("auto", "exkmc")  # values of `init` for trees of any number of leaves
-# A limit of cost or size may be met by so many times the leaves of depth="auto".
+# With these values of `init`, axis-aligned initial trees can have any number of leaves.
+_ANY_SIZE = ("auto", "exkmc")
+# With a limit of cost or size and depth="auto", axis-aligned trees may have this multiple of
+# the 2 ** depth leaves that are allowed otherwise.
 _TIMES_TO_LIMIT = 8
-_LEAST_DEPTH = 5  # smallest depth="auto"
+_LEAST_DEPTH = 5  # the smallest depth that depth="auto" can stand for
 _PAPER = PenaltyMethod(n_init=1, node_solver="liblinear", refine=False)
 ALGORITHMS = {"direct": DirectForm(), "penalty": PenaltyMethod(), "published": _PAPER}
 _WITHOUT = DirectForm(relax=False, search="none", trim=0.0, max_rows=None)
@@ -84,12 +87,13 @@ _WITHOUT = DirectForm(relax=False, search="none", trim=0.0, max_rows=None)
 class Settings:
     """How a tree is fitted. `start` builds the initial trees; see TAOClustering for the rest.
 
-    `solver` is the node solver of the algorithm, and `direct_solver` that of direct passes, which
-    can end the penalty method. `has_direct_passes` is whether there are such passes. `lambda_` is
-    None if it follows from the data; `goal` is then the knee of a path, if there can be one.
+    `solver` is the node solver of the algorithm. `direct_solver` is that of passes of the direct
+    form, which can follow the penalty method; `has_direct_passes` is whether there are such passes.
+    `lambda_` is None if it is chosen from the data. If the user then gives no limit, `goal` is the
+    knee of a path, or None if the algorithm follows no path.
     `most_leaves` and `most_depth` are None if the parameters set no limit. `size_limit` is
-    the most leaves on a path of axis-aligned trees, None if the initial trees set it;
-    `start_of_size` returns the builder of initial trees for a number of leaves.
+    the largest number of leaves on a path of axis-aligned trees, or None if it is that of the
+    initial trees. `start_of_size` returns the builder of initial trees for a number of leaves.
     """
 
     objective: Objective
@@ -128,7 +132,7 @@ class Settings:
         Raises
         ------
         ValueError
-            If a class was given instead of an object, if parts cannot be combined, or if a
+            If a class was given instead of an object, if parameters cannot be combined, or if a
             parameter would not be used.
         """
         kind = resolve(parameters["split"], SPLIT_KINDS)
@@ -174,13 +178,13 @@ class Settings:
             validation=parameters["validation"],
         )
         _check_parts(settings)
-        _check_nothing_is_ignored(settings)
+        _check_nothing_is_ignored(settings, parameters)
         _check_sample(max_rows, parameters["n_clusters"])
         return settings
 
     @property
     def searches(self):
-        """Whether a search over structures follows the refits."""
+        """Whether a fit searches for better structures of the tree."""
         return self.relax and self.effort is not EFFORTS["none"]
 
     def limited(self, n_leaves):
@@ -191,7 +195,7 @@ class Settings:
         )
 
     def check_data(self, X, weight):
-        """Raise an error early if the parts do not support the data.
+        """Raise an error before the fit if the node solver or the penalty does not support X.
 
         Parameters
         ----------
@@ -207,15 +211,19 @@ class Settings:
 
 
 def _node_solver(algorithm, kind):
-    """Return the node solver of an algorithm; axis-aligned nodes have one of their own."""
+    """Return the node solver of an algorithm for a kind of splits.
+
+    "newton", the default, stands for the default solver of the kind of splits.
+    """
     named = {**NODE_SOLVERS, "newton": kind.solver}
     return resolve(algorithm.node_solver, named, NodeSolver)
 
 
 def _published(kind, init):
-    """Return the algorithm, the kind of splits and the initial tree of the KDD'22 paper.
+    """Return the algorithm, the kind of splits and the initial trees that the KDD'22 paper uses.
 
-    Its axis-aligned trees start from ExKMC and have values of rows as thresholds (section 9.3).
+    The paper's axis-aligned trees start from ExKMC, and their thresholds are values of rows
+    (section 9.3).
     """
     if kind.name == "axis":
         algorithm, kind = replace(_PAPER, node_solver="newton"), replace(kind, midpoints=False)
@@ -224,12 +232,16 @@ def _published(kind, init):
 
 
 def default_depth(n_clusters):
-    """Return the value of depth="auto": 5, or one level more than n_clusters leaves need."""
+    """Return the depth for depth="auto": 5, or one more than `n_clusters` leaves need if larger."""
     return max(_LEAST_DEPTH, int(n_clusters - 1).bit_length() + 1)
 
 
 def _resolved_depth(parameters, objective):
-    """Return the depth as a number. The number of labels to explain is not known yet."""
+    """Return the parameter `depth` as a number.
+
+    If the tree explains given labels, "auto" means 5, because the number of labels is not known
+    before `fit`.
+    """
     if parameters["depth"] != "auto":
         return parameters["depth"]
     return _LEAST_DEPTH if objective.explains_labels else default_depth(parameters["n_clusters"])
@@ -247,19 +259,23 @@ def _lambda(parameters, goal, kind, algorithm):
         return lambda_
     if goal is not None or kind.prices_weights:
         return None
-    # An axis-aligned tree has the knee along leaves, unless something else sets its size.
+    # The knee of axis-aligned trees is over the number of leaves, unless a parameter sets their
+    # size.
     has_knee = algorithm.is_direct and parameters["max_leaves"] is None
     has_knee &= _starts_at_any_size(parameters["init"])
     return None if has_knee else 0.0
 
 
 def _starts_at_any_size(init):
-    """Return whether `init` builds axis-aligned trees of any number of leaves."""
+    """Return whether the parameter `init` can build axis-aligned trees of any number of leaves."""
     return isinstance(init, str) and init in _ANY_SIZE
 
 
 def _size_limit(parameters, goal, depth_is_given):
-    """Return the most leaves on a path of axis-aligned trees; None if initial trees set it."""
+    """Return the largest number of leaves on a path of axis-aligned trees.
+
+    None means that it is the number of leaves of the initial trees.
+    """
     if parameters["max_leaves"] is not None:
         return parameters["max_leaves"]
     if not _starts_at_any_size(parameters["init"]):
@@ -271,7 +287,7 @@ def _size_limit(parameters, goal, depth_is_given):
 def _start(parameters, kind, objective, max_leaves):
     init, depth, n_clusters = (parameters[name] for name in ("init", "depth", "n_clusters"))
     if max_leaves is not None and kind.name == "axis" and not objective.explains_labels:
-        max_leaves = max(max_leaves, n_clusters)  # further leaves are pruned
+        max_leaves = max(max_leaves, n_clusters)  # leaves beyond the user's limit are pruned later
     if isinstance(init, str) and init == "auto":
         builder = kind.default_start(depth, n_clusters, max_leaves, objective)
     else:
@@ -282,7 +298,8 @@ def _start(parameters, kind, objective, max_leaves):
 def _most_leaves(parameters, kind, objective):
     """Return the maximum number of leaves that parameters allow, or None if they set none."""
     max_leaves = parameters["max_leaves"]
-    # CART for given labels has at most 2 ** depth leaves; ExKMC has at least one per cluster.
+    # The depth limits the leaves of oblique trees, and of CART for given labels. It does not limit
+    # those of ExKMC, which has at least one leaf per cluster.
     is_limited = kind.depth_limits_leaves or (objective.explains_labels and max_leaves is None)
     depth = _depth(parameters, is_limited)
     limits = [] if depth is None else [max_leaves_at(depth)]
@@ -299,7 +316,10 @@ def _depth(parameters, is_limited):
 
 
 def _check_parts(settings):
-    """Raise a ValueError that names what to use if parts cannot be combined."""
+    """Raise a ValueError if the algorithm, solver, penalty or splits cannot be combined.
+
+    The message names what to use instead.
+    """
     if not settings.objective.is_sum:
         raise ValueError(
             f"TAOClustering needs a cost that is a sum over rows, which "
@@ -315,24 +335,51 @@ def _check_parts(settings):
         raise ValueError(
             f"The direct form needs a node solver with instance weights, which "
             f"{name_of(settings.direct_solver)} does not support. Use "
-            "DirectForm(node_solver='newton'), or the penalty method with this solver: "
-            "algorithm=PenaltyMethod(node_solver=...)."
+            f"algorithm={_with_newton(settings.algorithm)!r}, or this solver for the penalty "
+            "method: algorithm=PenaltyMethod(node_solver=...)."
         )
 
 
-def _check_nothing_is_ignored(settings):
+def _with_newton(algorithm):
+    """Return the algorithm whose passes of the direct form use the default node solver."""
+    if algorithm.is_direct:
+        return replace(algorithm, node_solver="newton")
+    return replace(algorithm, refine=replace(algorithm.refine, node_solver="newton"))
+
+
+def _check_nothing_is_ignored(settings, parameters):
     """Raise a ValueError if a parameter that was given would not be used."""
-    if settings.validation is not None and settings.goal is None:
+    if settings.validation is not None and not settings.algorithm.is_direct:
         raise ValueError(
-            "validation chooses the size of a tree, which lambda_, max_leaves, init or the penalty "
-            "method has set here: leave lambda_ at 'auto' and the others out, or give "
-            "max_parameters or max_cost_increase."
+            "validation chooses a tree of the direct form, so the penalty method would not use it: "
+            "leave out algorithm, or validation."
         )
+    if settings.validation is not None and settings.goal is None:
+        raise ValueError(_unused_validation(settings, parameters))
     if settings.goal is not None and not settings.algorithm.is_direct:
         raise ValueError(
             "max_parameters and max_cost_increase choose a tree of the direct form, so the penalty "
             "method would not be used: leave out algorithm, or the limit."
         )
+
+
+def _unused_validation(settings, parameters):
+    """Return an error message: `validation` is unused because other parameters set the size."""
+    given = [] if parameters["lambda_"] == "auto" else ["lambda_"]
+    if not settings.split_kind.prices_weights:
+        given += [] if parameters["max_leaves"] is None else ["max_leaves"]
+        given += [] if _starts_at_any_size(parameters["init"]) else ["init"]
+    rest = [name for name in given if name != "lambda_"]
+    remedy = f"Leave out {' and '.join(given)}"
+    if rest:
+        first = "leave out lambda_ and " if "lambda_" in given else ""
+        remedy += (
+            f", or {first}give max_parameters or max_cost_increase beside {' and '.join(rest)}"
+        )
+    return (
+        f"validation chooses the size of a tree, which {' and '.join(given)} "
+        f"{'sets' if len(given) == 1 else 'set'} here. {remedy}."
+    )
 
 
 def _check_sample(max_rows, n_clusters):
@@ -345,7 +392,7 @@ def _check_sample(max_rows, n_clusters):
 
 
 def check_path(settings):
-    """Raise a ValueError if the settings are not those of a path."""
+    """Raise a ValueError if the settings have no path of trees, or choose one tree from a path."""
     if not settings.algorithm.is_direct:
         raise ValueError("A path needs the direct form: algorithm='direct' or DirectForm(...).")
     if settings.goal is not None and settings.goal.is_limit:

@@ -1,13 +1,17 @@
 """Kernels of the search over axis-aligned trees: rows as bytes, costs at fixed centres.
 
-A tree is an int64 array with a row per node, parents before children; its columns are LEFT, RIGHT
-(-1 for a leaf), FEATURE, BIN and LABEL. A row goes left iff its code of the feature is at most the
-bin. `codes` (n, d) are bytes, `first` (d + 1,) says where each feature's bins start, and
-`cost` (n, k) is the weighted cost of a row in each cluster.
+A tree is an int64 array with one row per node, parents before children. Its columns are the left
+and the right child (-1 for a leaf), the feature and the bin of the test, and the label of a leaf.
+A data row goes left if and only if its code of the feature is at most the bin.
+
+- `codes`: uint8 array of shape (n, d), the bin of each value within its feature.
+- `first`: int array of shape (d + 1,), where each feature starts in arrays over all bins.
+- `cost`: float64 array of shape (n, k), the weighted cost of each row in each cluster.
 
 No kernel draws random numbers, and each runs in one thread over the rows in their order, so that
-its sums are reproducible. Ties go to the lowest feature, then to the lowest bin. Arrays are
-filled by loops: numba compiles another function for most NumPy calls.
+its sums are reproducible. If tests are equally good, the one of the lowest feature is chosen, and
+then that of the lowest bin. Arrays are filled by loops, because numba takes time to compile most
+NumPy calls.
 """
 
 import numpy as np
@@ -18,9 +22,12 @@ LEFT, RIGHT, FEATURE, BIN, LABEL = range(5)
 
 
 def compact(nodes):
-    """Return the tree without the nodes that the root does not reach, parents before children."""
+    """Return the array of nodes without those that are no longer part of the tree.
+
+    The order is breadth-first from the root, so that parents come before their children.
+    """
     rows, source, out = nodes.tolist(), [0], []
-    for node in source:  # the list grows during the loop
+    for node in source:  # the loop also visits the children that it appends to the list
         row = rows[node]
         if row[LEFT] >= 0:
             children = row[LEFT], row[RIGHT]
@@ -32,7 +39,7 @@ def compact(nodes):
 
 @jit
 def _leaf_of(nodes, code, node):
-    """Return the leaf that a row with some codes reaches from a node."""
+    """Return the leaf below `node` that a row reaches; `code` has the bins of its values."""
     while nodes[node, LEFT] >= 0:
         goes_left = code[nodes[node, FEATURE]] <= nodes[node, BIN]
         node = nodes[node, LEFT] if goes_left else nodes[node, RIGHT]
@@ -41,7 +48,10 @@ def _leaf_of(nodes, code, node):
 
 @jit
 def spans(nodes, codes, n_nodes):
-    """Return the rows in the order of the leaves, and the range of each of `n_nodes` nodes."""
+    """Return the rows of all nodes, as an order of the rows and one range per node.
+
+    The rows of node i are ``order[span[i, 0] : span[i, 1]]``. `span` has shape (n_nodes, 2).
+    """
     n = codes.shape[0]
     order, spare, span = np.arange(n), np.empty(n, np.int64), np.zeros((n_nodes, 2), np.int64)
     span[0, 1] = n
@@ -53,7 +63,11 @@ def spans(nodes, codes, n_nodes):
 
 @jit
 def _divide(test, codes, order, here, span, spare):
-    """Partition the rows of a node by its test, in a stable order, and set the child ranges."""
+    """Move the rows of a node that go left before the others, and set the ranges of its children.
+
+    The node has the rows ``order[here[0] : here[1]]``. Their order on each side does not change.
+    `spare` is a workspace of one number per row.
+    """
     middle, n_right = here[0], 0
     for r in range(here[0], here[1]):
         row = order[r]
@@ -82,9 +96,10 @@ def _sum_costs(rows, cost, total):
 
 @jit
 def _sum_gains(nodes, node, rows, codes, cost, first, sums):
-    """Fill `sums`, per bin of every feature, with the cost of its rows on the left minus the right.
+    """Sum the cost differences of the rows of a node over the bins of every feature.
 
-    Returns the sum over all rows.
+    The difference of a row is its cost in the left subtree minus that in the right subtree. The
+    sum over the rows of each bin is written to `sums`, and the sum over all rows is returned.
     """
     left, right, total = nodes[node, LEFT], nodes[node, RIGHT], 0.0
     sums[:] = 0.0
@@ -104,7 +119,9 @@ def _sum_gains(nodes, node, rows, codes, cost, first, sums):
 def _best_test(total, first, sums):
     """Return the test with the least sum over its left rows: (sum, feature, bin, is_flipped).
 
-    The feature is -1 if no test is better than sending all rows to one side.
+    `sums` has the summed cost differences (left minus right) of the rows in each bin, and `total`
+    is their sum over all rows. A flipped test sends the larger values to the left. The feature is
+    -1 if no test is better than sending all rows to one side.
     """
     best = (min(0.0, total), np.int64(-1), np.int64(0), False)
     for f in range(first.shape[0] - 1):
@@ -129,10 +146,11 @@ def one_pass(nodes, codes, first, cost, price):
 
     Returns
     -------
-    nodes : the new tree, with the nodes that the root no longer reaches
+    nodes : int64 array of shape (n_nodes, 5)
+        The new tree. Nodes of removed subtrees are still in the array; see :func:`compact`.
     changed : bool
     """
-    nodes, starts = nodes.copy(), first.astype(np.uint64)  # signed ones may count from the end
+    nodes, starts = nodes.copy(), first.astype(np.uint64)  # unsigned: no check for negative indices
     order, span = spans(nodes, codes, nodes.shape[0])
     sums, total, changed = np.empty(first[-1]), np.empty(cost.shape[1]), False
     for node in range(nodes.shape[0] - 1, -1, -1):
@@ -159,7 +177,10 @@ def one_pass(nodes, codes, first, cost, price):
 
 @jit
 def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
-    """Fill `sums` with the cost of the rows in each bin of a feature; empty bins are not filled."""
+    """Sum the costs of rows per bin of one feature and per cluster: `sums` of shape (256, k).
+
+    `has_rows` tells which bins have rows; the sums of the other bins are not set.
+    """
     has_rows[:] = False
     for r in range(rows.shape[0]):
         bin_, paid = codes[rows[r], feature], cost[rows[r]]
@@ -173,9 +194,10 @@ def _sum_bin_costs(rows, codes, feature, cost, sums, has_rows):
 
 @jit
 def _best_cut(rows, codes, first, cost, sums):
-    """Return the cut of a leaf that saves most if each side has its best label.
+    """Return the cut of a leaf that saves most if each side gets its best label.
 
-    The result is (gain, feature, bin, label to the left, label to the right).
+    `rows` are the rows of the leaf, and `sums` is a workspace of shape (256, k). The result is
+    (saving, feature, bin, label to the left, label to the right).
     """
     n_clusters = cost.shape[1]
     total, below, has_rows = np.empty(n_clusters), np.empty(n_clusters), np.empty(256, np.bool_)
@@ -185,7 +207,7 @@ def _best_cut(rows, codes, first, cost, sums):
         _sum_bin_costs(rows, codes, f, cost, sums, has_rows)
         below[:] = 0.0
         for b in range(first[f + 1] - first[f] - 1):
-            if not has_rows[b]:  # the same cut as at the bin before
+            if not has_rows[b]:  # without rows in it, the cut is the same as at the bin before
                 continue
             left, right = 0, 0
             for c in range(n_clusters):
@@ -202,7 +224,10 @@ def _best_cut(rows, codes, first, cost, sums):
 
 @jit
 def expand(nodes, codes, first, cost, most_leaves, price):
-    """Return the tree grown by the best cuts of leaves, while a cut saves more than `price`."""
+    """Return the tree after leaves are cut, the best cut first, up to `most_leaves` leaves.
+
+    It also ends if no cut of a leaf saves more than `price`.
+    """
     n, n_nodes = nodes.shape[0], max(2 * most_leaves - 1, nodes.shape[0])
     out, gain = np.empty((n_nodes, 5), np.int64), np.empty(n_nodes)
     for node in range(n_nodes):
@@ -234,7 +259,14 @@ def expand(nodes, codes, first, cost, most_leaves, price):
 
 @jit
 def savings(nodes, codes, cost):
-    """Return the saving of each test over its better side, and that side; infinity at leaves."""
+    """Return by how much each test lowers the cost, compared with sending all its rows one way.
+
+    Returns
+    -------
+    saved : float64 array of shape (n_nodes,), infinity at leaves
+    side : int64 array of shape (n_nodes,)
+        Column LEFT or RIGHT of the child that is better for all rows of the node.
+    """
     order, span = spans(nodes, codes, nodes.shape[0])
     saved, side = np.full(nodes.shape[0], np.inf), np.zeros(nodes.shape[0], np.int64)
     for node in range(nodes.shape[0]):

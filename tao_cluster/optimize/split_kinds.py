@@ -22,12 +22,12 @@ __all__ = [
 
 
 class SplitKind(Protocol):
-    """A kind of splits.
+    """Base class of the kinds of splits: all that a fit does differently for them.
 
     Attributes
     ----------
     name : str
-        The value of the parameter `split` that stands for it.
+        The value of the parameter `split` of the estimator: "oblique" or "axis".
     solver : NodeSolver
         The default node solver.
     samples_rows : bool
@@ -36,7 +36,7 @@ class SplitKind(Protocol):
     midpoints : bool
         Whether thresholds are halfway between values of rows. Otherwise they are the lower value.
     n_passes : int
-        Maximum number of passes at a lambda.
+        Maximum number of passes over the tree at each lambda.
     prices_weights : bool
         True if lambda is a penalty on weights and paths follow lambda. False if lambda is a penalty
         per test and paths follow the number of leaves.
@@ -56,13 +56,13 @@ class SplitKind(Protocol):
     noise: Noise
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """Return the builder for init="auto"."""
+        """Return the builder of initial trees for init="auto"."""
 
     def check_start(self, tree):
         """Raise a ValueError if a tree cannot be an initial tree."""
 
     def better_start(self, search, state, trees, lambda_, random_state):
-        """Return the state to descend from, given the best of the initial trees."""
+        """Return the state from which passes start, given the best of the initial trees."""
 
     def refit(self, search, state, lambda_):
         """Return the state after refits of its nodes."""
@@ -94,9 +94,9 @@ class Oblique:
     noise: ClassVar[Noise] = Noise(0.7, 0.1)
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """Return a builder that alternates between trees of the centres and trees of the rows.
+        """Return a builder that alternates between several methods, which use centres or rows.
 
-        For given labels, it also alternates with CART.
+        If the objective explains given labels, CART is one of these methods.
         """
         cart = (
             [Cart(max_leaves or max_leaves_at(depth), depth)] if objective.explains_labels else []
@@ -104,25 +104,28 @@ class Oblique:
         return in_turn(depth, cart)
 
     def check_start(self, tree):
-        """Accept any tree."""
+        """Accept any tree as an initial tree."""
 
     def better_start(self, search, state, trees, lambda_, random_state):
         """Return the best of the initial trees."""
         return state
 
     def refit(self, search, state, lambda_):
-        """Refit nodes on the features that they have."""
+        """Return the state after each node is refitted on the features that it has."""
         return refit(search, state, lambda_)
 
     def optimize_exact(self, search, state):
-        """Change tests, and remove features, to minimise the clustering cost itself."""
+        """Return the state after passes that change tests and remove features.
+
+        They minimise the clustering cost itself plus a penalty per parameter.
+        """
         there = search.smoothed
         found = there.take(state, search)
         found = optimize_exact(there, found, penalty_per_parameter(there.problem, found))
         return search.take(found, there)
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """Search over structures from the state; see ``oblique_search.improvements``."""
+        """Yield better and better states from a search that grows, perturbs and prunes the tree."""
         there = search.smoothed
         start = there.take(state, search)
         price = penalty_per_parameter(there.problem, start)
@@ -134,8 +137,8 @@ class Oblique:
             if criterion.value(other) < np.inf:
                 state = other
                 yield state
-        # The search above may also use noisy copies of the rows. On the original rows, the result
-        # must be at least as good as axis-aligned trees.
+        # The search may have used noisy copies of the rows. On the original rows, the result must
+        # be at least as good as axis-aligned trees.
         for other in [] if there is search else search.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]
@@ -148,7 +151,10 @@ class Oblique:
         return state
 
     def postprocess(self, tree, leaf_of_row, step, share):
-        """Remove small weights that move no row; tests of one feature get weight 1 or -1."""
+        """Remove weights so small that every row stays in its leaf.
+
+        In tests of one feature, the weight becomes 1 or -1.
+        """
         tree = trim(tree, leaf_of_row, step.view, share, step.n_jobs)
         return at_midpoints(tree, leaf_of_row, step.view, step.n_jobs)
 
@@ -188,7 +194,9 @@ class AxisAligned:
     noise: ClassVar[Noise] = Noise(0.7, 0.1)
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
-        """Return ExKMC, ExShallow and CART in turn, or CART for given labels.
+        """Return a builder that alternates between ExKMC, ExShallow and CART.
+
+        For given labels, it is CART alone.
 
         ExKMC and CART have at most `max_leaves` leaves; ExShallow has one leaf per cluster.
         """
@@ -209,15 +217,18 @@ class AxisAligned:
         return better_start(search, state, trees, lambda_, random_state)
 
     def refit(self, search, state, lambda_):
-        """Regrow leaves, if the solver can expand trees."""
+        """Return the state after regrowth of leaves, if the node solver can expand trees."""
         return regrow(search, state, lambda_) if search.settings.solver.can_expand else state
 
     def optimize_exact(self, search, state):
-        """Return the state unchanged: every pass has already minimised the clustering cost."""
+        """Return the state as it is, because passes over axis-aligned trees need no surrogate loss.
+
+        They minimise the clustering cost itself.
+        """
         return state
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """Yield nothing: the search over structures has started from the initial trees."""
+        """Yield nothing, because `better_start` has already searched over the structures."""
         return iter(())
 
     def generalize(self, search, state, lambda_):
@@ -229,7 +240,7 @@ class AxisAligned:
         return search.take(regrow(there, found, lambda_), there)
 
     def postprocess(self, tree, leaf_of_row, step, share):
-        """Place the threshold of each test at a midpoint or a value of rows."""
+        """Move each threshold to a midpoint between values of rows, or to the lower value."""
         place = at_midpoints if self.midpoints else at_values
         return place(upright(tree), leaf_of_row, step.view, step.n_jobs)
 

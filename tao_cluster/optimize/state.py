@@ -16,8 +16,9 @@ from ..tree import Tree
 from ..tree.routing import kernel_arrays
 from .tree_step import Routed, TreeStep
 
-# Axis-aligned trees are not promising if their excess cost over the free clustering is more than
-# _FAR times that of a state. The excess of the state counts as at least _SMALL_EXCESS of the cost.
+# An oblique tree is compared with axis-aligned trees of CART. If their excess cost over the free
+# clustering is more than _FAR times that of the oblique tree, no further axis-aligned trees are
+# built. The excess of the oblique tree counts as at least this share of the free cost.
 _FAR, _SMALL_EXCESS = 3.0, 0.01
 
 
@@ -46,7 +47,7 @@ class State:
 
     @property
     def routed(self):
-        """The tree with the leaf of each row."""
+        """The tree and the leaf that each row reaches, as a pair."""
         return Routed(self.tree, self.leaf_of_row)
 
     @property
@@ -98,7 +99,7 @@ class Search:
         If this search uses noisy copies of rows, the search over the original rows; see
         :attr:`smoothed`.
     regrowths_in_vain : tuple of (State, set of (price, most leaves, further leaves))
-        Regrowths that did not improve the state.
+        The last state whose regrowth failed, and the arguments with which it failed.
     """
 
     problem: Problem
@@ -113,18 +114,18 @@ class Search:
     _pilot: Any = field(default=None, init=False)
     _starts: list = field(
         default_factory=list, init=False
-    )  # (number of leaves, depth) of each initial tree
+    )  # one pair (number of leaves, depth) per initial tree
 
     @classmethod
     def of(cls, problem, settings, history, whole=None):
-        """Return the search for a tree of a problem."""
+        """Return a search over the rows of a problem, with the node solver of the settings."""
         solver = settings.direct_solver.bind(problem.X)
         step = TreeStep(kernel_arrays(problem.X), solver, settings.n_jobs)
         return cls(problem, settings, step, history, whole)
 
     @cached_property
     def smoothed(self):
-        """If there are few rows, the search over the rows and noisy copies; otherwise this search.
+        """Search over the rows and noisy copies of them if there are few rows; else this search.
 
         With few rows, the training cost is a poor estimate of the benefit of a weight on new rows.
         """
@@ -142,25 +143,28 @@ class Search:
 
     @cached_property
     def exact_step(self):
-        """The step over the same rows that minimises the cost plus a penalty per parameter."""
+        """Tree step that minimises the cost itself plus a penalty per parameter of the tree."""
         solver = self.settings.exact.bind(self.problem.X)
         return self.step.with_solver(solver, prices_parameters=True)
 
     @cached_property
     def penalty_step(self):
-        """The tree step of the penalty method, with its node solver."""
+        """Tree step with the node solver of the penalty method (parameter `node_solver`)."""
         settings = self.settings
         if settings.solver is settings.direct_solver:
             return self.step
         return self.step.with_solver(settings.solver.bind(self.problem.X))
 
     def start_from(self, tree):
-        """Return an initial tree, and note its size, which may limit later trees (see `limits`)."""
+        """Record the size of an initial tree, which may limit later trees, and return the tree."""
         self._starts.append((tree.n_leaves, tree.max_depth))
         return tree
 
     def limits(self):
-        """Return the maximum leaves and depth: of the settings, or else of the initial trees."""
+        """Return the maximum number of leaves and the maximum depth of trees in this search.
+
+        If the settings have no such limit, it is the maximum over the initial trees.
+        """
         if self.whole is not None and not self._starts:
             return self.whole.limits()
         leaves, depth = np.max(self._starts or [(np.inf, np.inf)], axis=0)
@@ -171,7 +175,7 @@ class Search:
         )
 
     def single_features(self, state):
-        """Return states of axis-aligned trees, which an oblique tree must at least match.
+        """Return states of axis-aligned trees; the search also considers them as oblique trees.
 
         If the trees of CART cost much more than the state, other builders are not tried.
         """
@@ -193,12 +197,14 @@ class Search:
         return [self.evaluate(tree) for tree in small_trees(self.problem, greedy_builders)]
 
     def pilot(self, n_rows, random_state):
-        """Return the search over a sample if there are many rows; it is created once.
+        """Return a search over a sample of the rows, or this search if there are few rows.
+
+        The sample is drawn at the first call, and used again at later calls.
 
         Parameters
         ----------
         n_rows : int
-            Size of the sample. With fewer than twice as many rows, there is no sample.
+            Size of the sample. With fewer than twice as many rows, this search is returned.
         random_state : int, RandomState instance or None
         """
         if self._pilot is None:
@@ -258,11 +264,17 @@ class Search:
         return distances
 
     def criterion(self, state):
-        """Return the criterion of the direct tree step, at the centres of a state (eq. 4)."""
+        """Return the criterion of the direct form: the clustering cost at the centres of a state.
+
+        It is the loss of equation 4 of the KDD'22 paper.
+        """
         return CostCriterion(self.distances(state.centers), self.problem.weight)
 
     def agreement(self, labels):
-        """Return the criterion of the tree step for assignments `labels` (eq. 8)."""
+        """Return the criterion of the penalty method: disagreement of the tree with `labels`.
+
+        It is the loss of equation 8 of the KDD'22 paper.
+        """
         problem = self.problem
         penalty = self.settings.penalty
         return LabelCriterion(penalty, labels, problem.weight, problem.n_clusters)

@@ -47,30 +47,30 @@ class TreeStep:
     solver: BoundSolver
     n_jobs: int = 1
     prices_parameters: bool = False
-    # By node: the status of the solver if it did not converge in the last pass that called it.
+    # The status of the solver at each node where it did not converge when it was last called.
     unsolved: dict[int, Status] = field(default_factory=dict)
     # Hash of the last problem at each node and the resulting split: the same problem has the same
-    # result. The problems themselves would take 17 bytes per row and level.
+    # result. Hashes are stored, because the problems would take 17 bytes per row and tree level.
     _settled: dict[int, tuple[bytes, Split]] = field(default_factory=dict, init=False)
 
     def with_solver(self, solver, prices_parameters=False):
-        """Return a step over the same rows with another solver and no record of solved problems.
+        """Return a tree step over the same rows with another node solver.
 
-        With a penalty per parameter, its unsolved nodes are recorded separately.
+        The new step shares the record of unsolved nodes, except with a penalty per parameter.
         """
         unsolved = {} if prices_parameters else self.unsolved
         return TreeStep(self.view, solver, self.n_jobs, prices_parameters, unsolved)
 
     def routed(self, tree):
-        """Return the tree with the leaf of each row."""
+        """Return the tree and the leaf that each row reaches, as a Routed."""
         return Routed(tree, self.leaves_of(tree))
 
     def leaves_of(self, tree, rows=None, node=0):
-        """Return the leaf that rows (default all) reach from a node: int32 array."""
+        """Return the leaf below `node` that each row reaches: int32 array; by default all rows."""
         return tree.route(self.view, rows, node, self.n_jobs)
 
     def run(self, start, criterion, strength, n_passes):
-        """Repeat passes until one changes nothing, at most `n_passes` times.
+        """Repeat passes until a pass changes nothing, at most `n_passes` times.
 
         An update of a node is accepted only if it lowers the loss of the node plus strength *
         ||w||_1, so that the `objective` of the tree never rises (section 8).
@@ -96,10 +96,11 @@ class TreeStep:
         return start
 
     def run_freely(self, start, criterion, strength, n_passes):
-        """Accept every update, and return the tree with the least `objective` after a pass.
+        """Run passes that accept every update, and return the best of the trees after each pass.
 
-        This is for a tree whose weights do not come from a solver. The loss does not depend on the
-        scale of w but ||w||_1 does, so that a comparison with such weights is meaningless.
+        The best tree has the least `objective` (loss plus penalty). This method is for initial
+        trees, whose weights have an arbitrary scale: ||w||_1 depends on the scale and the loss does
+        not, so that a comparison of a new split with such an old one is meaningless.
 
         The parameters are those of :meth:`run`.
 
@@ -138,10 +139,10 @@ class TreeStep:
         """
         rows_of = ReducedSets(*start)
         tree = _fit_leaves(start.tree, criterion, rows_of)
-        leaf_of_row = start.leaf_of_row.copy()  # updated level by level, from the deepest one
+        leaf_of_row = start.leaf_of_row.copy()  # updated after each level of the tree, bottom-up
         for nodes in rows_of.levels():
-            # The subtrees below this depth are final in this pass, and so are the losses of rows
-            # there.
+            # The nodes below this depth do not change any more in this pass, so the losses of rows
+            # in the leaves below them are final.
             loss = criterion.loss_at(tree)
 
             def update(node, tree=tree, loss=loss):
@@ -160,14 +161,14 @@ class TreeStep:
         return Routed(tree, leaf_of_row)
 
     def _map(self, update, nodes, rows_of):
-        """Return the result of `update` for each node, in threads if that is faster."""
+        """Return {node: update(node)} for some nodes; threads compute it if that is faster."""
         n_rows = sum(len(rows_of[node]) for node in nodes)
         largest_first = sorted(nodes, key=lambda node: -len(rows_of[node]))
         found = map_in_threads(update, largest_first, n_threads(self.n_jobs, n_rows))
         return dict(zip(largest_first, found, strict=True))
 
     def _below(self, tree, node, rows, goes_left, leaf_of_row):
-        """Return the leaves that the rows of a node reach in each of its two subtrees."""
+        """Return the leaf that each row of a node reaches in each of its two subtrees."""
         left, right = leaf_of_row[rows], leaf_of_row[rows]
         children = tree.children_left[node], tree.children_right[node]
         for leaves, child, others in zip(
@@ -198,10 +199,10 @@ class TreeStep:
         return new
 
     def _reduce(self, tree, node, below, loss, strength):
-        """Return the binary problem at a node, and a mask over `below.rows` of its rows.
+        """Return the binary classification problem at a node, and a mask of its rows.
 
-        Rows with the same loss in both children are left out. The weight of each other row is
-        its loss in the worse child minus its loss in the better child.
+        The mask is over ``below.rows``. Rows with the same loss in both children are left out. The
+        weight of each other row is its loss in the worse child minus that in the better child.
         """
         gain = loss(below.rows, below.left)
         gain -= loss(below.rows, below.right)
@@ -216,7 +217,10 @@ class TreeStep:
         return problem, care
 
     def _helpers(self, node):
-        """Return the number of threads for the rows of a node; only the root has all of them."""
+        """Return the number of threads that route the rows of a node.
+
+        It is `n_jobs` at the root and 1 elsewhere, where threads already work on several nodes.
+        """
         return self.n_jobs if node == 0 else 1
 
     def _is_settled(self, node, asked, split):
@@ -240,7 +244,7 @@ class TreeStep:
 
 
 class _Below(NamedTuple):
-    """The rows of a node, which of them go left, and their leaves in both subtrees."""
+    """The rows of a node, which of them go left, and the leaf of each in both subtrees."""
 
     rows: np.ndarray
     goes_left: np.ndarray
@@ -248,7 +252,7 @@ class _Below(NamedTuple):
     right: np.ndarray
 
     def leaves(self, goes_left):
-        """Return the leaf of each row if a test sends the given rows to the left."""
+        """Return the leaf of each row if the test of the node sends the rows of a mask left."""
         return np.where(goes_left, self.left, self.right)
 
 
@@ -260,7 +264,7 @@ def objective(routed, criterion, strength):
 
 
 def gains(view, tree, node, rows, loss, n_jobs=1):
-    """Return the loss of each row of a node on the left minus that on the right: float64 array.
+    """Return the loss of each row in the left subtree of a node minus that in the right one.
 
     Parameters
     ----------
@@ -277,13 +281,16 @@ def gains(view, tree, node, rows, loss, n_jobs=1):
 
 
 def _indifferent(split, strength):
-    """Return the split of a node whose rows have equal losses on both sides: no weights."""
+    """Return the split for a node whose rows all have equal losses on both sides.
+
+    With a positive strength it has no weights, because they would only cost their penalty.
+    """
     has_price = strength > 0 and len(split.indices)
     return Split.constant(goes_left=True) if has_price else None
 
 
 def _digest(problem):
-    """Return a hash of a node problem: its rows, their sides and weights, and its strength."""
+    """Return a hash of the rows, sides, weights and strength of the problem at a node: bytes."""
     terms = np.array([problem.strength, *(problem.freed or ())])
     digest = hashlib.blake2b(terms.tobytes(), digest_size=16)
     for part in (problem.rows, problem.goes_right, problem.weight):
@@ -292,10 +299,10 @@ def _digest(problem):
 
 
 def _fit_leaves(tree, criterion, rows_of):
-    """Set the optimal outputs of the leaves that rows reach; other leaves keep theirs.
+    """Return the tree with the best label, or histogram over labels, in each leaf that has rows.
 
-    The criterion decides whether leaves have histograms. The tree loses histograms that it had, or
-    gets new ones; leaves without rows then get the histogram that is certain of their label.
+    Leaves without rows keep their labels. The criterion decides whether leaves have histograms. If
+    they get new ones, that of a leaf without rows gives its label the probability 1.
     """
     outputs = {
         leaf: criterion.best_output(rows_of[leaf]) for leaf in tree.leaves if rows_of.size(leaf)

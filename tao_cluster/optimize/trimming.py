@@ -11,12 +11,12 @@ from ..tree.tree import midpoint
 
 
 def trim(tree, leaf_of_row, view, share, n_jobs=1):
-    """Return the tree without weights that are too small to decide any row.
+    """Return the tree without small weights whose removal changes the decision path of no row.
 
     A weight w_j is small if the standard deviation of w_j x_j over the rows of its node is below
-    `share` times the largest one at that node. The smallest weights of each node are removed.
-    Bisection finds how many can go while every row stays on its side, so the output of the tree
-    for these rows does not change. Such weights remain because solvers have a tolerance.
+    `share` times the largest such standard deviation at that node. The smallest weights of each
+    node are removed. Bisection finds how many of them can be removed while every row stays on its
+    side. Node solvers leave such weights, because they stop at a tolerance.
 
     Parameters
     ----------
@@ -46,7 +46,11 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
 
 
 def _needed(view, rows, split, threshold, std, share, n_jobs):
-    """Return a mask of the weights of a node to keep; `std` is the std of each term w_j x_j."""
+    """Return a mask of the weights of a node that must stay: bool array.
+
+    `std` is the standard deviation of each term w_j x_j over the rows of the node. Weights are
+    removed only if theirs is less than `share` times the largest one.
+    """
     indices, weights = split
     everything = np.ones(len(indices), dtype=bool)
     if len(indices) == 0:
@@ -59,7 +63,7 @@ def _needed(view, rows, split, threshold, std, share, n_jobs):
     ascending = np.argsort(std, kind="stable")
     least, most = 0, int(np.count_nonzero(std < share * std.max()))
     kept = everything
-    while least < most:  # bisection over the number of weights removed
+    while least < most:  # bisection over the number of removed weights
         number = (least + most + 1) // 2
         fewer = everything.copy()
         fewer[ascending[:number]] = False
@@ -71,7 +75,7 @@ def _needed(view, rows, split, threshold, std, share, n_jobs):
 
 
 def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
-    """Return the tree with weights of 1 or -1, and thresholds at midpoints, in univariate tests.
+    """Return the tree with weight 1 or -1, and the threshold at a midpoint, in univariate tests.
 
     The threshold becomes the midpoint between the closest values on the two sides of the test. If
     no row is on one of the sides, only the weight and the threshold are rescaled.
@@ -104,7 +108,11 @@ def at_midpoints(tree, leaf_of_row, view, n_jobs=1):
 
 
 def _sides(tree, leaf_of_row, view, n_jobs):
-    """Yield (node, values of w x of its rows, mask of rows that go left) of univariate tests."""
+    """Yield, for each test of one feature, the node, the weighted values, and who goes left.
+
+    The values are weight times feature for each row of the node. Rows go left where the last item,
+    a bool array, is True.
+    """
     rows_of = ReducedSets(tree, leaf_of_row)
     for node in itertools.chain.from_iterable(rows_of.levels()):
         split = tree.split(node)
@@ -116,7 +124,7 @@ def _sides(tree, leaf_of_row, view, n_jobs):
 def at_values(tree, leaf_of_row, view, n_jobs=1):
     """Return the axis-aligned tree whose thresholds are the largest values of rows that go left.
 
-    Builders of initial trees may put thresholds between two values, or at the value of a centre.
+    Before, thresholds can be between two values of rows, or at the value of a centre.
 
     Parameters
     ----------

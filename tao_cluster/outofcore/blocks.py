@@ -234,7 +234,7 @@ def _data_iter_blocks(X):
     given = []
 
     def input_data(data, weight=None, **others):
-        del others  # for example labels
+        del others  # for example labels, which DataIter may pass but which are not used
         given.append((data, weight, None))
 
     X.reset()
@@ -313,7 +313,7 @@ def _table_blocks(X, sample_weight, embedding, n_jobs):
 
 
 def _some(part, rows):
-    """Return the rows in a slice of an array, matrix or DataFrame; None if `part` is None."""
+    """Return the rows `rows` (a slice) of an array, matrix or DataFrame; None if `part` is None."""
     if part is None:
         return None
     return part.iloc[rows] if isinstance(part, pd.DataFrame | pd.Series) else part[rows]

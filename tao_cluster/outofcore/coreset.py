@@ -21,7 +21,7 @@ from .statistics import Sums
 _FIRST_ROWS, _CENTERS_PER_CLUSTER = 20_000, 4
 
 _UNIT = 2.0**-53  # spacing of 53-bit numbers in [0, 1)
-_STREAMS = 0xD1342543DE82EF95  # odd multiplier of the seed: every seed gets other numbers
+_STREAMS = 0xD1342543DE82EF95  # odd multiplier, so that seeds get different numbers
 
 
 def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):

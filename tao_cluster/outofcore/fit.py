@@ -159,6 +159,8 @@ def fit(
         model._fit(sample.X, None, sample.weight, sample.embedding, scaling)
         states = _states(source, sample, model, method, centers, look.moments.weight, n_passes, rng)
         _store(model, _best(states), source, centers, cost)
+        model._column_range = np.array([look.moments.low, look.moments.high])
+        model._column_is_integer = look.is_integer
         return model.set_params(reference=estimator.reference)
 
 
@@ -203,7 +205,7 @@ def _free_centers(source, sample, look, estimator):
     unfitted reference is first fitted to the sample.
     """
     space, objective = source.reader.space, source.reader.objective
-    rows = sample.X if sample.embedding is None else sample.embedding  # in the user's units
+    rows = sample.X if sample.embedding is None else sample.embedding  # in units of the user's X
     names = None if sample.embedding is not None else source.blocks.names
     reference = given_centers(estimator.reference, rows, sample.weight, objective, names)
     if space.scaling is not None:
@@ -252,13 +254,13 @@ def _store(model, state, source, free_centers, free_cost):
     model.free_centers_ = _in_user_units(space, free_centers)
     model.inertia_, model.free_inertia_ = statistics.cost, free_cost
     model.cost_increase_ = cost_increase(statistics.cost, free_cost)
-    del model.labels_, model.free_labels_  # they are labels of the sample
+    del model.labels_, model.free_labels_  # these are labels of the sample, not of all rows
     if source.blocks.names is not None:
         set_fitted_names(model, source.blocks.names)
 
 
 def _best(states):
-    """Return the last state, and warn if an interruption or lost rows ended the passes early.
+    """Return the last state; warn if an interruption or lost rows ended the passes early.
 
     If the passes end before the first state, the error is raised again.
     """
@@ -277,7 +279,7 @@ def _best(states):
 def _check_method(method):
     """Raise a ValueError for a method that out-of-core fits do not support.
 
-    Its centres must be computable from sums over rows, and its `validation` must be a share.
+    The centres must be computable from sums over rows, and `validation` must be a share.
     """
     objective = method.objective
     if objective.explains_labels or objective.cluster_sums is None or not objective.is_sum:

@@ -19,6 +19,7 @@ from .._utils.matrices import (
     stored_by_rows,
 )
 from ..problem.inputs import LARGEST_WEIGHT, check_least_weight
+from ..problem.observed import integer_columns
 from ..problem.scaling import ClusteringSpace, Scaling
 from ..tree.routing import kernel_arrays
 from .blocks import blocks_of, sum_over_blocks
@@ -56,12 +57,12 @@ class WeightedRows:
 
     @cached_property
     def data(self):
-        """`space` after `objective.prepare`, as the other methods of the objective take it."""
+        """Rows prepared by `objective.prepare`, the input of the other methods of the objective."""
         return self.objective.prepare(self.space)
 
     @cached_property
     def view(self):
-        """X as the arrays that compiled kernels take."""
+        """X as an array, or as the CSR arrays (data, indices, indptr), for compiled functions."""
         return kernel_arrays(self.X)
 
     def nearest(self, centers):
@@ -98,7 +99,7 @@ class Reader:
 
     @property
     def objective(self):
-        """Objective of the clustering."""
+        """Objective of the clustering, which defines the costs."""
         return self.space.objective
 
     def rows(self, block):
@@ -189,7 +190,7 @@ class Sums:
     combine: ClassVar[dict[str, Callable]] = {}
 
     def __add__(self, other):
-        """Add two records field by field."""
+        """Add two `Sums` records field by field."""
         values = []
         for part in fields(self):
             a, b = getattr(self, part.name), getattr(other, part.name)
@@ -199,7 +200,7 @@ class Sums:
 
 
 def table(records):
-    """Return records as an array of objects, which numpy adds element by element."""
+    """Return `Sums` records as an object array, which numpy adds element by element."""
     out = np.empty(len(records), dtype=object)
     out[:] = records
     return out
@@ -265,13 +266,17 @@ class ColumnStatistics(Sums):
     n_sparse : int, number of sparse blocks
     moments : Moments of X; None without rows
     of_embedding : Moments of the embedding; those of X if there is no embedding
+    is_integer : bool array of shape (d,), whether all values of each column of X are integers
     """
+
+    combine: ClassVar[dict] = {"is_integer": np.logical_and}
 
     counts: list
     n_present: int
     n_sparse: int
     moments: Moments | None = None
     of_embedding: Moments | None = None
+    is_integer: np.ndarray | None = None
 
     @classmethod
     def from_blocks(cls, blocks, n_clusters):
@@ -330,7 +335,7 @@ def _column_statistics(block, _):
         return ColumnStatistics([n_rows], 0, n_sparse)
     moments = Moments.from_rows(X, weight)
     other = moments if embedding is None else Moments.from_rows(embedding, weight)
-    return ColumnStatistics([n_rows], len(weight), n_sparse, moments, other)
+    return ColumnStatistics([n_rows], len(weight), n_sparse, moments, other, integer_columns(X))
 
 
 def _present_rows(block, is_finite=False):

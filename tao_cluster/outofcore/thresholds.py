@@ -20,7 +20,7 @@ from ..tree.routing import ReducedSets, project
 from ..tree.tree import midpoint
 from .statistics import Sums, table
 
-MOST_EDGES = 512  # largest number of new edges per test and pass
+MOST_EDGES = 512  # maximum number of new bin edges per test and pass over the rows
 _MOST_PASSES = 6
 
 # Costs of thresholds are regarded as equal if they differ by at most this share of the sum of the

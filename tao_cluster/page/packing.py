@@ -25,9 +25,9 @@ from ..inspection.palette import (
 )
 from ..inspection.rows import picture_kind
 
-_MOST_AT_LEAF = 12  # words or bars per leaf
-_MOST_ROWS, _LEAST_ROWS = 1000, 20  # most and fewest rows that can be traced
-_ROW_CHARACTERS = 130_000  # approximate size of the rows that can be traced, as JSON
+_MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
+_MOST_ROWS, _LEAST_ROWS = 1000, 20  # maximum and minimum number of rows whose path can be shown
+_ROW_CHARACTERS = 130_000  # approximate limit, in JSON characters, of rows whose path can be shown
 _NARROW = 200  # a page of models with at most this many features includes all features
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")

@@ -32,22 +32,22 @@ class Box:
 
     @property
     def x(self):
-        """Horizontal centre."""
+        """X coordinate of the centre of the box, in inches."""
         return self.left + self.width / 2
 
     @property
     def y(self):
-        """Vertical centre."""
+        """Y coordinate of the centre of the box, in inches."""
         return self.top - self.height / 2
 
     @property
     def right(self):
-        """Right edge."""
+        """X coordinate of the right edge, in inches."""
         return self.left + self.width
 
     @property
     def bottom(self):
-        """Lower edge."""
+        """Y coordinate of the lower edge, in inches."""
         return self.top - self.height
 
     def part(self, top=0.0, height=None, margin=0.0):
@@ -65,7 +65,7 @@ class Box:
         return [self.part(start + i * height, height) for i in range(n)]
 
     def frame(self, ax, *, rounded=False, color="0.35", fill="none", linewidth=0.8, zorder=3):
-        """Draw the outline."""
+        """Draw the outline of the box into the axes."""
         style = "round,pad=0,rounding_size=0.05" if rounded else "square,pad=0"
         patch = FancyBboxPatch(
             (self.left, self.bottom),

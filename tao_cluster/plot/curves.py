@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
+from .._utils.frames import check_list_of_names
 from ..columns.names import brief, printable
 from ..export.format import number_text
 from ..inspection.palette import cluster_color
@@ -131,6 +132,7 @@ def plot_tradeoff(models, *, labels=None, size="leaves", X=None, ax=None, title=
     if size == "explanation_size" and X is None:
         raise ValueError("size='explanation_size' is a mean over rows: pass them as X.")
     models = _model_list(models)
+    check_list_of_names(labels, "labels")
     labels = _methods(models) if labels is None else list(labels)
     if len(labels) != len(models):
         raise ValueError(
@@ -214,7 +216,7 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
             if label in curves:
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
-                x, y = [], []  # without points: the legend entry of both
+                x, y = [], []  # no points: this line only makes the common legend entry
             ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
         for text in ax.legend(frameon=False, **beside).get_texts():
@@ -277,7 +279,7 @@ def plot_history(model, *, ax=None, title=None):
         ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # translucent over points
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # shows points below
         ax.set_ylabel(COST)
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "number of the tree")
         ax.set_title(title or "", loc="left")

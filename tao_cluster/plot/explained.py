@@ -71,7 +71,7 @@ def _draw_sum(ax, test):
 
 
 def _draw_value(ax, test):
-    """Draw the value of a single feature and its bound."""
+    """Draw a test of one feature: the value of the row and the threshold."""
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)

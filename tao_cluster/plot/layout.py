@@ -115,7 +115,7 @@ class Layout:
 
     @cached_property
     def corners(self):
-        """Left and top of every node: array of shape (n_nodes, 2)."""
+        """Coordinates of the upper left corner of the box of every node: array (n_nodes, 2)."""
         start, across = self.levels[0][self.tree.depth], self.across
         if self.is_horizontal:
             return np.column_stack([start, -across + self.heights / 2])

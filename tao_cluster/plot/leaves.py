@@ -14,7 +14,7 @@ from .boxes import Box, fit, text_width
 from .curves import STYLE, plot_history
 from .glyphs import Image
 
-_LINE = 0.125  # inches
+_LINE = 0.125  # height of a line of text, inches
 _MOST_CLASSES = 3
 _MOST_CLUSTERS = 4  # number of clusters listed in the box of a hidden subtree
 _CAPTION = 0.2  # inches, height of the caption above a panel
@@ -163,7 +163,7 @@ class Subtree(NamedTuple):
             line.write(ax, more, 5.8, x=line.left + 0.1, ha="left", color="0.3")
         top = box.height - 0.19 - 0.15 * max(1, len(self.counted))
         line = box.part(top, 0.16)
-        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # always two or more
+        line.write(ax, f"{self.n_leaves} leaves", 7, fontweight="bold")  # never 1 leaf
         for i, text in enumerate(self.counted):
             box.part(top + 0.15 * (i + 1), 0.14).write(ax, text, 6, color="0.3")
 
@@ -258,7 +258,7 @@ def _history(estimator, tree, image_shape):
         )
 
     def draw(ax, box):
-        left, below = 0.42, 0.36  # room for the axis labels
+        left, below = 0.42, 0.36  # inches, room for the axis labels
         place = (box.left + left, box.bottom + below, box.width - left, box.height - below)
         with mpl.rc_context(STYLE):
             inset = ax.inset_axes(place, transform=ax.transData)

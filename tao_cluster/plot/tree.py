@@ -27,10 +27,10 @@ from .leaves import Subtree, count_lines, draw_panel, leaf_parts, make_panels, p
 _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
 _DPI = 150
-_MOST_PIXELS = 60_000  # per side; matplotlib cannot render more than 2 ** 16
+_MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
 # Lengths in inches: space between boxes, height of the line above a node, margin of the drawing.
 _SPACE, _HEADER, _MARGIN = 0.14, 0.17, 0.12
-_TITLE_LINE, _TITLE_SIZE = 0.155, 8  # inches, points
+_TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
 _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
 _MARKED = "0.0"  # black for a highlighted path: clusters and sides have other colours
@@ -272,7 +272,7 @@ class Picture:
     is_horizontal: bool
 
     def draw(self, ax):
-        """Draw everything into the axes, or into a new figure if these are None."""
+        """Draw the whole tree into the given axes, or into a new figure if `ax` is None."""
         size, lines = self._size
         if ax is None:
             ax = _new_axes(size, len(lines))

@@ -15,10 +15,11 @@ from ..objectives.labels import encode
 from ..reference import nearest_center
 from .repeats import distinct_rows
 
-# Upper bound of the sum of all weights: costs are weights times squares and must not overflow.
+# Upper bound of the sum of all sample weights. Costs are weights times squares of values, which
+# must not overflow.
 LARGEST_WEIGHT = 1e100
 
-# Lower bound of a positive weight: sums of smaller weights lose digits or underflow to 0.
+# Lower bound of a positive sample weight. Sums of smaller weights lose digits or underflow to 0.
 LEAST_WEIGHT = 1e-200
 
 
@@ -43,13 +44,21 @@ def check_names(X, what="X"):
 
 
 def check_embedding(embedding, n_rows=None):
-    """Return an embedding as checked rows; see :func:`.check_rows`.
+    """Return an embedding as an array or CSR matrix of finite floats with `n_rows` rows.
 
     Raises
     ------
     ValueError
         If the embedding has another number of rows than X, or values that are not finite numbers.
     """
+    first = embedding[:1] if isinstance(embedding, list | tuple) else embedding
+    shape = getattr(first, "shape", np.shape(first) if first is not embedding else ())
+    if len(shape) == 1:
+        raise ValueError(
+            f"embedding is one-dimensional, with {len(embedding)} entries; it must be a table of "
+            "coordinates. If these are labels, use TAOClustering(objective='labels') and "
+            "fit(X, labels)."
+        )
     check_names(embedding, "embedding")
     rows = check_rows(embedding, "embedding")
     if n_rows is not None and rows.shape[0] != n_rows:
@@ -58,7 +67,7 @@ def check_embedding(embedding, n_rows=None):
 
 
 def check_sample_weight(sample_weight, X, least=LEAST_WEIGHT):
-    """Return the weights of the rows of X as a float64 array of shape (n,); ones by default.
+    """Return the sample weights of the rows of X as a float64 array of shape (n,); ones for None.
 
     Raises
     ------
@@ -81,7 +90,7 @@ def check_least_weight(weight, least=LEAST_WEIGHT):
 
 
 def label_column(y, n_rows, classes=None):
-    """Encode labels as a column of numbers; see :func:`.objectives.labels.encode`.
+    """Encode labels as a column of numbers, and return it with the distinct labels.
 
     Returns
     -------
@@ -130,13 +139,14 @@ class Inputs:
         object as X.
     weight : float64 array of shape (n,)
     present : bool array of shape (n,)
-        The rows of positive weight that have a label if labels are explained.
+        Whether a row takes part in the fit: it has a positive weight and, if the tree explains
+        given labels, a label.
     n_clusters : int
     has_embedding : bool
     classes : array of shape (n_clusters,), optional
-        The labels to explain. The space is then the column of their numbers.
+        The labels to explain. `space` is then a column with the number of each row's label.
     embedder : fitted transformer, optional
-        It computes the embedding from X, if the reference is a pipeline.
+        It computes the embedding from X if the parameter `reference` is a pipeline.
     """
 
     X: Any
@@ -172,7 +182,7 @@ class Inputs:
 
     @classmethod
     def from_labels(cls, X, y, sample_weight, estimator):
-        """Check the arguments of a fit to labels; rows without a label are left out.
+        """Check the arguments of a fit that explains given labels; unlabelled rows are left out.
 
         Raises
         ------
@@ -185,7 +195,7 @@ class Inputs:
         if not present.any():
             raise ValueError("y has no labels: every row of positive weight is noise.")
         used = np.unique(column[present, 0].astype(np.intp))
-        if len(used) < len(classes):  # the others only occur in rows of weight 0
+        if len(used) < len(classes):  # some labels occur only in rows of weight 0
             column, classes = label_column(y, X.shape[0], classes[used])
         return cls(X, column, weight, present, len(classes), classes=classes)
 
@@ -221,8 +231,8 @@ class MergedRows:
     weight : float64 array of shape (m,), positive
         The total weight of the rows of the input that are equal to each distinct row.
     row_of_input : int array of shape (n,), optional
-        The distinct row of each row of the input; -1 for rows that are not present. It is None if
-        the rows are those of the input.
+        Number of the distinct row that equals each row of the input. It is -1 for rows that do not
+        take part in the fit. None means that the rows are those of the input.
     """
 
     X: Any
@@ -273,7 +283,8 @@ class MergedRows:
     def expand(self, values):
         """Return values per row of the input from values per distinct row.
 
-        Rows that are not present get an arbitrary value.
+        Rows that did not take part in the fit (of weight 0 or without a label) get an arbitrary
+        value.
         """
         return values if self.row_of_input is None else values[self.row_of_input]
 

@@ -20,7 +20,7 @@ from .._utils.matrices import spaced_rows
 from .._utils.warnings import warn
 from .observed import level_groups
 
-_FEWEST_LEVELS = 3  # with two levels, the test of one column already divides them
+_FEWEST_LEVELS = 3  # two levels need no test on sets: a test of one column divides them
 # `warn_of_copies` warns if the adjusted mutual information exceeds _NEARLY_EQUAL. A sample of
 # _MOST_ROWS rows is enough to estimate it.
 _NEARLY_EQUAL, _MOST_ROWS = 0.9, 20_000
@@ -28,12 +28,12 @@ _NEARLY_EQUAL, _MOST_ROWS = 0.9, 20_000
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A categorical variable.
+    """A categorical variable, which is encoded as one column of X per level (one-hot).
 
     Parameters
     ----------
     columns : int array of shape (n_levels,)
-        The columns of its levels. In each row at most one of them has its high value.
+        The columns of the levels. In each row at most one of them has its high value.
     low, high : float64 array of shape (n_levels,)
         The values of each column in the rows without its level, and in the rows with it.
     """
@@ -44,11 +44,11 @@ class Variable:
 
     @property
     def n_levels(self):
-        """Number of levels."""
+        """Number of levels that have a column."""
         return len(self.columns)
 
     def level_of_row(self, X):
-        """Return the number of the level of each row, `n_levels` for rows without a level."""
+        """Return the number of each row's level as an int array; `n_levels` if it has no level."""
         has_level = X[:, self.columns] > 0.5 * (self.low + self.high)
         return np.where(has_level.any(axis=1), has_level.argmax(axis=1), self.n_levels)
 
@@ -70,9 +70,10 @@ class Variable:
         return (self.columns[listed][order].astype(np.int32), weights[order]), threshold
 
     def shortest(self, goes_left, has_none):
-        """Return `goes_left` with the entry of rows without a level, if no row lacks a level.
+        """Return `goes_left`, in which the last entry may be changed to get a shorter test.
 
-        These rows then go to the side with more levels, so that the test lists few levels.
+        The last entry is for rows without a level. If there are no such rows, it is set to the side
+        with more levels, because the test lists only the levels of the other side.
 
         Parameters
         ----------
@@ -98,7 +99,9 @@ class Levels:
 
     @classmethod
     def from_rows(cls, rows, names, X):
-        """Return the variables that the names and values of columns show, or None without any.
+        """Return the categorical variables in a table; None if there are none.
+
+        They are recognised by the names and the values of the columns, as of `get_dummies`.
 
         Parameters
         ----------
@@ -112,14 +115,16 @@ class Levels:
         variables = []
         for number in np.unique(group[group != 0]):
             columns = np.flatnonzero(group == number)
-            lacks_level = number < 0  # as in rows of the level that get_dummies has dropped
+            lacks_level = number < 0  # some rows have no level, as with get_dummies(drop_first)
             if len(columns) + lacks_level >= _FEWEST_LEVELS:
                 values = X[:, columns].astype(np.float64)
                 variables.append(Variable(columns, values.min(axis=0), values.max(axis=0)))
         return cls(tuple(variables)) if variables else None
 
     def ranked(self, problem):
-        """Return the columns of ranks for the clusters of a problem.
+        """Return columns with the ranks of levels, ordered by their mean cost in each cluster.
+
+        The cost of a row is the excess of its distance to the cluster over that to the nearest.
 
         Returns
         -------
@@ -145,7 +150,9 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Columns of ranks of levels beside the columns of X.
+    """Columns with ranks of levels, which are added to the columns of X.
+
+    A test of a rank sends a set of levels to the left.
 
     Parameters
     ----------
@@ -160,7 +167,7 @@ class Ranked:
     n_features: int
 
     def widened(self, X):
-        """Return X with the columns of ranks behind its own: array of shape (n, d + d_ranks)."""
+        """Return X with the columns of ranks appended: array of shape (n, d + number of ranks)."""
         level = {id(variable): variable.level_of_row(X) for variable in self.owners}
         columns = [
             rank[level[id(variable)]]
@@ -169,11 +176,13 @@ class Ranked:
         return np.column_stack([X, *columns])
 
     def widened_tree(self, tree):
-        """Return a tree over the columns of X as a tree over the wider table."""
+        """Return a tree over the columns of X as a tree over X with the columns of ranks."""
         return replace(tree, n_features=self.n_features + len(self.owners))
 
     def narrowed(self, tree, X):
-        """Return a tree over the wider table as a tree over X, with tests on sets of levels.
+        """Return a tree over X with the columns of ranks as a tree over X alone.
+
+        Tests of ranks become tests on sets of levels.
 
         Parameters
         ----------
@@ -221,6 +230,6 @@ def warn_of_copies(X, names, labels):
 
 def _variable_name(names, columns):
     """Return what the names of the columns of a variable have in common, up to a separator."""
-    # Names are no paths, so that commonpath is not what is needed.
+    # The names are not paths, so `commonprefix` is used and not `commonpath`.
     common = os.path.commonprefix([str(names[j]) for j in columns])  # noqa: RUF071
     return re.sub(r"(?<=[ _=:.-])[^ _=:.-]*$", "", common).strip(" _=:.-").removesuffix(" is")

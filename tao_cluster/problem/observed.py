@@ -4,12 +4,13 @@ import re
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import min_max_axis
 
-from .._utils.matrices import row_blocks
+from .._utils.matrices import ranges, row_blocks
 
 _SEPARATOR = re.compile(r"[_=:.\- ]")
-_MOST_PREFIXES = 300  # only the shortest prefixes are tried: each takes a pass over its columns
+# At most this many prefixes of column names are tried, the shortest ones first. Each takes a pass
+# over the columns whose names begin with it.
+_MOST_PREFIXES = 300
 
 
 def observed_columns(X, names=None):
@@ -30,14 +31,13 @@ def observed_columns(X, names=None):
         `pandas.get_dummies` makes them. It is positive if exactly one column of the group is 1 in
         each row, negative if at most one is, and 0 outside of groups.
     """
-    is_sparse = sp.issparse(X)
-    low, high = min_max_axis(X, axis=0) if is_sparse else (X.min(axis=0), X.max(axis=0))
-    is_integer = _integer_columns(X)
+    low, high = ranges(X)
+    is_integer = integer_columns(X)
     group = np.zeros(X.shape[1], dtype=np.int32)
     if names is not None:
         _set_groups(X, names, is_integer & (low == 0) & (high == 1), group)
     return {
-        "_column_range": np.array([low, high], dtype=np.float64),
+        "_column_range": np.array([low, high]),
         "_column_is_integer": is_integer,
         "_column_group": group,
     }
@@ -46,8 +46,9 @@ def observed_columns(X, names=None):
 def level_groups(X, names):
     """Return the one-hot group of each column: int array of shape (d,).
 
-    The numbers are those of ``_column_group`` in :func:`observed_columns`. Here, a positive number
-    other than 1 can mark the rows of a level, because columns may be multiplied by a weight.
+    A one-hot group has one column per level of a categorical variable, as `pandas.get_dummies`
+    makes them. The numbers are those of ``_column_group`` in :func:`observed_columns`. Here, the
+    columns of a group may be multiplied by a positive number.
 
     Parameters
     ----------
@@ -71,7 +72,24 @@ def level_groups(X, names):
     return group
 
 
-def _integer_columns(X):
+def columns_with_prefix(names, prefix, group):
+    """Return the columns of the one-hot groups whose names all begin with a prefix: list of int.
+
+    Parameters
+    ----------
+    names : sequence of d strings
+    prefix : str
+        The name of the column before `pandas.get_dummies`, without the separator.
+    group : int array of shape (d,), the ``_column_group`` of :func:`observed_columns`
+    """
+    begins = np.array(
+        [name.startswith(prefix) and bool(_SEPARATOR.match(name, len(prefix))) for name in names]
+    )
+    groups = [k for k in np.unique(group[begins]) if k and begins[group == k].all()]
+    return np.flatnonzero(np.isin(group, groups)).tolist()
+
+
+def integer_columns(X):
     """Return whether all values of each column are integers."""
     is_integer = np.ones(X.shape[1], dtype=bool)
     if sp.issparse(X):

@@ -24,7 +24,7 @@ _ROUNDING = 1e-12
 
 # A cluster of _FEW rows takes half of the differences for its copies from other clusters.
 _FEW = 5.0
-_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # limits for rows and copies together
+_MOST_ROWS, _MOST_VALUES = 20_000, 2e7  # maximum numbers of rows and values with noisy copies
 _SPARSE_FACTOR = 3  # a copy of a sparse row stores up to this many times the values of the row
 # Strides and steps of the quasi-random sequences that choose the two rows of a difference, and the
 # rows whose differences come from other clusters. Equal strides would make the two rows depend on
@@ -151,14 +151,14 @@ class Problem:
 
     @cached_property
     def undivided_cost(self):
-        """The cost if all rows are assigned to the largest free cluster."""
+        """Cost if all rows are assigned to the largest free cluster."""
         largest = np.bincount(self.free.labels, self.weight).argmax()
         labels = np.full(self.n_rows, largest, self.free.labels.dtype)
         return optimal_centers(self.objective, self.data, labels, self.weight, self.free)[1]
 
     @cached_property
     def mismatch_cost(self):
-        """The increase in cost if every row is assigned to its second nearest centre.
+        """Increase in cost if every row is assigned to its second nearest free centre.
 
         It serves as a scale for costs if the free clustering costs 0.
         """
@@ -166,12 +166,12 @@ class Problem:
 
     @property
     def n_rows(self):
-        """Number of rows."""
+        """Number of rows n of the problem."""
         return len(self.weight)
 
     @property
     def n_clusters(self):
-        """Number of clusters."""
+        """Number of clusters k of the free clustering."""
         return len(self.free.centers)
 
     def mismatch_prices(self):
@@ -220,7 +220,7 @@ def mismatch_prices(distances):
     if distances.shape[1] < 2:
         return np.zeros(len(distances))
     prices = np.empty(len(distances))
-    for part in row_blocks(distances):  # np.partition copies its argument
+    for part in row_blocks(distances):  # in blocks, because np.partition copies its argument
         nearest = np.partition(distances[part], 1, axis=1)
         prices[part] = nearest[:, 1] - nearest[:, 0]
     return prices
@@ -288,14 +288,14 @@ def smoothed(problem, n_copies, noise):
 
 
 def _max_copies(X):
-    """Return how many copies per row the limits of rows and values allow."""
+    """Return the maximum number of noisy copies per row: an int, below 1 if X is too large."""
     n_rows, n_values = X.shape[0], row_size(X) * X.shape[0]
     n_values *= _SPARSE_FACTOR if sp.issparse(X) else 1
     return int(min(_MOST_ROWS / max(n_rows, 1), _MOST_VALUES / max(n_values, 1))) - 1
 
 
 def _can_sum_squares(X, n_copies, noise):
-    """Whether sums of squares of rows and copies cannot overflow the dtype of X."""
+    """Return whether sums of squares of rows and noisy copies fit into the data type of X."""
     low, high = ranges(X)
     largest = (1 + 2 * noise) * max(high.max(), -low.min())
     n_values = (n_copies + 1) * X.shape[0] * X.shape[1]
@@ -303,7 +303,10 @@ def _can_sum_squares(X, n_copies, noise):
 
 
 def _with_copies(X, donors, noise):
-    """Return X and, below it, one noisy copy of X per pair of rows of `donors`.
+    """Return X and, below it, noisy copies of X: one per pair of rows of `donors`.
+
+    `donors` has shape (2 * number of copies, n). Each copy of a row of X is the row plus `noise`
+    times the difference of its two donors, which are other rows.
 
     If a noisy copy would have only zeros, the row is copied unchanged, because the cosine distance
     is not defined for zeros.
@@ -327,15 +330,15 @@ def _stacked(parts):
 
 
 def _donors(problem, n_donors):
-    """Return rows of similar clusters for each row: int array of shape (n_donors, n).
+    """Return `n_donors` rows of similar clusters for each row: int array (n_donors, n).
 
-    Two donors of a row, next to each other, give the difference that is added to it. They are of
-    the free cluster of the row. For some rows of small clusters they are those of a row of another
-    cluster, since few rows do not show how a cluster varies.
+    Noisy copies of a row are computed from them. Two donors of a row, next to each other, give the
+    difference that is added to it. They are rows of its free cluster. Few rows do not show how a
+    cluster varies, so for some rows of small clusters they are the donors of a row of any cluster.
 
     The rows of a cluster are ordered by a random projection. The place of a row is the share of the
-    weight of its cluster that lies before it; equal rows have the same place. The places of its
-    donors are quasi-random sequences that start from its own place.
+    weight of its cluster that lies before it; equal rows have the same place. The places of the
+    donors of a row are quasi-random sequences that start from the place of the row.
     """
     X, weight, labels = problem.X, problem.weight, problem.free.labels
     n_features = X.shape[1]

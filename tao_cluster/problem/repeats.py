@@ -62,7 +62,11 @@ def content_order(X, n_jobs=1):
 
 
 def _is_new(parts, keys, order):
-    """Return, for rows sorted by their keys, whether each one differs from the row before it."""
+    """Return whether each row differs from the row before it in `order`: bool array.
+
+    `order` sorts the rows by `keys`, one number per row that is the same for equal rows. Only rows
+    with equal keys are compared; `parts` are the matrices whose rows are compared.
+    """
     same_key = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
     followers = np.flatnonzero(same_key) + 1
     equal = np.ones(len(followers), dtype=bool)
@@ -79,13 +83,13 @@ def _keys(X, n_jobs, unit_free=False):
     if unit_free:
         return _keys_in_spreads(X, direction)
     if sp.issparse(X):
-        return X @ direction  # sums in the order of the columns, for every row
+        return X @ direction  # every row is summed in the order of its columns
     every_column = np.arange(X.shape[1], dtype=np.int32)
     return project(kernel_arrays(X), np.arange(X.shape[0]), every_column, direction, n_jobs)
 
 
 def _keys_in_spreads(X, direction):
-    """Return one number per row: the projection of columns scaled to a range of length 1."""
+    """Return one number per row: its projection, after each column is scaled to a range of 1."""
     low, high = ranges(X)
     span = high - low
     factors = direction / np.where(span > 0, span, 1.0)
@@ -94,7 +98,7 @@ def _keys_in_spreads(X, direction):
     keys = np.empty(len(X))
     for start in range(0, len(X), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
-        # The block is stored by rows, so that the sums of equal rows are equal in every bit.
+        # The block is in C order, so that the sums over equal rows are equal in every bit.
         keys[part] = (np.ascontiguousarray(X[part] - low) * factors).sum(axis=1)
     return keys
 

@@ -15,7 +15,8 @@ from ..tree import midpoint
 from ..tree.routing import ReducedSets, kernel_arrays, project
 from .inputs import check_embedding, label_column
 
-_ROUNDING = 16 * np.finfo(np.float64).eps  # bound of rounding errors, relative to the values
+# Bound of the rounding errors of standardised values, relative to the values.
+_ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,9 @@ class Scaling:
 
     @classmethod
     def from_rows(cls, X, sample_weight, names=None):
-        """Return the scaling to mean 0 and variance 1; sparse columns keep their mean.
+        """Return the scaling of the columns of X to mean 0 and variance 1.
 
-        Constant columns get the scale 1.
+        Columns of a sparse X keep their mean. Constant columns get the scale 1.
 
         Parameters
         ----------
@@ -85,28 +86,29 @@ class Scaling:
         return cls(np.zeros(len(mean)) if is_sparse else mean, scale)
 
     def apply(self, X):
-        """Return standardised rows, a copy of the same dtype; sparse copies share their indices."""
+        """Return a standardised copy of X with the same dtype.
+
+        If X is sparse, the copy has the same index arrays.
+        """
         if sp.issparse(X):
             data = (X.data / self.scale[X.indices]).astype(X.dtype, copy=False)
             return sp.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
         scaled = np.empty(X.shape, X.dtype)
         for part in row_blocks(X):
-            scaled[part] = (X[part] - self.offset) / self.scale  # computed in double precision
+            # The right side is computed in double precision, and then rounded to the dtype of X.
+            scaled[part] = (X[part] - self.offset) / self.scale
         return scaled
 
     def undo(self, points):
-        """Return standardised points in the units of the user: float64 array of shape (m, d)."""
+        """Convert standardised points to the units of the user: float64 array of shape (m, d)."""
         return points * self.scale + self.offset
 
     def apply_to_points(self, points):
-        """Return points in the units of the user standardised: float64 array of shape (m, d)."""
+        """Standardise points that are in the units of the user: float64 array of shape (m, d)."""
         return (np.asarray(points, np.float64) - self.offset) / self.scale
 
     def apply_to_reference(self, reference):
-        """Return the centres of a reference standardised, if it is an array of such centres.
-
-        Other references are returned unchanged.
-        """
+        """Return the parameter `reference`, standardised if it is an array of centres."""
         fits = isinstance(reference, np.ndarray) and reference.shape[1] == len(self.scale)
         return self.apply_to_points(reference) if fits else reference
 
@@ -135,7 +137,7 @@ class Scaling:
 
 
 def _sums(tree, terms):
-    """Return the sum of the terms of each node, rounded only once."""
+    """Return the sum of the terms of each node of a tree, rounded only once (`math.fsum`)."""
     bounds = tree.split_indptr
     return np.array([math.fsum(terms[first:stop]) for first, stop in itertools.pairwise(bounds)])
 
@@ -194,7 +196,7 @@ def _between(threshold, values, goes_left):
     """
     low = values[goes_left].max() if goes_left.any() else -np.inf
     high = values[~goes_left].min() if not goes_left.all() else np.inf
-    if not low < high:  # the sums of the two sides differ by rounding only
+    if not low < high:  # rounding errors have removed the gap between the two sides
         return threshold
     if np.isfinite(low) and np.isfinite(high):
         noise = _ROUNDING * max(abs(low), abs(high))
@@ -263,7 +265,7 @@ class ClusteringSpace:
         return centers.copy() if self.scaling is None else self.scaling.undo(centers)
 
     def clustered_rows(self, X, y, embedding):
-        """Return new rows in the clustering space, in the form that the objective expects.
+        """Return new rows in the clustering space: scaled rows, an embedding, or encoded labels.
 
         Parameters
         ----------

@@ -187,7 +187,7 @@ def _state(model):
 
 
 def _model(data):
-    """Return the estimator that a document describes."""
+    """Return the estimator that the dict of a saved file describes."""
     if not is_version(data.get("version"), FORMAT_VERSION):
         raise ValueError(
             f"it has version {data.get('version')!r}; this release reads version {FORMAT_VERSION}."

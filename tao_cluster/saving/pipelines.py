@@ -141,7 +141,7 @@ def _parameter(step, name, value):
 
 
 def _read_step(data):
-    """Return the unfitted step of a result of :func:`_write_step`."""
+    """Return the unfitted pipeline step that a result of :func:`_write_step` describes."""
     if data == "passthrough":
         return data
     if isinstance(data, list):

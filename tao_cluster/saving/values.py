@@ -9,16 +9,24 @@ from typing import Any, get_args, get_origin
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..columns import Filled, Indicator
+from ..columns import Indicator, Numeric
+from ..columns.readers import Reader
 from ..tree import Tree
 from .parts import OTHERS, PARTS
 
 _DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f4", "<f8"}
-# Classes of the feature names of encoded columns, and the types of their arguments.
+# Classes of the feature names of columns behind a pipeline, the types of their arguments, and how
+# many of these have no default. Files of older versions hold fewer arguments.
+_CELL = str | bool | int | float | None
 _NAMES = {
-    "indicator": (Indicator, (str, str | bool | int | float | None, bool)),
-    "filled": (Filled, (str, float)),
+    "indicator": (
+        Indicator,
+        (str, _CELL, bool, tuple[_CELL, ...], bool, Reader | None, str),
+        3,
+    ),
+    "numeric": (Numeric, (str, float | None, Reader | None, str), 2),
 }
+_NAMES["filled"] = _NAMES["numeric"]  # the kind in files of older versions
 
 
 class UnsavableError(ValueError):
@@ -80,7 +88,7 @@ def _write_dict(values):
 
 
 def _write_name(name):
-    kind = next(kind for kind, (cls, _) in _NAMES.items() if isinstance(name, cls))
+    kind = next(kind for kind, (cls, *_) in _NAMES.items() if isinstance(name, cls))
     return {kind: [to_json(part) for part in name.__getnewargs__()]}
 
 
@@ -109,7 +117,7 @@ def _listed(value, classes):
 # The first match is used: feature names are strings, and so must come before str.
 _WRITERS = (
     ((type(None), bool, np.bool_), lambda value: None if value is None else bool(value)),
-    ((Indicator, Filled), _write_name),
+    ((Indicator, Numeric), _write_name),
     (str, str),
     ((int, np.integer), int),
     (
@@ -154,9 +162,9 @@ def _read_values(data):
 
 def _read_name(data):
     (kind, parts), *_ = data.items()
-    cls, kinds = _NAMES[kind]
+    cls, kinds, least = _NAMES[kind]
     values = [from_json(part) for part in parts]
-    if len(values) != len(kinds) or not all(map(of_kind, values, kinds)):
+    if not least <= len(values) <= len(kinds) or not all(map(of_kind, values, kinds)):
         raise TypeError(f"{kind} must have the values of a feature name")
     return cls(*values)
 
@@ -239,6 +247,7 @@ _READERS = {
     "values": _read_values,
     "tree": lambda data: Tree.from_dict(data["tree"]),
     "indicator": _read_name,
+    "numeric": _read_name,
     "filled": _read_name,
     "part": _read_part,
     "scikit-learn": _read_other,

@@ -17,11 +17,12 @@ from .base import NodeSolver, Status
 from .thresholds import NOISE
 
 _N_BINS = 256  # so that the number of a bin fits into one byte
-_N_QUANTILES = _N_BINS - 2  # 0 and the next larger value can start two further bins
-_BLOCK_VALUES = 2**15  # values that are sorted together; sorting takes about 64 bytes per value
+# Quantiles that start bins. Two fewer than bins, because 0 and the value after 0 also start bins.
+_N_QUANTILES = _N_BINS - 2
+_BLOCK_VALUES = 2**15  # number of values sorted at a time, which takes about 64 bytes per value
 
-# If X is sparse, the best cut of this many features is found first. Its loss then excludes other
-# features.
+# If X is sparse, the best cut of this many promising features is found first. Features whose lower
+# bound of the loss exceeds the loss of this cut need no search.
 _N_FIRST = 32
 
 # Limits of the sample of rows that is put into bins: number of values, number of rows.
@@ -209,9 +210,9 @@ class BinnedColumns:
         Returns
         -------
         Split, or None
-            None if no test is better, by more than `price`, than sending all rows to one side. Ties
-            go to the lowest feature, then to the lowest threshold. The threshold is a value of a
-            row.
+            None if no test is better, by more than `price`, than sending all rows to one side. Of
+            equally good tests, the one of the lowest feature is chosen, and then the one with the
+            lowest threshold. The threshold is a value of a row.
         """
         if self.place is not None:
             is_here = self.place[rows] >= 0
@@ -237,7 +238,10 @@ class BinnedColumns:
         return Split(np.array([feature], np.int32), np.array([-1.0]), threshold)
 
     def _best_bin(self, features, rows, steps, *limits):
-        """Search for the best cut between bins; `rows` are positions among the rows in bins."""
+        """Return the best cut between bins, as the function :func:`_best_bin` does.
+
+        `rows` are positions among the rows whose values are in bins.
+        """
         by_row, indices = np.empty(0), np.empty(0, np.int32)
         if self.indices is not None:
             by_row, indices = np.zeros(self.n_rows), self.indices
@@ -265,7 +269,7 @@ class BinnedColumns:
         return features
 
     def _refined(self, feature, at, rows, steps, noise):
-        """Return the best threshold in the two bins next to a cut at the end of bin `at`."""
+        """Return the threshold of least loss inside the bins `at` and `at` + 1 of a feature."""
         own = slice(self.indptr[feature], self.indptr[feature + 1])
         if self.indices is None:
             codes, values = self.codes[own][rows], self.values[rows, feature]
@@ -280,13 +284,16 @@ class BinnedColumns:
         loss = steps[codes < at].sum() + np.cumsum(steps[near])
         is_last = np.append(ascending[1:] > ascending[:-1], True)
         if (codes > at + 1).sum() == 0:
-            is_last[-1] = False  # this threshold would send all rows to the left
+            is_last[-1] = False  # the largest value as threshold would send all rows to the left
         loss = np.where(is_last, loss, np.inf)
         return float(ascending[np.argmax(loss <= loss.min() + noise)])
 
 
 def _blocks(indptr):
-    """Yield slices of columns of at most `_BLOCK_VALUES` values; a longer column is alone."""
+    """Yield slices of consecutive columns with at most `_BLOCK_VALUES` values together.
+
+    A column with more values is a slice of its own.
+    """
     start, n = 0, len(indptr) - 1
     while start < n:
         stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_VALUES, side="right")) - 1
@@ -333,7 +340,7 @@ def _bins(values, indptr):
     ascending = values[order].astype(np.float64)
     is_new = np.append(True, ascending[1:] > ascending[:-1])
     is_new[starts] = True
-    # Equal values share the position of the first one.
+    # Equal values of a column get the position of the first of them, so that they share a bin.
     place = np.maximum.accumulate(np.where(is_new, numbers, 0)) - starts[column]
     quantile = place * _N_QUANTILES // n_stored[column]
     opens = np.append(True, quantile[1:] != quantile[:-1]) | (ascending == 0)

@@ -10,7 +10,8 @@ from .._utils.options import name_of
 from ..problem.repeats import as_repeats
 from ..tree import Split
 
-# A solver without instance weights is trained on repeated rows: their maximum number.
+# A solver without instance weights is trained on rows repeated by their integer weights. This is
+# the maximum number of rows after repetition.
 MAX_REPEATED_ROWS = 10_000_000
 
 
@@ -53,7 +54,7 @@ class NodeProblem:
     freed: tuple[int, int] | None = None
 
     def price(self, split):
-        """Return the penalty of a test."""
+        """Return the penalty of a test: strength * ||w||_1, or strength times its parameters."""
         if self.freed is None:
             return self.strength * np.abs(split.weights).sum()
         if len(split.indices):
@@ -61,7 +62,10 @@ class NodeProblem:
         return -self.strength * self.freed[1 if split.threshold >= 0 else 0]
 
     def loss(self, goes_left):
-        """Return the weight of the rows that a decision sends to the wrong side (0/1 loss)."""
+        """Return the total weight of the rows that are sent to the wrong side (0/1 loss).
+
+        `goes_left` is True for the rows that a test sends to the left.
+        """
         return float(self.weight[goes_left == self.goes_right].sum())
 
 
@@ -85,7 +89,7 @@ class Status:
 
 
 class BoundSolver(Protocol):
-    """A node solver together with the data of one fit, converted to the form that it needs."""
+    """A node solver together with the data of one fit, converted to the format of the solver."""
 
     def solve(self, problem: NodeProblem) -> tuple[Split, Status]:
         """Return the test of one node and the accuracy that the solver reached.
@@ -125,11 +129,11 @@ class NodeSolver(Protocol):
     can_expand: bool = False
 
     def bind(self, X: Any) -> BoundSolver:
-        """Convert X to the form that the solver needs, once per fit."""
+        """Return a BoundSolver for X; the conversion of X for the solver is done once per fit."""
 
 
 def check_supported(solver, X, weight, penalty):
-    """Raise a ValueError early if a solver does not support the data.
+    """Raise a ValueError before a fit if a solver does not support X, the weights or the penalty.
 
     Parameters
     ----------

@@ -17,15 +17,16 @@ from .axis import BinnedColumns
 from .base import NodeSolver, Status
 from .thresholds import NOISE, best_threshold, least_sum
 
-# Numbers of rows in two samples of a large node. The first serves to find a test, the second one
-# to improve its weights. The threshold and the loss of the test are computed from all rows.
+# Numbers of rows in two samples of the rows of a large node. A test is found on the first sample,
+# and its weights are improved on the second one. All rows of the node then give its threshold and
+# its loss.
 _FEW_ROWS, _MANY_ROWS = 4000, 16_000
 
 _SWEEPS = 2
 _MOST_ADDED = 4  # maximum number of weights that are added or exchanged, one after the other
-_SLOPE_ROWS = 1000  # number of sampled rows that rank the features by slopes of the loss
+_SLOPE_ROWS = 1000  # number of sampled rows on which features are ranked by slopes of the loss
 _MEDIAN_ROWS = 256  # number of sampled rows from which medians of columns are computed
-_BLOCK_VALUES = 200_000  # stored values of sparse rows that are copied at a time
+_BLOCK_VALUES = 200_000  # number of stored values of sparse rows that are copied at a time
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,10 @@ class Rows:
         return cls(X, np.asarray(problem.rows, dtype=np.int64), steps, problem.features)
 
     def sample(self, n_rows):
-        """Return some of the rows, evenly spaced in their order, and their share of `size`."""
+        """Return `n_rows` of the rows, evenly spaced in their order, and their share of the total.
+
+        The total is the sum of the absolute cost differences of all rows.
+        """
         at = spaced_rows(len(self.numbers), n_rows)
         some = replace(self, numbers=self.numbers[at], steps=self.steps[at])
         return some, some.size / self.size
@@ -182,11 +186,14 @@ class Rows:
 
     @property
     def noise(self):
-        """Difference of two losses up to which rounding errors of sums can explain it."""
+        """Largest difference of two losses that rounding errors of sums can cause."""
         return NOISE * self.size
 
     def least(self, losses):
-        """Return the position of the least loss; the first one if losses are equal up to noise."""
+        """Return the position of the least loss.
+
+        If several losses are equal up to rounding errors, it is the position of the first one.
+        """
         return int(np.argmax(losses <= losses.min() + self.noise))
 
     def constant_loss(self, split):
@@ -195,7 +202,7 @@ class Rows:
 
     @cached_property
     def slopes(self):
-        """A sample of the rows that ranks features by the slopes of a smoothed loss."""
+        """Sample of the rows that ranks features by the slopes of a smoothed loss."""
         return Slopes.from_rows(self)
 
     def columns(self, features):
@@ -290,7 +297,7 @@ class Candidate:
         """
         weights, values = self.weights.copy(), self.weights @ self.columns
         threshold, loss = best_threshold(values, self.rows.steps, self.threshold)
-        # Start with the weight whose product with its column varies least.
+        # The weight whose product with its column varies least is changed first.
         order = np.argsort(np.abs(weights) * self.columns.std(axis=1), kind="stable")
         for _ in range(n_sweeps):
             before, n_before = loss, np.count_nonzero(weights)
@@ -301,13 +308,13 @@ class Candidate:
             if loss == before and np.count_nonzero(weights) == n_before:
                 break
         kept, columns = np.flatnonzero(weights), self.columns
-        if len(kept) < len(weights):  # otherwise no copy is needed
+        if len(kept) < len(weights):  # if no weight was removed, the array need not be copied
             columns = columns[kept]
         parts = (self.features[kept], weights[kept], threshold, columns, self.origin[kept], loss)
         return type(self)(self.rows, *parts)
 
     def _improved_weight(self, values, weight, column, threshold, loss, price):
-        """Remove or change a weight if this reduces the score.
+        """Remove or change a weight if this reduces the loss plus `price` per weight.
 
         Returns
         -------
@@ -326,7 +333,11 @@ class Candidate:
         return new, values, *best_threshold(values, steps, threshold)
 
     def _added(self, below, n_candidates):
-        """Return the test with the best further feature, or None if its loss is not < `below`."""
+        """Return the test with the feature added that lowers its loss most.
+
+        It is None if no added feature makes the loss lower than `below`. `n_candidates` features
+        are tried.
+        """
         rows, noise = self.rows, self.rows.noise
         if np.minimum(rows.steps, 0.0).sum() >= below - noise:  # no test has a smaller loss
             return None
@@ -352,7 +363,10 @@ class Candidate:
         )
 
     def _exchanged(self, n_candidates):
-        """Return the test with its least useful feature exchanged for another one, or None."""
+        """Return the test with its least useful feature replaced by another feature.
+
+        It is None if no replacement lowers the loss. `n_candidates` features are tried.
+        """
         if len(self.weights) < 2:
             return None
         kept = np.arange(len(self.weights)) != self.rows.least(self.losses_without())
@@ -361,7 +375,10 @@ class Candidate:
         return replace(self, **parts)._added(self.loss, n_candidates)
 
     def losses_without(self):
-        """Return, for each weight, the least loss of the test without it: float array (k,)."""
+        """Return the least loss of the test after each weight is removed: array of shape (k,).
+
+        Item j is the loss without weight j, at the best threshold.
+        """
         values, terms = self.weights @ self.columns, zip(self.weights, self.columns, strict=True)
         return np.array([least_sum(values - w * column, self.rows.steps)[0] for w, column in terms])
 
@@ -401,11 +418,11 @@ def _turning_points(rest, column, threshold, steps, points, changes):
     for i in range(rest.shape[0]):
         x, slack = column[i], threshold - rest[i]
         point = slack / x if x != 0.0 else np.inf
-        if not abs(point) < 1e300:  # the row is on the same side for every weight
+        if not abs(point) < 1e300:  # no weight of this column changes the side of the row
             loss += steps[i] if slack >= 0.0 else 0.0
             continue
-        # As the weight grows, rows with positive values leave the left side, and the others join
-        # it.
+        # As the weight grows, rows with positive values leave the left side, and rows with negative
+        # values join it.
         points[n] = point
         changes[n] = -steps[i] if x > 0.0 else steps[i]
         loss += steps[i] if x > 0.0 else 0.0
@@ -439,13 +456,13 @@ class Slopes:
         at = spaced_rows(len(rows.numbers), _SLOPE_ROWS)
         some = rows.X[rows.numbers[at]]
         if not sp.issparse(some):
-            some -= some.mean(axis=0)  # a shift only changes the threshold, which is optimised
+            some -= some.mean(axis=0)  # a shift of columns only changes the threshold of a test
         with np.errstate(over="ignore"):  # a column whose squares overflow is never added
             squares = some.multiply(some) if sp.issparse(some) else some * some
         return cls(some, squares, at, rows.features)
 
     def features(self, values, threshold, steps, most):
-        """Return the features along which a small weight lowers a smoothed loss fastest.
+        """Return the features whose small additional weight would lower a smoothed loss fastest.
 
         The smoothed loss is the logistic loss of the margins divided by a scale: the mean absolute
         margin of the rows on the wrong side. Its slope along a feature is divided by the square
@@ -487,7 +504,7 @@ class Slopes:
     def _score(self, slope, curvature):
         """Return the squared slope of each feature divided by its curvature: array of shape (d,).
 
-        The precision of X is enough, because the result only ranks features.
+        It is computed in the data type of X, because the result only ranks features.
         """
         terms = np.column_stack([slope, curvature]).astype(self.X.dtype)
         slopes, means = (self.X.T @ terms).T

@@ -61,7 +61,8 @@ class _BoundLevelSets:
     def solve(self, problem):
         """Return the test of least loss and the status; see :class:`BoundSolver`.
 
-        Equal losses go to the test of one feature, and then to the first variable.
+        If losses are equal, the test of one feature is chosen, and then the set of the first
+        variable.
         """
         best, status = self.single.solve(problem)
         steps = np.where(problem.goes_right, problem.weight, -problem.weight)
@@ -73,7 +74,7 @@ class _BoundLevelSets:
             n_levels = variable.n_levels
             losses = np.bincount(level, steps, n_levels + 1)
             has_rows = np.bincount(level, minlength=n_levels + 1) > 0
-            # Levels without rows at this node go to the side that most rows take.
+            # Levels without rows at this node go to the side on which all rows together cost less.
             goes_left = np.where(has_rows, losses < 0, losses.sum() < 0)
             goes_left = variable.shortest(goes_left, bool(has_rows[-1]))
             (indices, weights), threshold = variable.split(goes_left)
@@ -84,7 +85,10 @@ class _BoundLevelSets:
         return best, status
 
     def _loss(self, split, rows, steps):
-        """Return the cost of the rows that a test sends left, minus their cost on the right."""
+        """Return the summed steps of the rows that a test sends to the left.
+
+        The step of a row is its cost on the left minus its cost on the right.
+        """
         if len(split.indices) == 0:
             return float(steps.sum()) if split.threshold >= 0 else 0.0
         goes_left = self.X[rows, split.indices[0]] * split.weights[0] <= split.threshold

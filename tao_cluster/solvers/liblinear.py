@@ -14,17 +14,18 @@ from .._utils.matrices import power_of_two, variances
 from ..tree import Split
 from .base import NodeSolver, Status, repeats_of
 
-# LIBLINEAR draws from rand() of the C library, which all threads of a process share. Results are
-# reproducible only if one training runs at a time, each from the same seed.
+# LIBLINEAR draws random numbers from rand() of the C library, which all threads of a process share.
+# Results are reproducible only if one training runs at a time, and each starts from the same seed.
 _ONE_AT_A_TIME = threading.Lock()
 _C_RUNTIME = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
 
-# The loss of separable rows has no minimum without a penalty. This is the least strength per unit
-# of the mean weight of the rows, for columns with a standard deviation of 1.
+# Without a penalty, the loss has no minimum if a test separates the rows without errors. The
+# strength is therefore at least this share of the mean weight of the rows, for columns with a
+# standard deviation of 1.
 _MIN_STRENGTH = 1e-4
 
-# The scale of X is the largest standard deviation, but at most this multiple of the median one, so
-# that a column with large values does not decide for all.
+# All columns of X are divided by one scale: the largest standard deviation of a column, but at most
+# this multiple of the median one, so that a single column with large values does not determine it.
 _MOST_MEDIANS = 100.0
 
 
@@ -69,7 +70,8 @@ class _BoundLiblinear:
     def __init__(self, tol, X):
         self._tol, self._X = tol, X
         self._origin, spread = _origin_and_spread(X)
-        self._unit = power_of_two(float(spread))  # LIBLINEAR adds 1e-12 to every curvature
+        # LIBLINEAR adds 1e-12 to every curvature, which must be small relative to the data.
+        self._unit = power_of_two(float(spread))
         # The converter of LIBLINEAR takes a csr_matrix, or a dense array row by row.
         matrix = sp.csr_matrix(X - self._origin if self._origin.any() else X)
         matrix.data = matrix.data / self._unit
@@ -100,7 +102,8 @@ class _BoundLiblinear:
 
     def _solve_on_features(self, problem):
         rows, features, factors = problem.rows, problem.features, problem.factors
-        # A larger penalty on a feature is the same as a scaled-down column.
+        # LIBLINEAR has one strength for all columns. Division of a column by its factor is
+        # equivalent to a penalty that is larger by this factor.
         scale = 1.0 / factors if factors is not None else np.ones(len(features))
         part = _BoundLiblinear(self._tol, self._X[rows][:, features] @ sp.diags(scale))
         everything = replace(problem, rows=np.arange(len(rows)), features=None, factors=None)
@@ -121,23 +124,27 @@ class _BoundLiblinear:
             parameter = _library.parameter(f"-s 6 -B 1 -R -q -e {float(self._tol)!r} -c {cost!r}")
             model = _trained(problem, parameter)
         w = np.ctypeslib.as_array(model.w, shape=(self._bias_index + 1,)).copy()
-        # +1 is the positive class of LIBLINEAR: a row goes right if w.(x - origin) + b > 0.
+        # Rows that go right have target +1, so a row goes right if w.(x - origin) + b > 0.
         weights = w[:-1] / self._unit
         return Split.from_dense(weights, weights @ self._origin - w[-1])
 
 
 def _trained(problem, parameter):
-    """Train LIBLINEAR and return its model, whose memory is freed with the Python object."""
+    """Train LIBLINEAR from a fixed seed and return its model.
+
+    The memory of the model is freed together with the Python object.
+    """
     _C_RUNTIME.srand(1)
     return _library.toPyModel(_library.liblinear.train(problem, parameter))
 
 
 def _origin_and_spread(X):
-    """Return a shift per column that keeps X sparse, and about the largest standard deviation.
+    """Return the shift of each column and the common scale of the columns, for numerical stability.
 
-    The threshold is not penalised, so that a shift only changes the conditioning. Without a shift,
-    coordinate descent makes no progress on data far from the origin. Columns with zeros in more
-    than a tenth of the rows are not shifted, because a shift would make the zeros non-zero.
+    The scale is about the largest standard deviation of a column. A shift does not change the
+    solution, because the threshold is not penalised. Without a shift, coordinate descent makes no
+    progress on data far from 0. Columns with zeros in more than a tenth of the rows are not
+    shifted, because the zeros, which take no memory, would become non-zero.
     """
     spread = np.sqrt(variances(X))
     if spread.any():

@@ -10,10 +10,10 @@ from .base import NodeSolver, Status
 from .newton_data import Storage, add_rows, deviations, products
 from .newton_model import CURVATURE, MARGIN, RESIDUAL
 
-# The loss of separable rows has no minimum without a penalty. The least penalty of a column is a
-# share (`_MIN_PRICE`) of the penalty above which all weights are zero, computed for the median
-# column. It is bounded by shares (`_OWN_SHARES`) of the same penalty computed for the column,
-# because columns can have different units.
+# Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
+# column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
+# weights are zero, computed for the median column. Columns can have different units, so it is
+# clipped to between the shares `_OWN_SHARES` of the same penalty computed for the column itself.
 _MIN_PRICE = 1e-6
 _OWN_SHARES = 1e-7, 1e-3
 
@@ -21,24 +21,32 @@ _MAX_STEPS = 200
 _MOST_SHARE = 1e8  # limit of `share` in `_rounding`, which avoids overflow
 _FAR = 0.6  # relative duality gap above which a start with many weights is replaced by zero
 _MAX_FAILURES = 5  # number of failed steps after which the solver stops
-_PATIENCE = 10  # steps without progress after which double precision is used
-_SHORT = 0.6  # after a shorter step, the next model has more curvature than the loss
+_PATIENCE = 10  # number of steps without progress after which double precision is used
+# After a step shorter than this (the full step is 1), the next model gets more curvature than the
+# loss, so that its step is shorter from the start.
+_SHORT = 0.6
 _FORGET = 0.3  # factor by which each step reduces the curvature that `_learn` stored
-_BIG = 0.1  # extra curvature is kept while a step is predicted to save a larger share of the loss
+_BIG = 0.1  # extra curvature stays while the predicted decrease exceeds this share of the loss
 
-# No Gram matrix is used for more features than the first number, if they are also more than the
-# second number times the share of non-zeros.
+# Columns of X replace the Gram matrix if a model has more features than the first number, and also
+# more than the second number times the share of non-zero values in X.
 _ALWAYS_GRAM = 200
 _GRAM_PER_DENSITY = 6000
 
-# Maximum number of violators that join a working set, absolute and relative to the number of
-# weights. More of them hardly save a step, and a Gram matrix grows with the square of their number.
+# Features that violate the optimality conditions join a working set in each step: at most 64, or
+# half as many as have a weight if that is more. More of them hardly save a step, and a Gram matrix
+# grows with the square of their number.
 _MIN_NEW_FEATURES, _NEW_SHARE = 64, 0.5
-_NEARLY = 0.95  # slopes above this share of the strength can become violators within a step
-_KEEP = 0.3  # reuse a model if its predicted decrease is below this share of the last one
+# Features without a weight join the working set if their slope exceeds this share of their penalty,
+# because they can violate the optimality conditions after the next step.
+_NEARLY = 0.95
+# A model is corrected and used again if the decrease that it predicted for its step was less than
+# this share of the decrease predicted for the step before.
+_KEEP = 0.3
 
-# The curvature is summed over a sample of the rows: at least these numbers in total and per
-# feature, and more if that takes no longer than a pass over the data.
+# The second derivatives are summed over a sample of the rows: at least 1000 rows and 10 per
+# feature of the model. Up to 200 rows per feature are used if that takes about as long as a pass
+# over the data.
 _MIN_SAMPLE = 1000
 _SAMPLE_PER_FEATURE = 10
 _MOST_PER_FEATURE = 200
@@ -145,7 +153,9 @@ class _BoundNewton:
         return Split(indices.astype(np.int32), w[used], threshold), status
 
     def _start(self, warm_start, features):
-        """Return a warm start as ((weights, bias), whether all its weights are on `features`).
+        """Return the weights and bias of a warm start, and whether all its weights are allowed.
+
+        The result is ((weights, bias), is_allowed); allowed weights are those on `features`.
 
         The weights are in the units of the storage. The bias is None if there is no warm start.
         """
@@ -174,12 +184,12 @@ def _descent(storage, rows, problem):
 class _Model:
     """Second-order model of the loss over some features, and the last step that it led to."""
 
-    features: np.ndarray  # (k,) int64, increasing
-    matrix: np.ndarray | tuple  # second derivatives, or the columns that they come from
-    slope: np.ndarray  # (k,), derivatives of the loss by the weights where the step starts
-    is_exact: bool  # whether the second derivatives are summed over all rows
-    predicted: float  # decrease of the objective by the last step, to first order
-    careful: bool  # whether the model has more curvature than the loss
+    features: np.ndarray  # (k,) int64, increasing numbers of the columns in the model
+    matrix: np.ndarray | tuple  # second derivatives, or the columns of X that they come from
+    slope: np.ndarray  # (k,), derivatives of the loss by the weights at the start of the step
+    is_exact: bool  # whether the second derivatives are summed over all rows, not over a sample
+    predicted: float  # predicted decrease of the objective by the last step, to first order
+    careful: bool  # whether the model has more curvature than the loss, for shorter steps
     curvature: np.ndarray  # (m,), second derivative of the loss of each row by its margin
     change: np.ndarray | None = None  # (k,), change of the weights that minimises the model
     size: float = 1.0  # length of the last step, relative to `change`
@@ -192,7 +202,7 @@ class _Model:
 
     @property
     def may_stay(self):
-        """Whether a correction of the model is likely to serve for another step."""
+        """Whether a corrected copy of the model is likely to predict the next step well."""
         return self.is_fast and not (self.careful or self.by_columns)
 
 
@@ -222,8 +232,9 @@ class _Descent:
         self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
-        # Bounds of rounding errors: of a value, relative to the largest absolute value of its
-        # column (reach), and of a slope, relative to its penalty, if the residuals sum to 1.
+        # Two bounds of rounding errors. The first one is that of a value of X, relative to the
+        # largest absolute value of its column. The second one is that of a slope, relative to its
+        # penalty, if the absolute residuals sum to 1.
         self._value_error = 0.5 * float(np.finfo(storage.dtype).eps)
         self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
 
@@ -232,23 +243,27 @@ class _Descent:
         share = self._right / (self._right + self._left)
         most = 2 * self._right * (1 - share) * self._storage.reach
         if np.all(price >= _MIN_PRICE * most) and price.min(initial=1.0) > 0:
-            return price  # the bounds below are not larger, and computing them takes three passes
+            # The bounds below would not be larger, and their computation takes three passes.
+            return price
         residual = self._weight * np.where(self._sign > 0, 1 - share, share)
-        # The largest value is not used, since a single distant row would exclude the column.
+        # Mean deviations are used, because a single distant row would dominate the largest value.
         size = deviations(self._X, self._rows, residual, len(price))
         gradient = np.abs(add_rows(self._X, self._rows, -self._sign * residual, len(price)))
         unit, filled = self._storage.unit, size > 0
         if filled.any():
             size *= np.max(gradient[filled] / size[filled])
-            # The median is taken in the units of X.
+            # The median of the penalties is taken in the units of X, not in those of the storage.
             typical = np.median((size * unit)[filled]) / unit
             lowest, highest = _OWN_SHARES
             least = np.clip(_MIN_PRICE * typical, lowest * size, highest * size)
             price = np.maximum(price, least)
-        return np.maximum(price, 1e-300)  # positive for constant columns, too
+        return np.maximum(price, 1e-300)  # the penalty of a constant column could be 0 otherwise
 
     def start(self, w, bias):
-        """Set the first iterate: the given weights, or zero weights if their objective is lower."""
+        """Set the first iterate: the given weights, or zeros if those have a lower objective.
+
+        A bias of None means that there is no warm start.
+        """
         self._excess = np.inf
         if bias is not None:
             self._w = w
@@ -267,7 +282,9 @@ class _Descent:
         self._state, _ = newton_model.start(margin, self._sign, self._weight)
 
     def run(self, tol):
-        """Take Newton steps until the gap, including rounding errors, is small enough.
+        """Take Newton steps until the relative duality gap is at most `tol`.
+
+        The gap includes a bound of the rounding errors.
 
         Returns
         -------
@@ -309,9 +326,10 @@ class _Descent:
         return n_used > len(self._rows) or (is_most and gap > _FAR)
 
     def _needs_precision(self, past, enough):
-        """Return whether single precision is not enough: rounding errors, or no more progress.
+        """Return whether the node needs double precision.
 
-        `past` has the pair (gap, objective) of each step so far.
+        This is so if only rounding errors keep the gap above `enough`, or if the last steps made
+        little progress. `past` has the pair (gap, objective) of each step so far.
         """
         if not self._storage.is_single:
             return False
@@ -337,7 +355,11 @@ class _Descent:
         return self._w, self._state[MARGIN, 0] - products(self._X, self._rows[:1], self._w)[0]
 
     def _gap(self, gradient, tol=None):
-        """Return (gap, objective); with `tol`, the gap may be a bound that decides if it is met."""
+        """Return the duality gap and the objective.
+
+        If `tol` is given, the gap can be replaced by a bound that is cheaper to compute and is on
+        the same side of ``tol * objective``.
+        """
         penalty = self._penalty()
         objective = newton_model.loss_of(self._state) + penalty
         scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
@@ -348,19 +370,23 @@ class _Descent:
         ), objective
 
     def _rounding(self, objective):
-        """Return the error of the gap that rounding of the data can cause.
+        """Return a bound of the error of the duality gap that rounding of the data can cause.
 
-        Errors of the margins change the loss. Errors of the slopes make the dual point infeasible:
-        scaled back by a share s, its value falls by s times the penalty and by a second-order term.
+        Errors of the margins change the loss. Errors of the slopes can make the dual point
+        infeasible. It then has to be scaled down by a share s, which lowers its value by s times
+        the penalty and by a second-order term.
         """
         residual = np.abs(self._state[RESIDUAL]).sum()
         margin = self._value_error * (np.abs(self._w) @ self._storage.reach)
-        # With almost no penalty any error of a slope is too large; the limit avoids overflow.
+        # The share is huge if there is almost no penalty; the limit avoids overflow of its square.
         share = min(self._slope_error * residual, _MOST_SHARE)
         return margin * residual + share * self._penalty() + 0.5 * share**2 * objective
 
     def _renew(self, model, gradient):
-        """Return the model for the next step: the last one, corrected, or a new one, or None."""
+        """Return the model for the next step: `model` with a correction, or a new one.
+
+        It is None if no step is possible.
+        """
         if model is None:
             return self._new_model(gradient, before=np.inf, careful=False)
         missing = (self._w != 0) | (np.abs(gradient) > self._price)
@@ -372,14 +398,14 @@ class _Descent:
             model.slope, model.is_exact = slope, False
             return model
         if ((covered and not model.is_fast) or model.size < 1) and not model.is_exact:
-            self._per_feature *= 2  # the sample is possibly too small
+            self._per_feature *= 2  # a poor step may be due to too small a sample of rows
         return self._new_model(gradient, model.predicted, self._should_be_careful(model))
 
     def _new_model(self, gradient, before, careful):
         """Return a model over the working set of features, or None if no step is possible.
 
-        `before` is the decrease that the last step predicted. A `careful` model has more curvature
-        than the loss.
+        `before` is the decrease of the objective that was predicted for the last step. A `careful`
+        model has more curvature than the loss, so that its step is shorter.
         """
         features = self._working_set(gradient)
         curvature = self._state[CURVATURE]
@@ -403,12 +429,18 @@ class _Descent:
         return k > (max(_ALWAYS_GRAM, most) if self._storage.is_single else most)
 
     def _should_be_careful(self, model):
-        """Return whether the last step shows that the next model needs extra curvature."""
+        """Return whether the next model needs more curvature than the loss, for shorter steps.
+
+        `model` is the model of the last step, which was too long or had extra curvature itself.
+        """
         is_big = model.predicted > _BIG * newton_model.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
     def _working_set(self, gradient):
-        """Return the features with a weight and the worst violators of optimality."""
+        """Return the features with a weight, and those that violate the optimality conditions most.
+
+        The result is an increasing int array.
+        """
         used = self._w != 0
         size = np.where(used, 0.0, np.abs(gradient) / self._price)
         most = max(_MIN_NEW_FEATURES, int(_NEW_SHARE * np.count_nonzero(used)))
@@ -454,8 +486,9 @@ class _Descent:
     def _learn(self, state, direction, size):
         """Store the curvature of the loss along a step that was too long.
 
-        If a row is far from all others, the loss bends within a tiny part of a step, and the second
-        derivative does not show it. The stored curvature fades when steps succeed again.
+        `size` is the length of the step that reduced the objective; the full step has size 1. If a
+        row is far from all others, its loss bends within a tiny part of a step, and the second
+        derivative at the start does not show it. Each later step reduces the stored curvature.
         """
         if self._least_curvature is not None:
             self._least_curvature *= _FORGET

@@ -16,16 +16,18 @@ from .._utils.jit import jit
 from .._utils.matrices import as_array, canonical_csr, ranges, variances
 from ..tree.routing import kernel_arrays
 
-# Data with a smaller share of non-zeros are stored as sparse.
+# X is stored as a sparse matrix if less than this share of its values is non-zero.
 _DENSE_SHARE = 0.5
-_DENSE_PART = 0.1  # the same share for copies of a few columns
-NEVER_DENSE = np.inf  # a share that keeps all data sparse
-# If the rows of a node are more than this share of all rows, sparse rows are read without a copy.
+_DENSE_PART = 0.1  # the same limit for copies of a few columns of a sparse X
+NEVER_DENSE = np.inf  # with this limit, copies of a sparse X are always sparse
+# The sparse rows of a node are copied, unless they are more than this share of all rows.
 _MOST_GATHERED = 0.25
 _BLOCK_ROWS = 512
 _BLOCK_VALUES = 10**6
-_LONG_ROW = 8  # stored values per requested feature above which binary search beats a scan
-_UNIT_BITS = 960  # units are at most 2 ** 960, so that penalties divided by them are finite
+# Features of a sparse row are found by binary search if the row has more than this number of
+# stored values per requested feature, and by a scan of the row otherwise.
+_LONG_ROW = 8
+_UNIT_BITS = 960  # units of columns are 2 ** -960 to 2 ** 960, so that quotients are finite
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Storage:
 
     @property
     def density(self):
-        """Share of the values that are stored."""
+        """Share of the values of the matrix that are stored: 1 if it is dense."""
         return self.row_size / len(self.origin)
 
     @property
@@ -73,7 +75,7 @@ class Storage:
         source = X = canonical_csr(X) if sp.issparse(X) else X
         n_filled = np.count_nonzero(X.data if sp.issparse(X) else X)
         if n_filled >= _DENSE_SHARE * X.shape[0] * X.shape[1]:
-            form = _dense_form  # sparse rows that are rather full take no more memory this way
+            form = _dense_form  # sparse X with at least half non-zeros takes less memory as dense
         else:
             form = _sparse_form
             X = X if sp.issparse(X) else sp.csr_matrix(compress(X), shape=X.shape)
@@ -126,11 +128,12 @@ class Storage:
         )
 
     def gather(self, rows):
-        """Return (values, numbers of the given rows in these values), for many passes over rows.
+        """Return the rows of a node in a form that many passes can read fast.
 
-        Short rows far apart in memory take several times longer to read than neighbours, so sparse
-        rows are copied. Each thread reuses its arrays, because new memory pages cost more than the
-        copy. The result is valid until the next call in the thread.
+        The result is (values, numbers of the given rows in these values). Sparse rows are copied,
+        because rows far apart in memory take several times longer to read than neighbours. Each
+        thread uses the same memory for all its copies, so that the result is valid until the next
+        call in the thread.
         """
         if not is_sparse(self.values) or len(rows) > _MOST_GATHERED * (len(self.values[2]) - 1):
             return self.values, rows
@@ -154,19 +157,23 @@ def _whole_spreads(mean, spread):
     The unit of rounding is the next power of two. A mean that is small relative to the standard
     deviation becomes 0, so that data near the origin are not shifted and keep all their digits.
     """
-    least = 1e-15 * np.abs(mean) + 1e-300  # the deviation of a constant column is rounding error
+    # The standard deviation of a constant column may be less than this, a rounding error.
+    least = 1e-15 * np.abs(mean) + 1e-300
     unit = np.exp2(np.ceil(np.log2(np.maximum(spread, least))))
     return np.round(mean / unit) * unit
 
 
 def _powers_of_two(reach):
-    """Return a power of two near the largest absolute value of each column; 1 for zeros only."""
+    """Return, per column, a power of two near its largest absolute value `reach`; 1 for 0."""
     bits = np.log2(reach, out=np.zeros_like(reach), where=reach > 0)
     return np.exp2(np.clip(np.round(bits), -_UNIT_BITS, _UNIT_BITS))
 
 
 def _dense_form(X):
-    """Return values in single precision, origin, reach and unit of columns, and the row size."""
+    """Return the fields of a :class:`Storage` for a matrix that is stored as a dense array.
+
+    The fields are `values` in single precision, `origin`, `reach`, `unit` and `row_size`.
+    """
     mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
     origin = _whole_spreads(mean, np.sqrt(variances(X)))
     low, high = ranges(X)
@@ -192,7 +199,8 @@ def _sparse_form(X):
     reach = column_reach(data, X.indices, X.shape[1])
     unit = _powers_of_two(reach)
     single = np.empty(len(data), np.float32)
-    # An array of all units would be as large as data.
+    # The division is done in blocks, because an array of the units of all values would be as large
+    # as the data.
     for start in range(0, len(data), _BLOCK_VALUES):
         part = slice(start, start + _BLOCK_VALUES)
         np.divide(data[part], unit[X.indices[part]], out=single[part], casting="same_kind")
@@ -319,7 +327,7 @@ def _deviations_csr(data, indices, indptr, rows, weight, center, out):
 
 
 def deviations(X, rows, weight, n_features):
-    """Return, per feature, the weighted sum of absolute deviations of rows from their mean."""
+    """Return, for each feature, the weighted sum of absolute deviations of rows from their mean."""
     total = weight.sum()
     center = add_rows(X, rows, weight / total, n_features)
     if is_sparse(X):
@@ -379,8 +387,8 @@ def _extract_csr(data, indices, indptr, rows, features, inverse, out):
     k, at = features.shape[0], 0
     for r in range(rows.shape[0]):
         start, stop = indptr[rows[r]], indptr[rows[r] + 1]
-        # Values of other features are written behind the row, where the next row starts with zeros:
-        # this is cheaper than a branch.
+        # Values of features that are not requested are written to the place after the row. This is
+        # faster than a branch, and the next row sets this place to zero.
         to = out[at : at + k + 1]
         to[:] = 0
         at += k
@@ -435,9 +443,9 @@ def inverse_index(X, features, n_columns):
 
 @jit
 def _select(X, rows, inverse, n_wanted, most):
-    """Return some features of some rows of a CSR matrix, as CSR arrays.
+    """Return some features of some rows of a CSR matrix, as the arrays of a CSR matrix.
 
-    If they have `most` or more stored values, only the row pointers are computed.
+    If the result has `most` or more stored values, only its row pointers are computed.
     """
     data, indices, indptr = X
     ends = np.zeros(rows.shape[0] + 1, np.int64)
@@ -459,7 +467,7 @@ def _select(X, rows, inverse, n_wanted, most):
 
 
 def part_of(X, rows, features, n_columns, dense_share):
-    """Return some features of some rows, as CSR if X is sparse and they are not too dense.
+    """Return some features of some rows, as CSR arrays if X and the result are sparse.
 
     Parameters
     ----------

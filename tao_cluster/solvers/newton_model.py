@@ -12,29 +12,32 @@ from scipy.special import xlog1py, xlogy
 from .._utils.jit import jit
 from .newton_data import NEVER_DENSE, extract, inverse_index, is_sparse, part_of, values_of
 
-# A state is an array of shape (4, m) for m rows of X: the margin w.x + b of each row, and the
-# value, first and second derivative of its loss.
+# A state is an array of shape (4, m) for m rows of X. Its rows are the margin w.x + b of each row,
+# the loss of the row, and the first and the second derivative of the loss by the margin.
 MARGIN, LOSS, RESIDUAL, CURVATURE = 0, 1, 2, 3
 
 _ARMIJO = 0.01
-_ROUNDING = 1e-14  # relative decrease below which steps only improve the slopes
-_MAX_SHIFTS = 51  # iterations towards the best bias
-_FLAT = 1e-10  # derivative by the bias at which it is optimal, relative to the sum of |residuals|
-_TINY_SHIFT = 1e-5  # shift of the margins for which two terms of a series are exact to 1e-10
+_ROUNDING = 1e-14  # a step may raise the objective by this share, which is a rounding error
+_MAX_SHIFTS = 51  # maximum number of Newton iterations towards the best bias
+_FLAT = 1e-10  # the bias is optimal if |sum of residuals| is at most this share of their |sum|
+# For a shift of the margins below this, two terms of the Taylor series of the loss are accurate to
+# about 1e-10.
+_TINY_SHIFT = 1e-5
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
-# Rows of the Gram matrix per block: the values fit into the cache, and single precision is enough
-# for the sum of this many rows.
+# A Gram matrix is summed over blocks of rows. A block has about 2 ** 16 values, which fit into the
+# cache, and 512 to 4096 rows, whose products can be summed in single precision.
 _BLOCK_VALUES, _LEAST_BLOCK, _MOST_BLOCK = 2**16, 512, 4096
-_NEAR = 16  # number of rows whose mean is close enough to the mean of all
-# Share of the total curvature that is added to each second derivative. Otherwise, if a single row
-# has all the curvature, the second derivatives are 0, because the bias is eliminated.
+_NEAR = 16  # columns are centred at the mean of this many rows, which avoids large values
+# This share of the total curvature is added to each second derivative. Otherwise the second
+# derivatives would be 0 if a single row had all the curvature, because the bias is eliminated.
 _TRACE = 1e-18
 
-# Coordinate descent ends when a sweep over all features adds at most the share `_ENOUGH` to the
-# decrease so far. Sweeps over the features with a weight, between two such sweeps, end at the share
-# `_SETTLED`. Without a Gram matrix sweeps are expensive, so that they end at a larger share.
+# Coordinate descent ends when a sweep over all features contributes at most the share `_ENOUGH` of
+# the decrease so far. Between two such sweeps, it sweeps over the features with a weight until one
+# contributes at most the share `_SETTLED`. Without a Gram matrix, sweeps are slower, so they end at
+# the larger share `_ENOUGH_BY_COLUMNS`.
 _MAX_SWEEPS, _MAX_SWEEPS_IN_ALL = 50, 2500
 _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
@@ -42,7 +45,7 @@ _ENOUGH_BY_COLUMNS = 1e-2
 
 @jit(inline="always")
 def _fill(state, sign, weight, bits):
-    """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
+    """Compute the loss and its two derivatives from the margin in each column of a state.
 
     With a = |margin|, e = exp(-a) and log(1 + e) are computed by their series, to full relative
     precision. Such loops without branches or calls compile to vector instructions. `bits` is a
@@ -87,7 +90,7 @@ def _fill(state, sign, weight, bits):
 
 @jit(inline="always")
 def _add_up(state, sums):
-    """Write the sums of losses, residuals, absolute residuals and curvature to sums[:, 0].
+    """Write the sums over a state to `sums[:, 0]`: losses, residuals, |residuals|, curvatures.
 
     Eight independent partial sums let the processor overlap additions.
     """
@@ -115,7 +118,7 @@ def _add_up(state, sums):
 
 @jit(inline="always")
 def _nudge(state, step):
-    """Shift the margins by a small step, so that two terms of a Taylor series update the state."""
+    """Add a small number to all margins, and update the loss by two terms of its Taylor series."""
     for r in range(state.shape[1]):
         change = step * state[CURVATURE, r]
         state[LOSS, r] += step * (state[RESIDUAL, r] + 0.5 * change)
@@ -125,10 +128,10 @@ def _nudge(state, step):
 
 @jit(error_model="numpy")
 def _evaluate(state, sign, weight, enough):
-    """Fill the rows LOSS, RESIDUAL and CURVATURE of a state from its row MARGIN.
+    """Compute the loss and its two derivatives from the margin in each column of a state.
 
-    If the loss is at most `enough`, also shift the margins to the best bias, by a safeguarded
-    Newton method in one dimension.
+    If the total loss is at most `enough`, also add the best bias to all margins. A safeguarded
+    Newton method in one dimension finds it.
 
     Returns
     -------
@@ -141,7 +144,8 @@ def _evaluate(state, sign, weight, enough):
         _add_up(state, sums)
         loss, slope, size, total = sums[0, 0], sums[1, 0], sums[2, 0], sums[3, 0]
         given = loss if shift == 0 else given
-        # Relative to the residuals, which are small if rows are separable, not to the weights.
+        # The tolerance is relative to the residuals, which are small if a test separates the rows
+        # well. A tolerance relative to the weights would then be too large.
         if given > enough or abs(slope) <= _FLAT * size:
             break
         if slope < 0:
@@ -162,7 +166,7 @@ def _evaluate(state, sign, weight, enough):
 
 
 def start(margin, sign, weight):
-    """Return the state of some margins, shifted to the best bias.
+    """Return the state for given margins after the best bias is added to them.
 
     Parameters
     ----------
@@ -180,12 +184,12 @@ def start(margin, sign, weight):
 
 
 def loss_of(state):
-    """Return the loss of a state."""
+    """Return the total loss of the rows of a state."""
     return float(state[LOSS].sum())
 
 
 def secant(state, weight):
-    """Return a curvature that predicts the loss of misclassified rows up to their margin of zero.
+    """Return second derivatives of the loss per row, with larger ones for misclassified rows.
 
     The logistic loss has almost no curvature far on the wrong side, so that a Newton step goes much
     too far. Such a row gets the curvature of the parabola that touches its loss at +-margin and
@@ -198,7 +202,9 @@ def secant(state, weight):
 
 
 def along(state, sign, weight, direction):
-    """Return the curvature of the parabola that touches each row's loss and meets it after a step.
+    """Return, per row, the curvature of the parabola that equals the loss before and after a step.
+
+    Before the step, the parabola has the slope of the loss, too.
 
     Parameters
     ----------
@@ -220,7 +226,10 @@ def along(state, sign, weight, direction):
 
 
 def centred(direction, curvature):
-    """Return a change of the margins plus the change of the bias that is best for the curvature."""
+    """Return a change of the margins without its mean, weighted by the curvature of each row.
+
+    This adds the change of the bias that is best for the second-order model.
+    """
     return direction - (curvature @ direction) / curvature.sum()
 
 
@@ -256,7 +265,9 @@ def search(state, sign, weight, direction, predicted, weights, change, price):
 
 
 def gap(state, weight, penalty, scale, enough):
-    """Return the duality gap of a state with the best bias, or a sufficient bound.
+    """Return the duality gap of a state with the best bias, or a bound of the gap.
+
+    A bound is enough if it shows on which side of `enough` the gap is.
 
     Parameters
     ----------
@@ -275,7 +286,7 @@ def gap(state, weight, penalty, scale, enough):
     """
     product, first, second = _expansion(state)
     less = 1.0 - scale
-    least = penalty + product  # the gap if the residuals were dual feasible (scale = 1)
+    least = penalty + product  # this would be the gap if the residuals were dual feasible
     low = least - less * product + first * (less + scale * np.log(scale))
     high = least - less * product + 0.5 * second * less * less / scale
     if low > enough or high <= enough:
@@ -292,7 +303,7 @@ def exact_gap(state, weight, penalty, scale):
 
 @jit(error_model="numpy")
 def _expansion(state):
-    """Return (product, first, second), which bound the entropy of scaled residuals.
+    """Return (product, first, second): a derivative of an entropy, and bounds of its curvature.
 
     Let E(s) be the weighted sum of the entropies of s * |residual| / weight. Then E'(1) is
     -product, and E''(s) lies between -second / s and -first / s for 0 < s <= 1.
@@ -313,9 +324,9 @@ def _entropy(share):
 def _sample(curvature, n_sample):
     """Sample rows in proportion to their curvature; return their positions and shares.
 
-    The shares sum to 1.
+    The share of a row is its part of all draws, so that the shares sum to 1.
     """
-    if not curvature.any():  # all rows are far from the threshold and count equally
+    if not curvature.any():  # if all rows are far from the threshold, they count equally
         curvature = np.ones_like(curvature)
     seen = np.cumsum(curvature)
     if n_sample >= len(curvature):
@@ -328,9 +339,10 @@ def _sample(curvature, n_sample):
 
 @jit
 def _centre(part, center, root, mean):
-    """Subtract `center` from rows and multiply them by the root of their share, in place.
+    """Subtract `center` from the rows of `part`, and multiply each one by its `root`, in place.
 
-    The sums of the centred rows, weighted by their shares, are added to `mean`.
+    `root` is the square root of the share of a row in the sample. The sum of the centred rows,
+    weighted by their shares, is added to `mean`.
     """
     for r in range(part.shape[0]):
         row = part[r]
@@ -340,9 +352,10 @@ def _centre(part, center, root, mean):
 
 
 def _ridge(X):
-    """Return the relative increase of the diagonal of a Gram matrix, by the precision of X.
+    """Return the share by which the diagonal of a Gram matrix is increased: 1e-5 or 1e-12.
 
-    Without it, rounding errors could make the matrix indefinite.
+    It depends on the precision of X. Without the increase, rounding errors could make the matrix
+    indefinite.
     """
     return 1e-5 if values_of(X).dtype == np.float32 else 1e-12
 
@@ -368,18 +381,18 @@ def gram(X, rows, curvature, features, reach, n_sample):
     dtype = values_of(X).dtype
     n_block = min(max(_LEAST_BLOCK, min(_BLOCK_VALUES // k, _MOST_BLOCK)), len(some))
     workspace, roots = np.empty(max(n_block, _NEAR) * k + 1, dtype), np.sqrt(share).astype(dtype)
-    # The centre of a column only keeps rounding errors small, so any value of it will do.
+    # Columns are centred only to reduce rounding errors, so the mean of a few rows is enough.
     center = extract(X, some[:_NEAR], features, inverse, workspace).mean(axis=0)
     for start in range(0, len(some), n_block):
         block = slice(start, start + n_block)
         part, root = extract(X, some[block], features, inverse, workspace), roots[block]
         _centre(part, center, root, mean)
-        # numpy uses that the product is symmetric, which halves the work.
+        # NumPy computes half of this product only, because it is symmetric.
         out += part.T @ part
     total = curvature.sum()
     out -= mean[:, None] * mean
     out *= total
-    # A margin for what the sample missed, and for rounding.
+    # The diagonal is increased, because the sample may have missed rows, and because of rounding.
     unseen, diagonal = total / n_sample if n_sample < len(rows) else 0.0, out.reshape(-1)[:: k + 1]
     np.maximum(diagonal, 0.0, out=diagonal)
     diagonal *= 1.0 + _ridge(X)
@@ -388,7 +401,7 @@ def gram(X, rows, curvature, features, reach, n_sample):
 
 
 def _transposed(X, rows, features, n_columns):
-    """Return some features of some rows as the arrays of a CSC matrix: data, index, indptr."""
+    """Return some features of some rows as the arrays (data, index, indptr) of a CSC matrix."""
     part = part_of(X, rows, features, n_columns, NEVER_DENSE)
     if not is_sparse(X):
         index = np.tile(np.arange(len(rows), dtype=np.uint32), len(features))
@@ -398,13 +411,17 @@ def _transposed(X, rows, features, n_columns):
 
 
 def columns(X, rows, curvature, features, reach, n_sample):
-    """Return a sample of the rows by columns, for use instead of the matrix of :func:`gram`.
+    """Return the columns of a sample of the rows, for use instead of a Gram matrix.
+
+    The parameters are those of :func:`gram`.
 
     Returns
     -------
-    data, index, indptr : CSC matrix, one column per feature
-    share : float64 array, weight of each sampled row; sums to the sum of the curvature
-    extra : float64 array of shape (k,), added to the second derivatives
+    data, index, indptr : arrays of a CSC matrix with one column per feature
+    share : float64 array
+        Weight of each sampled row. The weights sum to the sum of the curvature.
+    extra : float64 array of shape (k,)
+        Number that is added to the second derivative by the weight of each feature.
     """
     picked, share = _sample(curvature, n_sample)
     total = curvature.sum()
@@ -415,7 +432,10 @@ def columns(X, rows, curvature, features, reach, n_sample):
 
 @jit(inline="always")
 def _sweep(gram, slope, weights, price, change, product, is_full):
-    """Run coordinate descent once over all features, or over those with a weight.
+    """Run one sweep of coordinate descent over the features; see :func:`minimise`.
+
+    `change` is the change of the weights so far, and `product` is `gram` times `change`; both are
+    updated. If `is_full` is False, only features with a weight are visited.
 
     Returns
     -------
@@ -424,7 +444,8 @@ def _sweep(gram, slope, weights, price, change, product, is_full):
     decrease = 0.0
     for j in range(weights.shape[0]):
         a, at = gram[j, j], weights[j] + change[j]
-        if not a > 0.0 or (at == 0.0 and not is_full):  # corrections can make `a` negative
+        # A correction of the Gram matrix (BFGS) can make `a` negative by rounding.
+        if not a > 0.0 or (at == 0.0 and not is_full):
             continue
         center = at - (slope[j] + product[j]) / a
         size = abs(center) - price[j] / a
@@ -443,7 +464,9 @@ def _sweep(gram, slope, weights, price, change, product, is_full):
 
 @jit(inline="always")
 def _solve(system, right, step):
-    """Solve a positive definite system in place, given by its upper half (LDL').
+    """Solve ``system @ step = right`` for a positive definite matrix by its LDL' decomposition.
+
+    Only the upper triangle of `system` is used, and it is overwritten.
 
     Rows are eliminated four at a time, which compiles to vector instructions. This is about as fast
     as LAPACK for some hundred unknowns, and calls of LAPACK take long to compile.
@@ -482,15 +505,20 @@ def _solve(system, right, step):
 def _length(at, step, price, slope, curvature, ends):
     """Minimise slope s + curvature s^2 / 2 + price.|at + s step| over s in [0, 1].
 
+    `ends` is a workspace of the shape of `at`.
+
     Returns
     -------
     size : float
-    first : int, index of the value that becomes 0 there; -1 if there is none
+        The minimiser s.
+    first : int
+        Index of the value of `at` + s `step` that is 0 at the minimiser; -1 if there is none.
     decrease : float
+        Value at s = 0 minus the minimum.
     """
     for i in range(at.shape[0]):
         slope += price[i] * step[i] * (1.0 if at[i] > 0.0 else -1.0)
-        # Positions where values change their signs.
+        # The value of s at which at[i] + s step[i] changes its sign, or infinity.
         ends[i] = -at[i] / step[i] if at[i] * (at[i] + step[i]) < 0.0 else np.inf
     size, decrease = 0.0, 0.0
     while True:
@@ -498,7 +526,7 @@ def _length(at, step, price, slope, curvature, ends):
         for i in range(at.shape[0]):
             if ends[i] < stop:
                 first, stop = i, ends[i]
-        best = min(stop, size - slope / curvature)  # `slope` is the derivative at `size`
+        best = min(stop, size - slope / curvature)  # `slope` is the derivative at s = `size`
         if best > size:
             length = best - size
             decrease -= slope * length + 0.5 * curvature * length * length
@@ -515,9 +543,12 @@ def _length(at, step, price, slope, curvature, ends):
 def _leap(gram, slope, weights, price, change, product, used):
     """Step towards the minimum over the non-zero weights for fixed signs, with a line search.
 
+    It speeds up the sweeps of :func:`minimise`. `change` (the change of the weights so far) and
+    `product` (`gram` times `change`) are updated; `used` is a workspace.
+
     Returns
     -------
-    float, the decrease
+    float, the decrease of the objective
     """
     n = 0
     for j in range(weights.shape[0]):
@@ -536,7 +567,8 @@ def _leap(gram, slope, weights, price, change, product, used):
         right[i] = -(slope[j] + product[j] + price[j] * (1.0 if at[i] > 0.0 else -1.0))
     if not _solve(system, right, step):
         return 0.0
-    smooth, curvature = 0.0, 0.0  # derivatives of the smooth part along the step
+    # The first and second derivative, along the step, of the objective without its l1 norm.
+    smooth, curvature = 0.0, 0.0
     for i in range(n):
         curvature += step[i] * right[i]
         smooth += step[i] * (slope[used[i]] + product[used[i]])
@@ -559,15 +591,21 @@ def _round(gram, slope, weights, price, change, product, total, leap, most):
 
     Parameters
     ----------
-    total, leap : float, decrease of the objective so far, and by the last leap
-    most : int, maximum number of sweeps
+    total, leap : float
+        Decrease of the objective so far, and by the last call of :func:`_leap`.
+    most : int
+        Maximum number of sweeps.
 
     Returns
     -------
-    total : float, decrease so far
-    predicted : float, first-order decrease of a function with this slope
+    total : float
+        Decrease of the objective so far, including these sweeps.
+    predicted : float
+        Decrease of the objective by `change` to first order.
     n_sweeps : int
+        Number of sweeps that were run.
     is_done : bool
+        Whether the sweep over all features hardly lowered the objective.
     """
     n_sweeps, is_done = 0, False
     while n_sweeps < most:
@@ -589,10 +627,16 @@ def _round(gram, slope, weights, price, change, product, total, leap, most):
 def minimise(gram, slope, weights, price):
     """Return an approximate minimiser d of slope.d + d.gram.d / 2 + price.|weights + d|.
 
+    Parameters
+    ----------
+    gram : float64 array of shape (k, k), positive definite
+    slope, weights, price : float64 arrays of shape (k,)
+
     Returns
     -------
     d : float64 array of shape (k,)
-    predicted : float, first-order decrease of a function with this slope
+    predicted : float
+        Decrease to first order: price.|weights| - slope.d - price.|weights + d|.
     """
     change, product = np.zeros((2, len(weights)))
     used, total, leap = np.empty(len(weights), np.uint32), 0.0, 0.0
@@ -610,7 +654,10 @@ def minimise(gram, slope, weights, price):
 
 
 def correct(gram, change, slope_change):
-    """Update a Gram matrix so that it maps the last change to the change of the slopes (BFGS)."""
+    """Update a Gram matrix in place so that ``gram @ change == slope_change`` (BFGS).
+
+    `change` is the last change of the weights, and `slope_change` that of the slopes of the loss.
+    """
     product = gram @ change
     before, after = product @ change, slope_change @ change
     if after > 1e-2 * before > 0:
@@ -620,9 +667,10 @@ def correct(gram, change, slope_change):
 
 @jit
 def _moments(columns, scaled):
-    """Return the weighted mean and the second derivative per column.
+    """Return the weighted mean of each column, and the second derivative by its weight.
 
-    `scaled` is filled with the products of the stored values and the shares of their rows.
+    `columns` is the result of :func:`columns`. `scaled` is filled with the products of the stored
+    values and the weights of their rows.
     """
     data, index, indptr, share, extra = columns
     k, total = extra.shape[0], np.sum(share)
@@ -640,9 +688,11 @@ def _moments(columns, scaled):
 
 @jit
 def _sweep_columns(columns, scaled, moments, slope, weights, price, change, product, order):
-    """Run coordinate descent once, with columns of X instead of a Gram matrix.
+    """Run one sweep of coordinate descent over the features `order`, without a Gram matrix.
 
-    `product` is the change of w.x in each sampled row; its last entry is their weighted mean.
+    `change` is the change of the weights w so far. `product` is the change of w.x in each sampled
+    row; its last entry is their weighted mean. Both are updated. Return a lower bound of the
+    decrease of the objective.
     """
     data, index, indptr, share, extra = columns
     mean, diagonal = moments

@@ -15,7 +15,7 @@ from ..tree.routing import project
 from ..tree.tree import midpoint
 from .base import BoundSolver, Status
 
-_FEW = 64  # this many points are sorted without buckets
+_FEW = 64  # up to this many points are sorted without buckets
 _N_BUCKETS = 512
 _N_PROBES = 33
 _ROUNDING = 1e-12  # smaller differences of points, relative to their range, are rounding errors
@@ -58,7 +58,10 @@ class Refit:
 
 
 def constant_side(problem):
-    """Return the test without features that sends all rows to the heavier side; ties: right."""
+    """Return the test without features that sends all rows to the side of more total weight.
+
+    If both sides have the same weight, it sends the rows to the right.
+    """
     left = problem.weight @ ~problem.goes_right
     return Split.constant(problem.weight @ problem.goes_right < left)
 
@@ -137,14 +140,15 @@ def least_sum(points, steps):
     for i in range(n):
         noise += NOISE * abs(steps[i])
     center, scale = _middle(points)
-    # The least sum, its interval, and the least difference between distinct points.
+    # `best` holds the least sum, the two ends of its interval, and the smallest difference at which
+    # two points count as distinct.
     best = np.zeros(4)
     best[0], best[3] = np.inf, _ROUNDING * scale
     n_buckets = _N_BUCKETS
     if n <= _FEW or not scale > max(1e-290, _ROUNDING * abs(center)):
         n_buckets, scale = 1, 1.0
     order, first = _in_buckets(points, center, scale, n_buckets)
-    # A good least sum early means that fewer buckets are sorted.
+    # The sums between buckets are computed first: if they are small, fewer buckets are sorted.
     sums, falls = _between_buckets(points, steps, order, first, best, noise)
     below = 0.0
     for bucket in range(n_buckets):
@@ -163,7 +167,7 @@ def least_sum(points, steps):
 def _sort(points, order):
     """Sort indices of points by the points (Shell sort with the gaps of Ciura).
 
-    It is written out, because the sorts of numba take many times longer to compile.
+    The sort is written out here, because the sorts of numba take many times longer to compile.
     """
     gap = 1
     while gap < order.shape[0] // 3:
@@ -181,7 +185,7 @@ def _sort(points, order):
 
 @jit
 def _middle(points):
-    """Return the centre and half width of the middle half of some points, from a sample."""
+    """Return the median of some points and half their interquartile range, from a sample."""
     probes, order = np.empty(_N_PROBES), np.empty(_N_PROBES, np.int64)
     for i in range(_N_PROBES):
         probes[i] = points[i * (points.shape[0] - 1) // (_N_PROBES - 1)]
@@ -198,7 +202,7 @@ def _in_buckets(points, center, scale, n_buckets):
     of_point = np.empty(n, np.int16)
     first = np.zeros(n_buckets + 1, np.int64)
     for i in range(n):
-        # Buckets must be monotone in the points in spite of rounding.
+        # A larger point must never get a lower bucket, in spite of rounding errors.
         place = (points[i] - center) / scale
         share = 1.0 - 1.0 / (1.0 + abs(place))
         share = -share if place < 0 else share
@@ -216,13 +220,14 @@ def _in_buckets(points, center, scale, n_buckets):
 
 @jit(inline="always")
 def _between_buckets(points, steps, order, first, best, noise):
-    """Update `best` with the sums between buckets; return two sums of steps per bucket.
+    """Update `best` with the intervals between buckets; return two sums of steps per bucket.
 
-    The first sum is over all steps of a bucket, the second one over the negative steps.
+    `best` is (least sum, low, high, smallest difference of points). The first returned sum is over
+    all steps of a bucket, the second one over its negative steps.
     """
     n_buckets = first.shape[0] - 1
     sums, falls = np.zeros(n_buckets), np.zeros(n_buckets)
-    below, largest = 0.0, np.inf  # there is no interval before the first point
+    below, largest = 0.0, np.inf  # infinity, because no interval ends at the first point
     for bucket in range(n_buckets):
         if first[bucket] == first[bucket + 1]:
             continue
@@ -240,7 +245,11 @@ def _between_buckets(points, steps, order, first, best, noise):
 
 @jit
 def _consider(value, low, high, best, noise):
-    """Replace `best` by an interval if its sum is less, or equal and the interval is wider."""
+    """Replace the best interval by (low, high) if its sum `value` is less.
+
+    It is also replaced if the sums are equal and the new interval is wider. `best` is (least sum,
+    low, high, smallest difference of points).
+    """
     if not high - low > best[3] + _ROUNDING * abs(low) or value > best[0] + noise:
         return
     if value < best[0] - noise or high - low > best[2] - best[1]:

@@ -152,11 +152,11 @@ class Readable:
 
         save(self, path)
 
-    def to_sql(self, columns=None, *, table=None):
+    def to_sql(self, columns=None, *, table=None, dialect="ansi"):
         """Return the cluster as an SQL expression; see :func:`tao_cluster.export.to_sql`."""
         from ..export import to_sql
 
-        return to_sql(self, columns, table=table)
+        return to_sql(self, columns, table=table, dialect=dialect)
 
     def to_dot(
         self,

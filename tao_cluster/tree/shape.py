@@ -115,7 +115,7 @@ class Shape:
         indptr = np.append(0, np.cumsum(self.depth[distinct] + np.int64(1)))
         indices = np.empty(indptr[-1], dtype=np.int32)
         node, place_of_node = distinct, indptr[1:] - 1
-        while len(node):  # all paths move up one level per step
+        while len(node):  # each step moves all paths up by one level
             indices[place_of_node] = node
             is_below = node > 0
             node, place_of_node = self.parent[node[is_below]], place_of_node[is_below] - 1

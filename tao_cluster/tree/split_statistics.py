@@ -197,7 +197,7 @@ def feature_importances(tree, leaf_costs, stds):
 
 
 def _of_values(tree, mass):
-    """Return the mass of the node of each weight of the tree; 1 for nodes without rows."""
+    """Return, per weight of the tree, the mass of the rows of its node; 1 if there are none."""
     mass = np.repeat(mass, np.diff(tree.split_indptr))
     return np.where(mass > 0, mass, 1.0)
 

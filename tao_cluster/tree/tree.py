@@ -382,7 +382,7 @@ def midpoint(low, high):
     middle = low + (high - low) / 2
     if math.isinf(middle):
         middle = low / 2 + high / 2
-    return middle + 0.0 if middle < high else low  # + 0.0: no -0.0
+    return middle + 0.0 if middle < high else low  # adding 0.0 turns -0.0 into 0.0
 
 
 def tree_of(model):
@@ -413,7 +413,7 @@ def labels_of(model, name="labels_"):
     ValueError
         If the estimator was fitted to rows in blocks. It then stores nothing per row.
     """
-    tree_of(model)  # raises if the model is not fitted
+    tree_of(model)  # raises NotFittedError if the model is not fitted
     labels = getattr(model, name, None)
     if labels is None:
         raise ValueError(

@@ -271,6 +271,20 @@ def test_dummy_columns_are_one_variable(rng):
                 assert row["visits"].iloc[0] == int(row["visits"].iloc[0])
 
 
+@pytest.mark.parametrize("separator", ["_", "=", " - "])
+def test_the_prefix_of_dummy_columns_fixes_all_of_them(rng, separator):
+    raw = pd.DataFrame({"home": rng.choice(["flat", "house", "boat"], 90), "homes": rng.random(90)})
+    table = pd.get_dummies(raw, prefix_sep=separator)
+    model = IMM(3, random_state=0).fit(table)
+    row, k = table.iloc[[0]], (model.predict(table)[0] + 1) % 3
+    for fixed in ("home", ["home"], [name for name in table if name != "homes"]):
+        with pytest.raises(ValueError, match="with these features fixed"):
+            model.nearest_change(row, k, fixed=fixed)
+    assert model.nearest_change(row, k, fixed="homes").changes
+    with pytest.raises(ValueError, match="no feature 'hom'"):
+        model.nearest_change(row, k, fixed="hom")
+
+
 def test_a_single_name_is_fixed_and_unknown_names_list_the_features():
     model = IMM(2, random_state=0).fit(load_wine(as_frame=True).data)
     row = load_wine(as_frame=True).data.iloc[[0]]

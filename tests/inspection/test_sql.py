@@ -7,8 +7,8 @@ import pytest
 from export_cases import AWKWARD, every_case, stump
 
 from tao_cluster import Tree
+from tao_cluster.columns.dialects import literal
 from tao_cluster.export import to_sql
-from tao_cluster.export.sql import _literal
 
 
 def sqlite_labels(model, X, names, table=None):
@@ -40,7 +40,7 @@ def test_every_float_is_read_back():
     connection = sqlite3.connect(":memory:")
     for start in range(0, len(numbers), 500):
         part = [float(number) for number in numbers[start : start + 500]]
-        query = "SELECT " + ", ".join(map(_literal, part))
+        query = "SELECT " + ", ".join(map(literal, part))
         assert list(connection.execute(query).fetchone()) == part
     connection.close()
 

@@ -1,5 +1,6 @@
 """What is chosen for the user: lambda, rows to judge by, leaves; and what is said about it."""
 
+import re
 import warnings
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from greedy import ExKMC
-from tao_cluster import DirectForm, TAOClustering, Tree, knee, tao_path
+from tao_cluster import DirectForm, PenaltyMethod, TAOClustering, Tree, knee, tao_path
 from tao_cluster.optimize.path import Knee, MaxParameters
 
 IRIS = load_iris().data
@@ -156,6 +157,49 @@ def test_what_would_be_ignored_is_refused():
             small(**options).fit(IRIS)
     with pytest.raises(ValueError, match="path chooses no tree"):
         tao_path(IRIS, 3, validation=0.2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lambda_": 3.0},
+        {"split": "axis", "lambda_": 0.5, "max_leaves": 4},
+        {"split": "axis", "max_leaves": 4},
+        {"split": "axis", "init": "imm"},
+        {"split": "axis", "init": "exgreedy", "lambda_": 0.0, "max_leaves": 5},
+        {"split": "axis", "algorithm": "published"},
+        {"algorithm": PenaltyMethod(n_mu_steps=1)},
+    ],
+    ids=str,
+)
+def test_both_remedies_for_an_unused_validation_work(options):
+    def fit(**changed):
+        model = TAOClustering(3, validation=0.2, depth=2, random_state=0)
+        model.set_params(**{"algorithm": DirectForm(n_init=1), **options, **changed}).fit(IRIS)
+
+    with pytest.raises(ValueError, match="validation chooses") as error:
+        fit()
+    first, *second = str(error.value).lower().partition("leave out ")[2].split(", or ")
+    default = TAOClustering(3).get_params()
+    names = set(re.findall(r"\w+", first)) & default.keys()
+    assert names
+    fit(**{name: default[name] for name in names})
+    for remedy in second:
+        if "beside" in remedy:
+            left_out = {"lambda_": "auto"} if "leave out lambda_" in remedy else {}
+            fit(**left_out, max_parameters=30)
+        else:
+            assert remedy == "validation."
+
+
+def test_warnings_keep_the_other_settings_of_the_algorithm(rng):
+    X = rng.normal(size=(300, 8))
+    algorithm = DirectForm(n_init=1, max_rows=250, search="none")
+    model = TAOClustering(20, depth=5, random_state=0, algorithm=algorithm)
+    with pytest.warns(UserWarning, match="more initial trees") as caught:
+        model.fit(X)
+    code = re.search(r"algorithm=(DirectForm\(.*?\)),", str(caught[0].message))[1]
+    assert eval(code) == DirectForm(n_init=2, max_rows=250, search="none")  # noqa: S307
 
 
 # ---------------------------------------------------------------- rows that a fit has not seen

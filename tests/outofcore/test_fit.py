@@ -35,6 +35,21 @@ def fit(estimator, X, size=250, weight=None, embedding=None, **options):
     return outofcore.fit(estimator, parts[0], sample_weight=parts[1], embedding=parts[2], **options)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_the_limits_of_a_change_are_those_of_all_rows(form):
+    """The sample has neither the largest value nor the only fraction."""
+    X = np.tile(np.column_stack([[0.0, 1, 10, 11], [5, 6, 5, 6], [1, 2, 3, 4]]), (200, 1))
+    rare = {"range": (100, 0, 90.0), "fraction": (333, 1, 5.5)}
+    for row, column, value in rare.values():
+        X[row, column] = value
+    weight = np.ones(len(X))
+    weight[[100, 333]] = 1e-9  # they are hardly ever drawn
+    model = fit(IMM(2, random_state=0), form(X), weight=weight, coreset_size=100)
+    np.testing.assert_array_equal(model._column_range, [X.min(axis=0), X.max(axis=0)])
+    np.testing.assert_array_equal(model._column_is_integer, [True, False, True])
+    assert fit(IMM(2, random_state=0), form(X), coreset_size=800)._column_range[1, 0] == 90
+
+
 @functools.cache
 def usual():
     """The fit that several tests look at."""

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from conftest import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
@@ -155,8 +156,14 @@ def test_units_that_are_powers_of_two_change_no_bit(rng):
 
 def test_references_and_initial_trees_are_in_raw_units():
     fitted = KMeans(3, n_init=10, random_state=0).fit(WINE)
-    of_centers = small(standardize=True, reference=fitted.cluster_centers_).fit(WINE)
-    of_estimator = small(standardize=True, reference=fitted).fit(WINE)
+    with pytest.warns(UserWarning, match=r"% less than the reference.*Give it unfitted"):
+        of_centers = small(standardize=True, reference=fitted.cluster_centers_).fit(WINE)
+    assert of_centers.cost_increase_ < -5
+    with pytest.warns(UserWarning, match=r"less than the reference"):
+        of_estimator = small(standardize=True, reference=fitted).fit(WINE)
+    # The remedies give no warning, which would be an error here.
+    assert small(standardize=True, reference=clone(fitted)).fit(WINE).cost_increase_ > -1
+    assert small(reference=fitted, lambda_=1e5).fit(WINE).cost_increase_ > -1
     np.testing.assert_allclose(of_centers.free_centers_, fitted.cluster_centers_)
     assert of_centers.tree_ == of_estimator.tree_
     free = small(standardize=True).fit(WINE)
