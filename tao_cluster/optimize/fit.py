@@ -281,15 +281,16 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows to which trees are fitted (all rows or a sample of them), and all rows.
+    """The rows to which trees are fitted (all rows, a sample or with copies), and all rows.
 
     Parameters
     ----------
     search : Search
-        The search over all rows, or over a sample of `max_rows` rows if there are more.
+        The search over all rows, or over a sample of `max_rows` rows if there are more. It also
+        counts noisy copies of the rows if oblique trees are fitted to few rows.
     whole : Search
-        The search over all rows, which computes the costs of trees of a sample. Without a sample
-        it is the same object as `search`.
+        The search over all rows, which computes the costs of trees. Without a sample and without
+        copies it is the same object as `search`.
     random_state : int, RandomState instance or None
     """
 
@@ -303,9 +304,9 @@ class _Rows:
         history = History() if on_record is None else History(on_record)
         if settings.max_rows is None or problem.n_rows <= settings.max_rows:
             whole = Search.of(problem, settings, history)
-            is_smoothed = settings.split_kind.prices_weights and settings.relax
-            is_smoothed &= settings.algorithm.is_direct
-            return cls(whole.smoothed if is_smoothed else whole, whole, random_state)
+            uses_copies = settings.split_kind.finds_with_copies and settings.relax
+            uses_copies &= settings.algorithm.is_direct
+            return cls(whole.smoothed if uses_copies else whole, whole, random_state)
         search = Search.of_sample(problem, settings, history, settings.max_rows, random_state)
         settings.check_data(search.problem.X, search.problem.weight)
         step = TreeStep(kernel_arrays(problem.X), None, settings.n_jobs)  # its nodes are not solved
@@ -319,12 +320,12 @@ class _Rows:
         state : State, of `search`
         lambda_ : float
         """
-        whole, kind = self.whole, self.whole.settings.split_kind
-        state = kind.generalize(self.search, state, lambda_)
-        if whole is not self.search and self.has_copies:
+        search, whole = self.search, self.whole
+        state = whole.settings.split_kind.generalize(search, state, lambda_)
+        if whole is not search:
             state = whole.evaluate(state.pruned)
-        elif whole is not self.search:
-            state = self._refined(whole.evaluate(state.pruned))
+        if whole is not search.original:
+            state = self._refined(state)
             whole.record("polish", state, lambda_)
         tree, leaf_of_row = _final(whole, state)
         return _Priced(tree, whole.problem.cost_increase(state.inertia), leaf_of_row)
@@ -349,11 +350,6 @@ class _Rows:
         terms = (evaluate, n_passes, rng, settings.split_kind.midpoints)
         better = refine(source, sample, relabelings[0], *terms)
         return _last(itertools.chain(relabelings, better))
-
-    @property
-    def has_copies(self):
-        """Whether the rows that find the tree include noisy copies."""
-        return self.search.whole is not None
 
     @property
     def is_rough(self):

@@ -44,6 +44,9 @@ class SplitKind(Protocol):
         Whether default initial trees have at most 2 ** depth leaves.
     noise : Noise
         The noise of copies of the rows, if there are few rows.
+    finds_with_copies : bool
+        Whether all passes of the direct form count these copies. Otherwise only those of
+        `optimize_exact` and `generalize` do.
     """
 
     name: str
@@ -54,6 +57,7 @@ class SplitKind(Protocol):
     prices_weights: bool
     depth_limits_leaves: bool
     noise: Noise
+    finds_with_copies: bool
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return the builder of initial trees for init="auto"."""
@@ -92,6 +96,7 @@ class Oblique:
     prices_weights: ClassVar[bool] = True
     depth_limits_leaves: ClassVar[bool] = True
     noise: ClassVar[Noise] = Noise(0.7, 0.1)
+    finds_with_copies: ClassVar[bool] = True
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return a builder that alternates between several methods, which use centres or rows.
@@ -125,21 +130,24 @@ class Oblique:
         return search.take(found, there)
 
     def local_search(self, search, state, lambda_, goal, effort, rivals, random_state):
-        """Yield better and better states from a search that grows, perturbs and prunes the tree."""
-        there = search.smoothed
-        start = there.take(state, search)
+        """Yield better and better states from a search that grows, perturbs and prunes the tree.
+
+        They are states of the original rows, without noisy copies.
+        """
+        there, rows = search.smoothed, search.original
+        start, state = there.take(state, search), rows.take(state, search)
         price = penalty_per_parameter(there.problem, start)
-        criterion = goal.criterion(search.problem, price)
+        criterion = goal.criterion(rows.problem, price)
         share = start.inertia / state.inertia if state.inertia > 0 else 1.0
         terms = (criterion.over(share), effort, rivals, random_state)
         found = improvements(there, start, lambda_, *terms)
-        for other in (search.take(other, there) for other in found):
+        for other in (rows.take(other, there) for other in found):
             if criterion.value(other) < np.inf:
                 state = other
                 yield state
         # The search may have used noisy copies of the rows. On the original rows, the result must
         # be at least as good as axis-aligned trees.
-        for other in [] if there is search else search.single_features(state):
+        for other in [] if there is rows else rows.single_features(state):
             is_larger = other.pruned.n_parameters > state.pruned.n_parameters
             is_larger |= other.pruned.n_leaves > search.limits()[0]
             if not is_larger and is_better(criterion, other, state):
@@ -192,6 +200,7 @@ class AxisAligned:
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
     noise: ClassVar[Noise] = Noise(0.7, 0.1)
+    finds_with_copies: ClassVar[bool] = False
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
         """Return a builder that alternates between ExKMC, ExShallow and CART.
@@ -237,7 +246,8 @@ class AxisAligned:
         if there is search or not search.settings.relax or not search.settings.solver.can_expand:
             return state
         found = descend(there, there.evaluate(state.pruned), lambda_, stage="relax")
-        return search.take(regrow(there, found, lambda_), there)
+        found = regrow(there, found, lambda_, state.pruned.n_leaves)
+        return search.take(found, there)
 
     def postprocess(self, tree, leaf_of_row, step, share):
         """Move each threshold to a midpoint between values of rows, or to the lower value."""

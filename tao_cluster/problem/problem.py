@@ -55,6 +55,9 @@ class Problem:
         The scaling that was applied to the columns of the user to get X.
     levels : Levels, optional
         Categorical variables among the columns of X, whose levels tests can combine to sets.
+    unperturbed : tuple of two int arrays
+        Columns of X, and columns of `space`, whose values noisy copies of rows keep; see
+        :func:`smoothed`. By default there are none.
     """
 
     X: Any
@@ -68,6 +71,7 @@ class Problem:
     held_out: np.ndarray | None = None
     scaling: Any = None
     levels: Any = None
+    unperturbed: tuple = ((), ())
 
     @classmethod
     def from_rows(cls, X, space, weight, objective, reference, n_clusters, random_state, **further):
@@ -113,6 +117,7 @@ class Problem:
             self.n_clusters,
             self.random_state,
             scaling=self.scaling,
+            unperturbed=self.unperturbed,
         )
 
     def validation_part(self, centers):
@@ -269,14 +274,14 @@ def smoothed(problem, n_copies, noise):
         or not all(_can_sum_squares(each, n_copies, noise.size) for each in (X, space))
     ):
         return problem
-    donors = _donors(problem, 2 * n_copies)
-    X = _with_copies(X, donors, noise.size)
+    donors, (of_X, of_space) = _donors(problem, 2 * n_copies), problem.unperturbed
+    X = _with_copies(X, donors, noise.size, of_X)
     if space is problem.X:
         space = X
     elif objective.explains_labels:  # each copy gets the label of its row
         space = np.tile(space, (n_copies + 1, 1))
     else:
-        space = _with_copies(space, donors, noise.size)
+        space = _with_copies(space, donors, noise.size, of_space)
     weight = np.tile(problem.weight * (noise.share / n_copies), n_copies + 1)
     weight[: problem.n_rows] = (1.0 - noise.share) * problem.weight
     data, centers = objective.prepare(space), problem.free.centers
@@ -302,11 +307,12 @@ def _can_sum_squares(X, n_copies, noise):
     return largest < np.sqrt(np.finfo(X.dtype).max / n_values)
 
 
-def _with_copies(X, donors, noise):
+def _with_copies(X, donors, noise, unperturbed=()):
     """Return X and, below it, noisy copies of X: one per pair of rows of `donors`.
 
     `donors` has shape (2 * number of copies, n). Each copy of a row of X is the row plus `noise`
-    times the difference of its two donors, which are other rows.
+    times the difference of its two donors, which are other rows. Copies keep the values of the
+    columns `unperturbed`, which only an array can have.
 
     If a noisy copy would have only zeros, the row is copied unchanged, because the cosine distance
     is not defined for zeros.
@@ -314,6 +320,8 @@ def _with_copies(X, donors, noise):
     parts = [X]
     for one, other in zip(donors[::2], donors[1::2], strict=True):
         copies = X + (X[one] - X[other]) * X.dtype.type(noise)
+        if len(unperturbed):
+            copies[:, unperturbed] = X[:, unperturbed]
         is_left = np.asarray((copies != 0).sum(axis=1)).ravel() > 0
         if not is_left.all():
             copies = _stacked([copies, X])
