@@ -195,11 +195,11 @@ class AxisAligned:
 
     name: ClassVar[str] = "axis"
     solver: ClassVar[NodeSolver] = Axis()
-    samples_rows: ClassVar[bool] = False  # the result is never worse than the start on all rows
+    samples_rows: ClassVar[bool] = False  # the search is never worse than its start on all rows
     n_passes: ClassVar[int] = 100  # until nothing changes
     prices_weights: ClassVar[bool] = False
     depth_limits_leaves: ClassVar[bool] = False
-    noise: ClassVar[Noise] = Noise(0.7, 0.1)
+    noise: ClassVar[Noise] = Noise(0.5, 0.3)
     finds_with_copies: ClassVar[bool] = False
 
     def default_start(self, depth, n_clusters, max_leaves, objective):
