@@ -47,7 +47,7 @@ class Method:
     objective: Objective
     fit_tree: Callable
     validation: ClassVar[None] = None
-    tests_sets: ClassVar[bool] = False  # tests are of one feature, as in the papers
+    tests_sets: ClassVar[bool] = False  # no test of a set of categories: each tests x[feature] <= t
     improves: ClassVar[bool] = False  # out-of-core fits keep the labels and cuts of the method
 
     def check_data(self, X, weight):
@@ -72,7 +72,7 @@ class GreedyTree(TreeClustering):
     random_state: Any = None
 
     objective = "kmeans"  # the subclass CostTree makes this a parameter
-    sees_centers = True  # whether midpoints keep the reference centres on their sides, too
+    sees_centers = True  # a moved threshold keeps every reference centre on its side, too
 
     # TAOClustering reads these attributes if the estimator is its `init`. They are documented in
     # tao_cluster.initial_trees.InitialTree.

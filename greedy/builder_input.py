@@ -276,9 +276,10 @@ class BuilderInput:
         return values[is_new].astype(np.float64), np.concatenate([[0], np.cumsum(counts)])
 
     def sparse_bounds(self, kernel, node):
-        """Return one bound per feature of a sparse X; an empty array for a dense X.
+        """Return bounds of the value of cuts, one per feature of a sparse X; empty for a dense X.
 
-        The bounds are the result of ``kernel(CSR arrays of X, node, d)``.
+        The bounds are the result of ``kernel(arrays, node, d)``, where `arrays` is the tuple
+        (data, indices, indptr) of X in CSR form and d is the number of features.
         """
         if not sp.issparse(self.X):
             return np.empty(0)

@@ -255,7 +255,8 @@ class SeparateCenters:
         best = self._search(node, depth)
         if best is not None and is_too_coarse(node):
             weight = self.points.weight[node.rows]
-            # With a ratio, the cost was divided by at most half of the number of centres.
+            # With `is_ratio`, the cost was divided by the number of centres on the side with fewer
+            # centres, at most half of all. The product is an upper bound of the undivided cost.
             times = len(leaf.centers) // 2 if self.is_ratio else 1
             most = refined_cap(best[0] / depth.unit * times, weight, node.scale)
             if most is not None:

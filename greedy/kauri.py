@@ -109,7 +109,7 @@ def grow_kauri(points, max_leaves=None):
     n_clusters = len(points.centers)
     max_leaves = n_clusters if max_leaves is None else max_leaves
     growth = Growth()
-    with one_thread():  # with more threads, rounding differences of products would decide ties
+    with one_thread():  # the last bits of BLAS products depend on the number of threads
         partition = _Partition(points, n_clusters)
         partition.start(growth.add())
         try:
@@ -141,7 +141,7 @@ def _replace(partition, growth, node, split, cut, halves):
 class _Cut:
     feature: int
     threshold: float
-    left: int  # clusters of the two halves
+    left: int  # number of the cluster of the left half; `right` is that of the right half
     right: int
 
 
@@ -152,7 +152,7 @@ class _Leaf:
     rows: np.ndarray
     order: SortedColumns
     norms: np.ndarray
-    cache_start: np.ndarray  # see greedy.cuts.side_sums
+    cache_start: np.ndarray  # result of greedy.cuts.sweeps.cut_sum_cache
     cached_sums: np.ndarray
     cluster: int
     mass: float
@@ -160,7 +160,10 @@ class _Leaf:
 
 
 class _Partition:
-    """Current leaves and clusters, with sums of rows per cluster and products of rows and sums.
+    """Current leaves and clusters, and the sums over rows that the search for cuts needs.
+
+    It keeps the weighted sum of the rows of each cluster, and the dot product of each row with
+    each of these sums.
 
     Parameters
     ----------
@@ -277,7 +280,7 @@ class _Partition:
 
 
 def _shifted(points):
-    """Return the rows in the space of the costs, in a form that loses few digits.
+    """Return the rows in the space of the clustering, transformed so that sums lose few digits.
 
     Dense rows are centred, so that costs stay precise far from the origin. Rows with more
     columns than there are rows are rotated into as many dimensions as there are rows.

@@ -88,7 +88,7 @@ class CutMedian:
         """Return the cut at the median of the most variable feature; None if all rows are equal."""
         rows = leaf.node.rows
         part, power = np.frexp(self._variance(rows))
-        # Rounded, since otherwise the rounding errors of sums would decide ties.
+        # Variances are rounded, since otherwise the rounding errors of sums would decide ties.
         rounded = np.ldexp(np.round(part, _DIGITS), power)
         for feature in np.argsort(-rounded, kind="stable"):
             threshold = self._median(rows, int(feature))

@@ -129,7 +129,10 @@ class MixtureTree(TreeClustering):
         return Method(KMeans(), self._fit_tree)
 
     def _given(self, reference, objective, inputs, rows, names):
-        """Return the fitted mixture, whose means are centres, unless there is a reference."""
+        """Return the fitted mixture if `reference` is None, else the given reference.
+
+        The means of the mixture are then the centres of the free clustering.
+        """
         if self.reference is None:
             return self._fitted(rows.space, rows.weight)
         return super()._given(reference, objective, inputs, rows, names)
@@ -187,7 +190,7 @@ class MixtureTree(TreeClustering):
         is_of_X = problem.space is problem.X
         weights, means, stds = components_of(mixture) if is_of_X else _moments(mixture, problem)
         if not (is_of_X and hasattr(self.mixture, "means_")):
-            means = np.clip(means, *ranges(problem.X))  # means may be outside by rounding
+            means = np.clip(means, *ranges(problem.X))  # rounding may move a mean out of range
         tree, error = grow_mixture(weights, means, stds, self.criterion)
         found = tree.predict(problem.X)
         agrees = found == mixture.predict(problem.space)
@@ -235,7 +238,11 @@ def components_of(mixture):
 
 
 def _moments(mixture, problem):
-    """Return weights, means and standard deviations in X of the components in an embedding."""
+    """Return the weight of each component of a mixture, and its means and stds in the columns of X.
+
+    The mixture was fitted to an embedding. The means and standard deviations (stds) are those of
+    the rows of X, weighted by the probabilities with which they belong to a component.
+    """
     share = mixture.predict_proba(problem.space) * problem.weight[:, None]
     mass = share.sum(axis=0)
     part = share / np.where(mass > 0, mass, 1.0)
@@ -332,7 +339,8 @@ def best_separating_cut(weights, means, stds, is_ratio):
 def _candidates(low, high, at_low, at_high):
     """Return candidate thresholds between two means, and how far each one may be moved.
 
-    Besides a grid, there are candidates at 1 to 5 standard deviations from either mean, since
+    `low` and `high` are the means, `at_low` and `at_high` the standard deviations there. Besides
+    a grid, there are candidates at 1 to 5 standard deviations from either mean, since
     narrow components may have wide gaps beside them.
     """
     step = high / _GRID - low / _GRID

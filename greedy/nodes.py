@@ -15,7 +15,8 @@ from .cuts.surrogate import label_terms
 # Sums of quantized numbers stay below 2 ** 53, so that float64 represents them exactly.
 _BITS = 52
 
-# A quantized cost below this many times its rounding error has too large a relative error.
+# The quantization is too coarse if the quantized cost of some row is below this many times its
+# rounding error, which is then more than about 0.1 % of the cost.
 _COARSE = 2**10
 
 
@@ -171,7 +172,7 @@ def nearest_labels_node(points, rows, centers, factor, path, cost_bound=np.inf):
     for feature, is_left in path:
         used[0 if is_left else 1, feature] = True
     unit = 1.0
-    if factor > 0:  # relative to the node's current cost, but to at least one quantization unit
+    if factor > 0:  # cost as a share of the node's cost (at least one quantization unit)
         unit = 1.0 / max(scale * (weight @ nearest), 1.0)
     return node, DepthTerm(float(factor), unit, int(mass.sum()), used, False)
 

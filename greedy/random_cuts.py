@@ -151,7 +151,7 @@ class RandomCuts(CostTree):
         best, n_at_once = (np.inf, None), max(1, _MAX_NUMBERS // max(space.max_leaves - 1, 1))
         for start in range(0, self.n_trees, n_at_once):
             numbers = rng.random((min(n_at_once, self.n_trees - start), space.max_leaves - 1))
-            # The cost of a single tree is not needed.
+            # A single tree is the best one whatever its cost, which is therefore not computed.
             costs = np.zeros(1) if self.n_trees == 1 else _costs(points, space, numbers)
             if costs.min() < best[0]:
                 best = (costs.min(), numbers[costs.argmin()])
@@ -218,7 +218,10 @@ def cut_space(positions, rule, objective, delta=None):
 
 
 def _costs(points, space, numbers):
-    """Return the quantized cost of the tree of each row of `numbers`, with reference centres."""
+    """Return the quantized costs, with the reference centres, of several random trees.
+
+    Each row of `numbers` has the random numbers of one tree.
+    """
     rows, weight = points.rows, points.weight
     scale, cap = quantization_scale(weight @ points.distance_range, len(rows), np.inf)
     terms = (points.distances, points.nearest, weight, scale, cap)

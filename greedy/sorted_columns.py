@@ -65,7 +65,10 @@ class SortedColumns(NamedTuple):
         return cls(entries.astype(np.int32), values, start, middle, np.array(rest), len(rows))
 
     def part(self, rows, n_rows):
-        """Return the sorted columns of some rows of the node, in O(s); X has `n_rows` rows."""
+        """Return the sorted columns of some of the rows, in time proportional to the entries.
+
+        `n_rows` is the number of rows of X.
+        """
         is_in = np.zeros(n_rows, bool)
         is_in[rows] = True
         kept = is_in[self.rows]
@@ -97,7 +100,10 @@ def _stored(points, rows):
 
 
 def _sorted(rows, values, rest):
-    """Return (rows, values) of the lower and of the upper part of a feature, sorted, and `rest`."""
+    """Return the lower part, the upper part and `rest`, the most frequent value, of a feature.
+
+    A part is (rows, values), sorted as :class:`SortedColumns` describes.
+    """
     parts = []
     for side, sign in ((values < rest, 1), (values > rest, -1)):
         some = values[side]

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ._utils.matrices import check_kind, check_rows
+from .columns.levels import levels_of
 from .columns.names import printable
 from .columns.view import numbers_of, shown
 from .tree import tree_of
-from .tree.conditions import Condition
+from .tree.conditions import Condition, level_sets
 from .tree.routing import kernel_arrays
 from .tree.split_statistics import stds_and_gaps
 
@@ -68,6 +69,9 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         terms        list of dicts with `feature`, `name`, `weight`, `spread` and `shown`, in the
                      order of decreasing effect
         threshold    of the test
+        levels       of a test that sends some levels of a categorical column to one side, and all
+                     other levels to the other side: dict with `column`, the `names` and `features`
+                     of the listed levels, and `is_left`, whether the listed levels go left
         tolerance    largest difference between the threshold and the number shown for it, in
                      units of the feature or of the sum
         cluster      number of the cluster of a leaf
@@ -114,7 +118,11 @@ def report(model, X=None, *, feature_names=None, sample_weight=None, scaled=Fals
         for i in range(tree.n_nodes)
     ]
     allowed = tolerances(tree, nodes.__getitem__, gaps)
-    nodes = [n | {"tolerance": allowed.get(n["id"])} for n in nodes]
+    sets = level_sets(tree, levels_of(model, names))
+    for node in nodes:
+        levels = sets.get(node["id"])
+        node["tolerance"] = allowed.get(node["id"])
+        node["levels"] = None if levels is None else _listed(levels, names)
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -209,6 +217,16 @@ def terms_at(tree, node, names, spreads=None, scaled=False):
         }
         for s in np.lexsort((indices, -np.abs(effects)))
     ]
+
+
+def _listed(levels, names):
+    """Return the levels that a test sends to the left as a dict; see :func:`report`."""
+    return {
+        "column": levels.variable,
+        "features": list(levels.features),
+        "names": [names[j] for j in levels.features],
+        "is_left": levels.is_listed,
+    }
 
 
 def effect(term):

@@ -184,8 +184,9 @@ def label_terms(distances, rows, nearest, weight, scale, cap):
     Parameters
     ----------
     distances : float64 array of shape (n, k)
+        Cost of each row of X in each centre.
     rows : int64 array of shape (m,)
-        Cost of each row in each centre.
+        Row numbers, in X, of the rows.
     nearest, weight : float64 arrays of shape (n,)
         Cost of each row in its nearest centre, and the weight of each row.
     scale : float, power of two by which costs are multiplied before they are rounded

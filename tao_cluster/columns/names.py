@@ -67,9 +67,10 @@ class Indicator(str):
 
     The string itself is printable. The attributes `column` and `value` keep their original form.
 
-    A test of this feature alone reads ``plan is gold`` or ``plan is not gold``. In a weighted sum
-    the feature is written ``[plan is gold]``. As after one-hot encoding, a column has exactly one
-    value per row. A rule that states ``plan is gold`` therefore leaves out ``plan is not free``.
+    A test of this feature alone reads ``plan is gold`` or ``plan is not gold``. As after one-hot
+    encoding, a column has at most one of these values per row. A weighted sum of features of one
+    column is therefore a test on a set of values: ``plan in {gold, silver}``. In a sum with other
+    features, the feature is written ``[plan is gold]``.
 
     Parameters
     ----------
@@ -120,9 +121,9 @@ class Indicator(str):
         return tuple(vars(self)[name] for name in _INDICATOR_PARTS)
 
     @property
-    def contrary(self):
-        """The text of the test for a row in which the feature is 0."""
-        return f"{printable(self.column)} is not {_value_text(self.value)}"
+    def level(self):
+        """The printable text of the value alone."""
+        return _value_text(self.value)
 
 
 class Numeric(str):

@@ -51,6 +51,14 @@ class Reader:
         """The unit of the numbers: str, empty if there is none or if it is not known."""
         return ""
 
+    @property
+    def steps(self):
+        """Numbers to whose multiples a number may be rounded for its text, the largest first.
+
+        The tuple is empty if :meth:`text` has no text for numbers.
+        """
+        return ()
+
     def read(self, column):
         """Return the cells as a Series of floats, or of categories (for a :class:`Level`).
 
@@ -74,6 +82,11 @@ class Reader:
                 str(column.name), column.index[row], filled.iloc[row], self.expected
             )
         return pd.Series(numbers, index=column.index, name=column.name)
+
+    @property
+    def has_cells(self):
+        """Whether :meth:`cell` returns a cell for each number; a part of a date has none."""
+        return True
 
     def text(self, number):
         """Return a number in the form of the raw column: str, empty for a plain number."""
@@ -336,6 +349,16 @@ class Date(Reader):
         """Days since the first date, or a description of the part of the date."""
         return f"days since {self.first}" if self.part is None else PARTS[self.part]
 
+    @property
+    def has_cells(self):
+        """Whether the numbers are days, from which the date follows."""
+        return self.part is None
+
+    @property
+    def steps(self):
+        """A day, an hour, a minute and a second; empty for a part of a date."""
+        return () if self.part is not None else (1.0, 1 / 24, 1 / 1440, 1 / _DAY)
+
     def text(self, number):
         """Return the date that lies this number of days behind the first date.
 
@@ -350,15 +373,7 @@ class Date(Reader):
         return str(date).removesuffix(" 00:00:00")
 
     def cell(self, number, column):
-        """Return the date as a string of the form of the column; see :meth:`Reader.cell`.
-
-        Raises
-        ------
-        ValueError
-            If the number is a part of a date.
-        """
-        if self.part is not None:
-            raise ValueError(f"The {self.part} of a date cannot change without the date.")
+        """Return the date as a string of the form of the column; see :meth:`Reader.cell`."""
         if self.form is not None:  # without a time
             days = self._steps(number, 1, column)
             return (pd.Timestamp(self.first) + pd.Timedelta(days=days)).strftime(self.form)
@@ -464,6 +479,11 @@ class Clock(Reader):
     def unit(self):
         """Hours since midnight."""
         return "hours since midnight"
+
+    @property
+    def steps(self):
+        """An hour, a minute and a second."""
+        return 1.0, 1 / 60, 1 / 3600
 
     def text(self, number):
         """Return the time of day, such as 14:30; empty if the number is outside of a day."""

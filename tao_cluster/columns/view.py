@@ -262,11 +262,11 @@ class RawView(Readable):
         for feature, number in numbers.items():
             source = self._sources[feature]
             place = self._place(row, source) if hasattr(row, "columns") else source.column
-            if not source.is_category:
-                reader = source.reader
-                cells[place] = reader.cell(number, row.iloc[:, place]) if reader else number
-            elif number == 1.0:
-                cells[place] = source.cell
+            if source.is_category and number != 1.0:
+                continue
+            cell = source.cell if source.is_category else number
+            reader = source.reader
+            cells[place] = reader.cell(cell, row.iloc[:, place]) if reader else cell
         return with_cells(row, cells)
 
     def _raw_numbers(self, X, features):

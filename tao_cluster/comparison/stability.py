@@ -25,7 +25,7 @@ from .table import FORMAT, explains_labels, observed
 RESAMPLE, SEED = "resample", "seed"
 _AGGREGATES = ("mean", "min", "max")
 _N_SHOWN = 10  # number of features in the printed table
-_N_DRAWS = 100  # attempts to draw a resample with at least one distinct row per cluster
+_N_DRAWS = 100  # maximum number of draws until a resample has enough distinct rows
 
 # Headings of the printed tables.
 _MEASURES = {
@@ -242,7 +242,10 @@ def _draw(rng, n_rows, weight, n_least):
 
 
 def _refit(model, draw, rows):
-    """Fit to all rows if `draw` is None, else to each row as often as it was drawn."""
+    """Fit a model to all rows or, if `draw` is given, to row i draw[i] times.
+
+    `rows` is the dict of the arguments of `fit`.
+    """
     if draw is None:
         model.fit(**rows)
     elif has_fit_parameter(model, "sample_weight"):

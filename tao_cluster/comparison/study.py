@@ -30,7 +30,7 @@ from .table import FREE, Comparison, Entry, free_record, measures_of, observed
 # are evenly spaced, since X may be sorted. They are so many that no tree is perfect, since a
 # perfect tree would not run all kernels.
 _N_COMPILED, _K_COMPILED = 200, 5
-# Values that hold for estimators without these parameters.
+# Settings of estimators that do not have the parameter `objective` or `standardize`.
 _ABSENT = {"objective": "kmeans", "standardize": False}
 
 

@@ -184,7 +184,7 @@ class DaskTreeClustering(ClusterMixin, BaseEstimator):
         # Called for names that are not found otherwise, such as attributes of estimator_.
         if name not in _METHODS and (name.startswith("_") or not name.endswith("_")):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
-        check_is_fitted(self)  # NotFittedError is an AttributeError, too
+        check_is_fitted(self)  # raises NotFittedError, a subclass of AttributeError
         return getattr(self.estimator_, name)
 
     def __dir__(self):

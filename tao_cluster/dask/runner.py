@@ -11,11 +11,13 @@ from distributed.scheduler import NoValidWorkerError, NoWorkerError
 from .._utils.threads import check_interrupted
 from ..outofcore.blocks import BlockError, LostRowsError, block_errors
 
-# Seconds between two checks for workers, and timeout of a request to the scheduler.
+# Seconds between two checks whether there are workers (_LOOK), and seconds after which a request to
+# the scheduler fails (_ANSWER).
 _LOOK, _ANSWER = 1.0, 30.0
 
-# Names of Dask's schedulers that compute in the calling thread. Number of tasks per thread that are
-# computed together, so that their common dependencies are computed once.
+# _ONE_THREAD has the names of Dask's schedulers that compute in the calling thread.
+# _TASKS_PER_THREAD tasks per thread are computed together: a dependency that several of them share
+# is then computed once.
 _ONE_THREAD, _TASKS_PER_THREAD = ("sync", "synchronous", "single-threaded"), 8
 
 
@@ -66,7 +68,7 @@ def results_on_cluster(client, tasks, patience):
         If the scheduler is lost, or if there are no workers for longer than `patience`.
     """
     try:
-        # The state of a pass may have several megabytes, for which Dask would warn.
+        # The argument `state` of the tasks may take several megabytes. Dask would warn about it.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             futures = client.compute(tasks)
     except Exception as error:
@@ -82,7 +84,7 @@ def results_on_cluster(client, tasks, patience):
             yield _result(number, future)
             future.release()
     finally:
-        for future in futures:  # a traceback would keep references to them
+        for future in futures:  # if an error is raised, its traceback refers to the futures
             with contextlib.suppress(Exception):
                 future.release()
 

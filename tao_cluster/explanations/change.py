@@ -12,9 +12,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from .._utils.frames import display_name
 from .._utils.matrices import as_array, check_rows
 from .._utils.warnings import listed
-from ..columns.names import Indicator, printable_names
+from ..columns.levels import levels_text
+from ..columns.names import Indicator, printable, printable_names
 from ..columns.view import RawView, named, numbers_of, one_row, with_cells
-from ..export.format import comparable_texts, number_text
+from ..export.format import change_text
 from ..problem.observed import columns_with_prefix
 from ..report import cluster_names
 from ..tree import tree_of
@@ -27,9 +28,9 @@ _PRECISION = 4
 # the sum that a step of one scale in one feature causes. They are tried in this order, until the
 # changed row reaches the cluster.
 _MARGINS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-_ROUNDING = 1e-13  # rounding error of a sum, as a share of the sum of its absolute terms
+_ROUNDING = 1e-13  # bound of the rounding error of a sum, as a share of the sum of its |terms|
 _NO_STEP = 1e-12  # changes below this share of a feature's scale are solver errors; they count as 0
-_MOST_NODES = 2000  # limit of the branch-and-bound search that integer columns require
+_MOST_NODES = 2000  # maximum number of branch-and-bound nodes in a search for integer values
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,13 +53,15 @@ class FeatureChange:
     after: float
     cost: float
 
+    @property
+    def _is_level(self):
+        """Whether the feature marks one level of a category, and changes from 0 to 1 or 1 to 0."""
+        return isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}
+
     def __str__(self):
-        if isinstance(self.name, Indicator) and {self.before, self.after} == {0.0, 1.0}:
-            return str(self.name) if self.after else self.name.contrary
-        sign = ">" if self.before > self.after else "<"
-        before, after = comparable_texts(self.before, self.after, sign, _PRECISION)
-        step = number_text(self.after - self.before, _PRECISION)
-        return f"{self.name} {before} -> {after} ({'' if step.startswith('-') else '+'}{step})"
+        if self._is_level:
+            return levels_text(self.name.column, [self.name], is_listed=bool(self.after))
+        return change_text(self.name, self.before, self.after, _PRECISION)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,14 +100,31 @@ class Change:
             return f"{self.name}: nothing has to change"
         return f"{self.before} -> {self.name} (leaf {self.leaf}), cost {self.cost:.3g}"
 
+    @property
+    def _lines(self):
+        """The changes as text. Both changes of a categorical column, "region: south -> north"."""
+        columns = {}
+        for change in self.changes:
+            key = change.name.column if change._is_level else change.feature
+            columns.setdefault(key, []).append(change)
+        return [_line(changes) for changes in columns.values()]
+
     def __str__(self):
-        return "\n".join([self._heading, *(f"  {change}" for change in self.changes)])
+        return "\n".join([self._heading, *(f"  {line}" for line in self._lines)])
 
     __repr__ = __str__
 
     def _repr_html_(self):
         """Return the changes as an HTML list with escaped names."""
-        return list_html(self._heading, [str(change) for change in self.changes])
+        return list_html(self._heading, self._lines)
+
+
+def _line(changes):
+    """Return the changes of one column as text."""
+    if len(changes) == 1:
+        return str(changes[0])
+    before, after = sorted(changes, key=lambda change: change.after)
+    return f"{printable(before.name.column)}: {before.name.level} -> {after.name.level}"
 
 
 def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observed", spreads=None):
@@ -138,8 +158,8 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     Returns
     -------
     Change
-        With the `changes` (one per feature), the changed `row`, its `cost` and `leaf`. It can be
-        printed.
+        With the `changes` (one per feature; two if a category changes), the changed `row`, its
+        `cost` and `leaf`. It can be printed.
 
     Raises
     ------
@@ -163,9 +183,10 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     integer dtype) changes by integers. Categories change as a whole: a column keeps one value
     per row, and a change of it costs 1. This holds for the columns of OneHotEncoder, for
     `Indicator` names, and for 0/1 columns with a common prefix of which at most one is 1 in each
-    fitted row, as `pandas.get_dummies` makes them. Whether a value is missing never changes. The
-    prefix must end with one of the characters ``_=:.-`` or a space. The columns that
-    ``get_dummies(prefix="", prefix_sep="")`` makes are not recognised; name them in `fixed`.
+    fitted row, as `pandas.get_dummies` makes them. The prefix must end with one of the characters
+    ``_=:.-`` or a space. The columns that ``get_dummies(prefix="", prefix_sep="")`` makes are not
+    recognised; name them in `fixed`. Whether a value is missing never changes, nor do parts of
+    dates such as the month.
 
     Examples
     --------
@@ -193,13 +214,15 @@ def nearest_change(model, x, k, *, feature_names=None, fixed=(), bounds="observe
     best = min(_candidates(asked, tree, k, limits), key=lambda found: found[:2], default=None)
     if best is None:
         raise ValueError(f"No change of the row leads to {labels[k]}{limits.reason}.")
-    cost, _, found, reached = best
+    _, _, found, reached = best
+    found = asked.as_read(found)
     shown = printable_names(names)
     changes = [
         FeatureChange(j, shown[j], limits.values[j], value, limits.cost(j, value))
         for j, value in found.items()
     ]
     changes.sort(key=lambda change: (-change.cost, change.feature))
+    cost = sum(change.cost for change in changes)
     return Change(tuple(changes), asked.changed(found), cost, reached, k, labels[k], before)
 
 
@@ -233,6 +256,17 @@ class _Row:
         if isinstance(self.model, RawView):
             return self.model.with_numbers(self.table, numbers)
         return with_cells(self.table if hasattr(self.table, "iloc") else self.values, numbers)
+
+    def as_read(self, numbers):
+        """Return the values that the model reads from the changed row, a dict by feature.
+
+        They can differ from the new values `numbers`, for example if the cells of a raw table
+        can hold whole minutes only.
+        """
+        if not isinstance(self.model, RawView):
+            return numbers
+        values = as_array(check_rows(self.model.numbers(self.changed(numbers)))).ravel()
+        return {j: float(values[j]) for j in numbers}
 
     def leaf_of(self, numbers):
         """Return the leaf that the row reaches with new values of some features, a dict."""
@@ -307,7 +341,7 @@ class Limits:
             for j in _features(names, feature, group_of):
                 low[j] = high[j] = values[j]
         for j, name in enumerate(names):
-            if isinstance(name, Indicator) and name.value is None and values[j] in (0.0, 1.0):
+            if _is_fixed(name, values[j]):
                 low[j] = high[j] = values[j]
         reason = " with these features fixed and within these bounds" if fixed or given else ""
         if observed is not None and not reason:
@@ -325,6 +359,17 @@ class Limits:
         mask = np.zeros(len(self.values), dtype=bool)
         mask[[j for group, _ in self.groups for j in group]] = True
         return mask
+
+
+def _is_fixed(name, value):
+    """Return whether `nearest_change` must not change a feature.
+
+    This holds for features that mark missing values, and for parts of dates.
+    """
+    if isinstance(name, Indicator) and name.value is None and value in (0.0, 1.0):
+        return True
+    reader = getattr(name, "reader", None)
+    return reader is not None and not reader.has_cells
 
 
 def _integers(asked, values):

@@ -10,24 +10,23 @@ from functools import cache, cached_property
 import numpy as np
 import pandas as pd
 
+from ..columns.levels import levels_of, levels_text, set_text
 from ..columns.view import shown, some_rows
 from ..export.format import (
-    comparable_texts,
+    comparison_text,
     decimals_of,
-    fact_text,
-    factor_name,
     factor_of,
-    limit_text,
     number_text,
     rounded,
     summands,
+    tested_name,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE
 from ..inspection.rows import decision_paths
 from ..plot.explained import plot_decision_path
 from ..report import cluster_names, terms_at, tolerances
 from ..tree import tree_of
-from ..tree.conditions import Bound
+from ..tree.conditions import Bound, level_sets
 
 _PRECISION = 3
 MAX_TERMS = 8  # number of terms that a line of text shows
@@ -88,11 +87,12 @@ def explain(model, x, feature_names=None, *, scaled=False):
     tree, table = tree_of(model), some_rows(model, x, feature_names)
     spreads = getattr(model, "split_stds_", None)
     terms = cache(lambda node: terms_at(tree, node, names, spreads, scaled))
+    levels = levels_of(model, names)
+    facts = _Facts(names, levels, level_sets(tree, levels))
     labels = cluster_names(model)
     allowed = _tolerances(model, tree, terms)
-    found = [
-        _explanation(tree, path, terms, labels, allowed) for path in decision_paths(model, table)
-    ]
+    paths = decision_paths(model, table)
+    found = [_explanation(tree, path, terms, facts, labels, allowed) for path in paths]
     if len(found) == 1:
         return found[0]
     return Explanations(found, getattr(table, "index", None))
@@ -109,17 +109,71 @@ def _tolerances(model, tree, terms):
     return tolerances(tree, node_of, gaps, has_sums=False)
 
 
-def _explanation(tree, path, terms, labels, allowed):
-    tests = tuple(_test(tree, node, path, terms(node), allowed.get(node)) for node in path.totals)
+def _explanation(tree, path, terms, facts, labels, allowed):
+    tests = tuple(
+        _test(tree, node, path, terms(node), facts, allowed.get(node)) for node in path.totals
+    )
     label = int(tree.leaf_label[path.leaf])
     return Explanation(tests, path.leaf, label, labels[label])
 
 
-def _test(tree, node, path, terms, tolerance):
+def _test(tree, node, path, terms, facts, tolerance):
     terms = [Contribution(**term, value=float(path.values[0, term["feature"]])) for term in terms]
     terms.sort(key=lambda term: -abs(term.product))  # a stable sort: ties stay sorted by effect
-    threshold = float(tree.threshold[node])
-    return PathTest(node, tuple(terms), path.totals[node], threshold, tolerance)
+    total, threshold = path.totals[node], float(tree.threshold[node])
+    fact = facts.text(node, path.values, is_left=total <= threshold)
+    return PathTest(node, tuple(terms), total, threshold, tolerance, fact)
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """The texts of the outcomes of tests on the levels of a categorical column.
+
+    Parameters
+    ----------
+    names : sequence of str, names of the features
+    levels : dict of LevelFeature, by feature
+    sets : dict of LevelSet, by node
+        The levels that go left.
+    """
+
+    names: Sequence
+    levels: dict
+    sets: dict
+
+    def text(self, node, values, *, is_left):
+        """Return the outcome of a test for a row, such as "plan is free, not in {gold, silver}".
+
+        It is None if the test is not about levels, or if the row does not have at most one level.
+        """
+        if node not in self.sets:
+            return None
+        allowed = self.sets[node] if is_left else ~self.sets[node]
+        own, is_encoded = self._own_level(allowed.variable, values)
+        if not is_encoded:
+            return None
+        listed = [self.names[j] for j in allowed.features]
+        if len(listed) == 1 or own is None:
+            return levels_text(allowed.variable, listed, is_listed=allowed.is_listed)
+        return f"{self.names[own]}, {set_text(listed, is_listed=allowed.is_listed)}"
+
+    def _own_level(self, variable, values):
+        """Return the feature of the level that a row has, and whether it has at most one level.
+
+        The feature is None if the row has none of the levels of the categorical column `variable`.
+        """
+        own = [j for j in self._features[variable] if values[0, j] != 0]
+        if not own:
+            return None, True
+        return own[0], len(own) == 1 and values[0, own[0]] == self.levels[own[0]].one
+
+    @cached_property
+    def _features(self):
+        """The features of each categorical column: dict of list of int."""
+        found = {}
+        for j, level in self.levels.items():
+            found.setdefault(level.variable, []).append(j)
+        return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,6 +228,9 @@ class PathTest:
     tolerance : float
         Largest difference between the threshold of a test of one feature and the number shown for
         it; None if it is unknown.
+    fact : str or None
+        The outcome of a test on the levels of a categorical column, such as "plan is gold" or
+        "plan is free, not in {gold, silver}"; None for other tests.
     """
 
     node: int
@@ -181,6 +238,7 @@ class PathTest:
     total: float
     threshold: float
     tolerance: float | None = None
+    fact: str | None = None
 
     @property
     def margin(self):
@@ -228,7 +286,9 @@ class PathTest:
 
     @property
     def outcome(self):
-        """The comparison without the terms: "sum = 2.5 <= 5", or "a = 3 > 2" for one feature."""
+        """The test without the terms: "sum = 2.5 <= 5", "a = 3 > 2" or "plan is gold"."""
+        if self.fact is not None:
+            return self.fact
         if len(self.contributions) == 1:
             return self._of_one_feature()
         return f"sum = {self._written[1]}"
@@ -242,8 +302,8 @@ class PathTest:
         return Bound.from_test(term.feature, term.weight, self.threshold, self.side == "left")
 
     def __str__(self):
-        if len(self.contributions) == 1:
-            return f"{self._of_one_feature()} -> {self.side}"
+        if len(self.contributions) == 1 or self.fact is not None:
+            return f"{self.outcome} -> {self.side}"
         bars, compared = self._written
         terms = " + ".join(f"{name} ({number})" for name, number, *_ in bars)
         return f"{terms}{' = ' if terms else ''}{compared} -> {self.side}"
@@ -251,15 +311,10 @@ class PathTest:
     __repr__ = __str__
 
     def _of_one_feature(self):
-        """Return a test of one feature as text: "a = 3 > 2", or "plan is gold" for a category."""
+        """Return a test of one feature as text, such as "a = 3 > 2"."""
         (term,) = self.contributions
-        bound = self.bound
-        fact = fact_text(term.name, bound)
-        if fact and term.value in (0.0, 1.0):
-            return fact
-        shown = limit_text(bound, self.tolerance, _PRECISION)
-        value, limit = comparable_texts(term.value, bound.value, bound.sign, _PRECISION, shown)
-        return f"{factor_name(term.name)} = {value} {bound.sign} {limit}"
+        compared = comparison_text(term.name, term.value, self.bound, _PRECISION, self.tolerance)
+        return f"{tested_name(term.name)} = {compared}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -387,7 +442,7 @@ def _test_html(test):
     """Return a test as an HTML table of bars."""
     heading = html.escape(f"{test.outcome} -> {test.side}")
     heading = f"<p style='margin: 6px 0 2px'>{heading}</p>"
-    if len(test.contributions) < 2:
+    if len(test.contributions) < 2 or test.fact is not None:
         return heading
     steps = test.steps
     places = [0.0, test.total, *(start for *_, start in steps)]

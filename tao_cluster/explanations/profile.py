@@ -9,10 +9,9 @@ from ..export.format import rows_text
 from ..export.text import rules_of
 from ..plot.explained import plot_cluster_profile
 from ..report import cluster_names, effect, report
-from ..tree import tree_of
 from .path import MAX_TERMS, list_html
 
-_NO_DIRECTION = 0.05  # directions below this share of the strength are shown as ±
+_NO_DIRECTION = 0.05  # the text shows ± if |direction| is below this share of the strength
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,12 +170,12 @@ def cluster_profile(
     """
     model, names = shown(model, feature_names, X)
     facts = report(model, X, feature_names=names, sample_weight=sample_weight)
-    part, tree, nodes = facts["clusters"][position_of(model, k)], tree_of(model), facts["nodes"]
+    part, nodes = facts["clusters"][position_of(model, k)], facts["nodes"]
     return ClusterProfile(
         part["cluster"],
         part["name"],
         tuple(part["leaves"]),
-        tuple(rules_of(tree, nodes, part["leaves"], max_terms=max_terms)),
+        tuple(rules_of(model, names, nodes, part["leaves"], max_terms=max_terms)),
         _roles(nodes, part, names),
         part["size"],
         part["share"],

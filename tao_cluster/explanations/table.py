@@ -88,9 +88,11 @@ def _with_sum(values):
 
 
 def _columns(model, X, feature_names):
-    """Return the columns of the table, their names, the rows that the model tests, and the model.
+    """Return what :func:`cluster_table` needs: (numbers, names, tested, model).
 
-    The model is the last step if `model` is a pipeline.
+    `numbers` is a matrix of the columns whose means are shown, and `names` are their names.
+    `tested` are the rows as `model` takes them. If a pipeline is given, the returned `model` is
+    its last step.
     """
     try:
         view, names = shown(model, feature_names, X)

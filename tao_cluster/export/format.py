@@ -2,6 +2,7 @@
 
 import math
 import operator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -9,6 +10,7 @@ from numbers import Integral
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from ..columns.dialects import DIALECTS
+from ..columns.levels import levels_text
 from ..columns.names import Indicator
 from ..tree.conditions import Bound
 
@@ -21,7 +23,7 @@ _CONSTRAINTS = {
 }
 _COMPARISONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 _PRINTED = {" <= ": " ≤ ", " >= ": " ≥ "}
-_EXTRA_DIGITS = 3  # a bound gets up to 3 digits more than asked for, if that makes it exact
+_EXTRA_DIGITS = 3  # a bound has up to 3 digits more than `precision`, if that makes it exact
 _MOST_DIGITS = 15  # different decimal numbers of up to 15 digits are different float64
 _WEIGHT_DIGITS = 6  # significant digits of a sum of sample weights
 
@@ -47,8 +49,30 @@ def check_options(caller, **options):
 
 
 def factor_name(name):
-    """Return the name of a feature as a factor of a sum: "width", or "[plan is gold]"."""
-    return f"[{name}]" if isinstance(name, Indicator) else str(name)
+    """Return the name of a feature as a factor of a sum: "weight (kg)", or "[plan is gold]"."""
+    return f"[{name}]" if isinstance(name, Indicator) else name_with_unit(name)
+
+
+def name_with_unit(name):
+    """Return the name of a feature with its unit, if it is known: "width", "weight (kg)"."""
+    unit = getattr(getattr(name, "reader", None), "unit", "")
+    if not unit:
+        return str(name)
+    part = unit.split(" ")[0]  # a part of a date, such as "weekday (0 = Monday)"
+    return f"{name.removesuffix(part)}{unit}" if name.endswith(f" {part}") else f"{name} ({unit})"
+
+
+def tested_name(name):
+    """Return the name of a feature beside its bound; dates and times of day need no unit."""
+    return str(name) if _steps(name) else factor_name(name)
+
+
+def _steps(name):
+    """Return the steps (day, hour, ...) to which dates of a feature are rounded in texts.
+
+    They are in units of the feature, the longest first. The result is empty for other features.
+    """
+    return getattr(getattr(name, "reader", None), "steps", ())
 
 
 def factor_of(name, shown, weight):
@@ -87,7 +111,9 @@ def terms_text(terms, precision, max_terms=None):
 
 
 def condition_text(node, precision, max_terms=None, *, is_left=True):
-    """Return the condition of one side of a test, such as "0.5*a - 2*b <= 3" or "a >= 2".
+    """Return the condition of one side of a test.
+
+    It reads "0.5*a - 2*b <= 3", "a >= 2", "plan is gold" or "plan in {gold, silver}".
 
     Parameters
     ----------
@@ -98,6 +124,10 @@ def condition_text(node, precision, max_terms=None, *, is_left=True):
     is_left : bool
         Whether to return the condition of the left side or of the right side.
     """
+    levels = node["levels"]
+    if levels is not None:
+        listed = levels["is_left"] == is_left
+        return levels_text(levels["column"], levels["names"], is_listed=listed)
     if len(node["terms"]) == 1:
         name, tolerance = node["terms"][0]["name"], node["tolerance"]
         return bounds_text(name, [bound_of(node, is_left)], precision, [tolerance])
@@ -128,26 +158,28 @@ def edge_signs(node):
     Parameters
     ----------
     node : dict
-        Decision node of a report; its `terms` and `threshold` are read.
+        Decision node of a report.
 
     Returns
     -------
     left, right : str
     """
+    if node["levels"] is not None:
+        return "yes", "no"
     if len(node["terms"]) != 1:
         return "\N{LESS-THAN OR EQUAL TO}", ">"
-    left, right = (bound_of(node, is_left) for is_left in (True, False))
-    if fact_text(node["terms"][0]["name"], left) is not None:
+    if _steps(node["terms"][0]["name"]):  # for dates, rounding can turn <= into <
         return "yes", "no"
+    left, right = (bound_of(node, is_left) for is_left in (True, False))
     return tuple(typeset(f" {bound.sign} ").strip() for bound in (left, right))
 
 
 def bounds_text(name, bounds, precision, tolerances):
-    """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5", "plan is gold".
+    """Return one or two bounds of a feature as text: "a >= 2", "2 <= a < 5".
 
     Parameters
     ----------
-    name : str or Indicator
+    name : str
     bounds : list of Bound
         At most one upper and one lower bound.
     precision : int
@@ -155,19 +187,23 @@ def bounds_text(name, bounds, precision, tolerances):
     tolerances : list of float or None
         Largest difference between each bound and the number shown for it.
     """
-    facts = [fact_text(name, bound) for bound in bounds]
-    if any(facts):
-        texts = (
-            fact or bounds_text(name, [bound], precision, [tolerance])
-            for fact, bound, tolerance in zip(facts, bounds, tolerances, strict=True)
-        )
-        return " and ".join(dict.fromkeys(texts))
-    limits = [limit_text(*pair, precision) for pair in zip(bounds, tolerances, strict=True)]
+    shown = [
+        _shown_bound(name, bound, precision, tolerance)
+        for bound, tolerance in zip(bounds, tolerances, strict=True)
+    ]
     if len(bounds) == 1:
-        return f"{factor_name(name)} {bounds[0].sign} {limits[0]}"
-    low, high = (1, 0) if bounds[0].is_upper else (0, 1)
-    compare = bounds[low].sign.replace(">", "<")
-    return f"{limits[low]} {compare} {factor_name(name)} {bounds[high].sign} {limits[high]}"
+        ((sign, limit),) = shown
+        return f"{tested_name(name)} {sign} {limit}"
+    (below, low), (above, high) = shown[::-1] if bounds[0].is_upper else shown
+    return f"{low} {below.replace('>', '<')} {tested_name(name)} {above} {high}"
+
+
+def _shown_bound(name, bound, precision, tolerance):
+    """Return the sign of a bound and its value as text, with an error of at most the tolerance."""
+    if _steps(name):
+        bound = _rounded_date(name, bound, tolerance)
+        return bound.sign, value_text(name, bound.value)
+    return bound.sign, limit_text(bound, tolerance, precision)
 
 
 def limit_text(bound, tolerance, precision):
@@ -175,17 +211,95 @@ def limit_text(bound, tolerance, precision):
 
     The parameters are those of :func:`bounds_text`, for one bound.
     """
-    # Rows at the bound itself must stay on their side of the shown bound. So an inclusive upper
-    # bound is rounded up and a strict one down, and a lower bound the other way round.
-    side = 1 if bound.is_upper != bound.is_strict else -1
+    side = 1 if _is_rounded_up(bound) else -1
     return bound_number(bound.value, precision, tolerance or math.inf, side)
 
 
-def fact_text(name, bound):
-    """Return the category that a bound of an indicator implies, "plan is gold", or None."""
-    if not isinstance(name, Indicator) or (0.0 in bound) == (1.0 in bound):
-        return None
-    return str(name) if 1.0 in bound else name.contrary
+def _is_rounded_up(bound):
+    """Return whether a bound is rounded up, so that rows at the bound stay on their side.
+
+    An inclusive upper bound is rounded up and a strict one down, and a lower bound the other way
+    round.
+    """
+    return bound.is_upper != bound.is_strict
+
+
+def _rounded_date(name, bound, tolerance, value=None):
+    """Return a bound that is rounded to whole days, or else to a whole hour, minute or second.
+
+    If no row lies between the bound and a date, x <= bound is the same as x < date.
+
+    Parameters
+    ----------
+    name : str, with a reader
+    bound : Bound
+    tolerance : float or None
+        Largest difference between the bound and the date.
+    value : float, optional
+        A value that satisfies the bound, and that must satisfy the rounded bound, too.
+    """
+    near = 1.01 * (tolerance or math.inf)  # 1 % more: the nearest row may lie exactly at the date
+    turn = math.ceil if _is_rounded_up(bound) else math.floor
+    for step in _steps(name):
+        n_steps = bound.value / step
+        if abs(n_steps - round(n_steps)) < 1e-6:  # an integer up to rounding
+            rounded = replace(bound, value=round(n_steps) * step)
+        else:
+            date = turn(n_steps) * step
+            rounded = replace(bound, value=date, is_strict=not bound.is_strict)
+        is_kept = value is None or value in rounded
+        if is_kept and abs(rounded.value - bound.value) <= near:
+            break
+    return rounded
+
+
+def value_text(name, value):
+    """Return a value of a feature as a date or time of day; empty if its values are numbers."""
+    return (name.reader.text(value) or repr(value)) if _steps(name) else ""
+
+
+def comparison_text(name, value, bound, precision, tolerance):
+    """Return how the value of a feature compares with its bound: "3 > 2.5".
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature; one with a reader may have dates as values.
+    value : float
+    bound : Bound, which the value satisfies
+    precision : int
+        Least number of significant digits of numbers.
+    tolerance : float or None
+        Largest difference between the bound and the text for it.
+    """
+    if _steps(name):
+        bound = _rounded_date(name, bound, tolerance, value)
+        return f"{value_text(name, value)} {bound.sign} {value_text(name, bound.value)}"
+    shown = limit_text(bound, tolerance, precision)
+    value, limit = comparable_texts(value, bound.value, bound.sign, precision, shown)
+    return f"{value} {bound.sign} {limit}"
+
+
+def change_text(name, before, after, precision):
+    """Return the change of a number: "width 2 -> 5 (+3)", "day 2020-01-31 -> 2020-02-01 (+1 day)".
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature; one with a reader may have dates as values.
+    before, after : float, different numbers
+    precision : int
+        Least number of significant digits.
+    """
+    step = number_text(after - before, precision)
+    step = step if step.startswith("-") else f"+{step}"
+    if _steps(name):
+        texts = [value_text(name, value) for value in (before, after)]
+        unit = name.reader.unit.split(" ")[0]  # "days" of "days since 2020-01-31"
+        step = f"{step} {unit.removesuffix('s') if abs(after - before) == 1 else unit}"
+    else:
+        texts = comparable_texts(before, after, ">" if before > after else "<", precision)
+    return f"{tested_name(name)} {texts[0]} -> {texts[1]} ({step})"
 
 
 def typeset(text):
@@ -332,12 +446,19 @@ def comparable_texts(value, limit, sign, precision, shown=None):
 
 
 def _compare_alike(a, b, sign, shown_a, shown_b):
-    """Return whether rounded numbers compare like the exact ones, and differ if those differ."""
+    """Return whether the rounded numbers of `a` and `b` compare like `a` and `b`.
+
+    `a sign b` holds. The rounded numbers `shown_a` and `shown_b` must compare in the same way, and
+    must differ if `a` and `b` differ.
+    """
     return _COMPARISONS[sign](shown_a, shown_b) and (shown_a != shown_b or a == b)
 
 
 def rounded(number, decimals):
-    """Return a rounded number without trailing zeros; a small one is "0.00", and only 0 is "0"."""
+    """Return a rounded number as text, without trailing zeros.
+
+    A number that is rounded to 0 is written with all decimals, as "0.00"; only 0 itself is "0".
+    """
     short = round(number, decimals)
     if short == 0:
         return f"{0:.{min(decimals, 6)}f}" if number else "0"

@@ -8,7 +8,7 @@ from ..columns.view import shown
 from ..tree import tree_of
 
 _OPSET = 17
-_IR_VERSION = 8  # format of the first release with opset 17, so that old runtimes can read it
+_IR_VERSION = 8  # file format of the first ONNX release with opset 17: old runtimes read it
 
 
 def to_onnx(tree, *, dtype="float32"):

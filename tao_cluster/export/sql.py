@@ -9,11 +9,12 @@ import numpy as np
 
 from ..columns import dialects
 from ..columns.dialects import literal, signed
+from ..columns.levels import levels_of
 from ..columns.names import Indicator, Numbered, Numeric
 from ..columns.readers import Level
 from ..columns.view import named
 from ..tree import tree_of
-from ..tree.conditions import conditions_of_leaves
+from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import check_options
 
 # Comparison operator by (whether the row goes left, whether both sides were multiplied by -1).
@@ -81,21 +82,22 @@ def to_sql(tree, columns=None, *, table=None, dialect="ansi"):
     END
     """
     check_options("to_sql", table=table, dialect=dialect)
-    tree, names = named(tree, columns)
-    classes = getattr(tree, "classes_", None)
+    model, names = named(tree, columns)
+    classes = getattr(model, "classes_", None)
     # A test without weights sends all rows to one side: pruning removes the other side.
-    tree = tree_of(tree).prune()
+    tree = tree_of(model).prune()
+    sets = level_sets(tree, levels_of(model, names))
     _check_unique(names, tree.used_features)
     write = _Writer(names, table, dialect, {})
     if tree.n_leaves == 1:
         return _label(classes, tree.leaf_label[0], dialect)
     lines, written = {}, {}  # each condition is formatted once, and used on all paths with it
-    for leaf, conditions in conditions_of_leaves(tree):
-        for condition in conditions:
-            key = condition.node, condition.is_left
+    for leaf, conditions in conditions_of_leaves(tree, sets):
+        keys = [c if isinstance(c, LevelSet) else (c.node, c.is_left) for c in conditions]
+        for key, condition in zip(keys, conditions, strict=True):
             if key not in written:
                 written[key] = write.condition(condition)
-        when = " AND ".join(written[condition.node, condition.is_left] for condition in conditions)
+        when = " AND ".join(written[key] for key in keys)
         label = _label(classes, tree.leaf_label[leaf], dialect)
         lines[leaf] = f"  WHEN {when} THEN {label}"
     return "\n".join(["CASE", *(lines[leaf] for leaf in sorted(lines)), "END"])
@@ -164,12 +166,10 @@ class _Writer:
     known: dict
 
     def condition(self, condition):
-        """Return the SQL condition of a Condition."""
-        bound = condition.bound
-        if bound is not None and (0.0 in bound) != (1.0 in bound):
-            name = self.names[bound.feature]
-            if isinstance(name, Indicator):
-                return self.levels([name], is_listed=1.0 in bound)
+        """Return the SQL condition of a Condition or LevelSet."""
+        if isinstance(condition, LevelSet):
+            listed = [self.names[j] for j in condition.features]
+            return self.levels(listed, is_listed=condition.is_listed)
         # -w x <= -t holds for exactly the same floats as w x >= t.
         is_turned = len(condition.weights) == 1 and condition.weights[0] < 0
         flip = -1.0 if is_turned else 1.0
@@ -197,7 +197,7 @@ class _Writer:
         return cell if fill is None else f"COALESCE({cell}, {signed(fill)})"
 
     def _cell(self, name):
-        """Return the SQL expression of the value that a reader makes of a cell."""
+        """Return the SQL expression of a raw cell, converted as the reader of the column does."""
         prefix = "" if self.table is None else f"{dialects.identifier(self.table, self.dialect)}."
         cell = prefix + dialects.identifier(_column(name), self.dialect)
         reader = getattr(name, "reader", None)
@@ -214,9 +214,11 @@ class _Writer:
         Parameters
         ----------
         names : list of Indicator
-            At least one, all of the same column.
+            All of the same column. The list is empty for a condition that no row satisfies.
         is_listed : bool
         """
+        if not names:
+            return "1 = 0"
         values, is_rest = _union(names)
         has_missing = any(name.has_missing for name in names) == is_listed
         is_rest = is_rest == is_listed
@@ -236,13 +238,14 @@ class _Writer:
 
 
 def _union(names):
-    """Return the values that some levels of a column have together, and whether all others instead.
+    """Return the set of values of a column for which one of some levels is present.
 
     Returns
     -------
     values : list
+        The values of the set or, if `is_rest`, the values that are not in the set.
     is_rest : bool
-        Whether the levels consist of all values that are not in `values`.
+        Whether the set consists of all values that are not in `values`.
     """
     listed = [value for name in names if not name.is_rest for value in name.levels]
     rest = next((name for name in names if name.is_rest), None)
@@ -252,7 +255,10 @@ def _union(names):
 
 
 def _comparison(cell, literals, *, is_equal):
-    """Return the condition that a cell equals one of some literals, or none of them, or None."""
+    """Return the SQL condition that a cell equals one of some literals, or none of them.
+
+    The second case is that of `is_equal` False. Without literals, return None.
+    """
     if not literals:
         return None
     if len(literals) == 1:

@@ -1,10 +1,10 @@
 """Trees as indented text, and as one rule per leaf."""
 
-from ..columns.names import Indicator
+from ..columns.levels import levels_of, levels_text
 from ..columns.view import shown
 from ..report import report
 from ..tree import tree_of
-from ..tree.conditions import conditions_of_leaves
+from ..tree.conditions import LevelSet, conditions_of_leaves, level_sets
 from .format import (
     bounds_text,
     check_options,
@@ -132,19 +132,20 @@ def to_rules(
     if width > 5 then cluster 0 (1 row, 25.0 %)
     """
     check_options("to_rules", precision=precision, max_terms=max_terms, scaled=scaled)
-    tree, names = shown(tree, feature_names, X)
+    model, names = shown(tree, feature_names, X)
     options = {"feature_names": names, "sample_weight": sample_weight, "scaled": scaled}
-    nodes = report(tree, X, **options)["nodes"]
-    tree = tree_of(tree)
-    return rules_of(tree, nodes, tree.leaves.tolist(), precision, max_terms)
+    nodes = report(model, X, **options)["nodes"]
+    return rules_of(model, names, nodes, tree_of(model).leaves.tolist(), precision, max_terms)
 
 
-def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
+def rules_of(model, names, nodes, leaves, precision=3, max_terms=None):
     """Return the rules of some leaves.
 
     Parameters
     ----------
-    tree : Tree
+    model : Tree, fitted estimator, or RawView of a pipeline
+    names : sequence of str
+        Printable names of its features.
     nodes : list of dict
         Nodes of its report.
     leaves : sequence of int
@@ -156,9 +157,14 @@ def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
     -------
     list of str
     """
-    known = {}  # the paths to many leaves share conditions: each is formatted once
+    tree, known = tree_of(model), {}  # paths share conditions: each is formatted once
+    sets = level_sets(tree, levels_of(model, names))
 
     def premise_of(pair):
+        if isinstance(pair[0], LevelSet):
+            (levels,) = pair
+            listed = [names[j] for j in levels.features]
+            return levels_text(levels.variable, listed, is_listed=levels.is_listed)
         key = tuple((condition.node, condition.is_left) for condition in pair)
         if key not in known:
             known[key] = _premise(pair, nodes, precision, max_terms)
@@ -167,7 +173,7 @@ def rules_of(tree, nodes, leaves, precision=3, max_terms=None):
     wanted = set(leaves)
     rules = {
         leaf: _rule(conditions, nodes[leaf], premise_of)
-        for leaf, conditions in conditions_of_leaves(tree)
+        for leaf, conditions in conditions_of_leaves(tree, sets)
         if leaf in wanted
     }
     return [rules[leaf] for leaf in leaves]
@@ -177,8 +183,9 @@ def _rule(conditions, leaf, premise_of):
     """Return the rule of a leaf; a lower and an upper bound of a feature or sum are joined."""
     pairs = {}
     for condition in conditions:
-        pairs.setdefault(condition.sum, []).append(condition)
-    held = _without_implied([premise_of(pair) for pair in pairs.values()])
+        key = condition.variable if isinstance(condition, LevelSet) else condition.sum
+        pairs.setdefault(key, []).append(condition)
+    held = [premise_of(pair) for pair in pairs.values()]
     premise = f"if {' and '.join(held)}" if held else "always"
     rule = f"{premise} then {leaf['name']}"
     if leaf["count"] is None:
@@ -186,32 +193,16 @@ def _rule(conditions, leaf, premise_of):
     return f"{rule} ({rows_text(leaf)})"
 
 
-def _without_implied(premises):
-    """Return the texts, without "plan is not gold" if another one is "plan is silver".
-
-    Parameters
-    ----------
-    premises : list of (name or None, text)
-        Results of :func:`_premise`.
-    """
-    known = {n.column for n, text in premises if isinstance(n, Indicator) and text == str(n)}
-    return [
-        text
-        for name, text in premises
-        if not (isinstance(name, Indicator) and text == name.contrary and name.column in known)
-    ]
-
-
 def _premise(pair, nodes, precision, max_terms):
-    """Return (name, text) of one or two conditions on a feature; the name is None for a sum."""
+    """Return the text of one or two conditions on the same feature or weighted sum."""
     tests = [nodes[condition.node] for condition in pair]
     if len(tests[0]["terms"]) == 1:
         name = tests[0]["terms"][0]["name"]
         tolerances = [test["tolerance"] for test in tests]
-        return name, bounds_text(name, [c.bound for c in pair], precision, tolerances)
+        return bounds_text(name, [c.bound for c in pair], precision, tolerances)
     total = sum_text(tests[0], precision, max_terms)
     limit = {c.is_left: threshold_text(nodes[c.node], precision) for c in pair}
     if len(pair) == 2:
-        return None, f"{limit[False]} < {total} <= {limit[True]}"
+        return f"{limit[False]} < {total} <= {limit[True]}"
     ((is_left, threshold),) = limit.items()
-    return None, f"{total} {'<=' if is_left else '>'} {threshold}"
+    return f"{total} {'<=' if is_left else '>'} {threshold}"

@@ -70,7 +70,7 @@ _N_DRAWS = 20  # maximum number of random tests that are drawn until one separat
 
 _MOST_DOUBLINGS = 62  # limit of the depth, so that 2 ** depth is an int64
 
-_LARGE = 64  # Kauri's tree is an initial tree only from this number of leaves on
+_LARGE = 64  # Kauri's tree is used as an initial tree if `max_leaves` is at least this
 # Largest number of leaves times clusters for Kauri's tree. For each new leaf it compares every leaf
 # with every cluster, so that larger trees take too long.
 _MOST_KAURI = 2**15

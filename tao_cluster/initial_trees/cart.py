@@ -12,7 +12,7 @@ from ..tree import Tree
 __all__ = ["Cart", "cart_tree", "from_sklearn"]
 
 # scikit-learn's trees convert X to float32 and treat values that differ by less than 1e-7 as equal.
-# Columns beyond these limits are therefore rescaled.
+# Columns whose largest absolute value is above _LARGEST or below _SMALL are therefore rescaled.
 _LARGEST, _SMALL = np.finfo(np.float32).max, 0.125
 
 
@@ -60,7 +60,10 @@ def cart_tree(X, labels, max_leaf_nodes, sample_weight=None, random_state=0, max
 
 
 def _in_float32(X):
-    """Rescale columns that float32 cannot represent; return X and the exponent of each column."""
+    """Rescale columns whose largest absolute value is too large or too small for float32.
+
+    Return X and the exponents e: column j has been divided by 2 ** e[j].
+    """
     if sp.issparse(X) and max(X.data.max(initial=0), -X.data.min(initial=0)) <= _LARGEST:
         # Converted to float32 here, so that scikit-learn's copy in CSC form takes less memory. The
         # minima and maxima of columns, below, would need such a copy, too.

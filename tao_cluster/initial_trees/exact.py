@@ -20,7 +20,8 @@ _LARGEST = 1e152
 # A region that contains no ball of this radius counts as empty. Rounding creates such regions, for
 # example if many centres lie on one sphere, so that their cells meet in a point.
 _THINNEST = 1e-11
-# A known point proves that a side is reachable if it lies at least this far inside it.
+# A known point proves that one side of a test is reachable if its distance from the boundary is at
+# least this, which exceeds the error of a linear program (see _LP_OPTIONS).
 _CLEAR = 1e-9
 _LP_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 

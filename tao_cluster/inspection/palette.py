@@ -4,7 +4,7 @@ import numpy as np
 
 # Colours from the largest negative weight to the largest positive one, with white at 0.
 SIGNED_STOPS = ("#053061", "#2f79b5", "#a7cfe4", "#ffffff", "#f9b99b", "#c8373d", "#67001f")
-POSITIVE, NEGATIVE = "#b2222c", "#1f66a8"  # colours by sign of a number; readable on white
+POSITIVE, NEGATIVE = "#b2222c", "#1f66a8"  # for numbers > 0 and < 0; readable on white
 
 # The first ten colours are easy to distinguish with and without a colour deficiency. An exchange
 # search over a grid of 16 ** 3 colours maximised their smallest distance over three kinds of

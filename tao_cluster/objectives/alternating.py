@@ -33,12 +33,12 @@ class Swaps(NamedTuple):
     n_passes: int
 
 
-# "eager" is FasterPAM, for centres that are rows. "settled" is for other centres: a row is only
-# their start, so that some iterations must follow before a swap is judged.
+# "eager" is FasterPAM, for objectives whose centres are rows. "settled" is for other objectives: a
+# new centre starts at a row, and five iterations move it before the swap is judged.
 _SWAPS = {"eager": Swaps(128, 3200, 0), "settled": Swaps(16, 400, 5)}
 
-# After a swap, iterations end when one lowers the cost by at most the first share. A relative
-# decrease by at most the second number is a rounding error.
+# After a swap, iterations end when one lowers the cost by at most the share _SETTLED. A decrease of
+# the cost by at most the share _ROUNDING is regarded as a rounding error.
 _SETTLED, _ROUNDING = 1e-4, 1e-9
 
 _BLOCK_VALUES = 4_000_000  # maximum number of dissimilarities to candidate rows in memory
@@ -392,7 +392,7 @@ class _Moves:
         self._rank()
 
     def _rank(self):
-        """Compute the nearest centre and the two smallest dissimilarities of each row; the cost."""
+        """Compute the nearest centre and two smallest dissimilarities of each row, and the cost."""
         every = np.arange(len(self.distances))
         self.nearest = self.distances.argmin(axis=1)
         self.first = self.distances[every, self.nearest]

@@ -17,8 +17,9 @@ from .base import NearestCenters, Objective, euclidean, members_of, squared_dist
 _N_NEW = 16  # maximum number of rows outside of a ball that one step adds
 _ROUNDING = 1e-12
 
-# With more columns nearly every row can be on the sphere, as for documents. The squared radius is
-# then approximated to this relative error, in at most this many steps.
+# With more than _MOST_COLUMNS columns, nearly every row can lie on the sphere of the smallest ball,
+# and an exact search is slow. The squared radius is then approximated to the relative error _SHARE,
+# in at most _MOST_STEPS steps.
 _MOST_COLUMNS = 1024
 _SHARE, _MOST_STEPS = 1e-3, 300
 
@@ -173,7 +174,7 @@ def _single_run(objective, rows, n_clusters, first, max_iter):
         moved = objective.update_centers(rows, labels, weight, centers)
         distances = objective.distances(rows, moved)
         after = distances.min(axis=1).max()
-        # If the cost stays equal, smaller balls can still move.
+        # The cost is that of the largest ball. If it stays equal, the other balls may still shrink.
         if not after <= cost * (1 + _ROUNDING):
             break
         centers, cost = moved, after
@@ -244,11 +245,20 @@ def _ball_of_few(points):
 
 
 def _first_on_sphere(points, support, center, way):
-    """Return the share of `way` that the centre can move, and the point that stops it or None."""
+    """Return how far a centre can move along the vector `way` before a point reaches the sphere.
+
+    The sphere passes through the points numbered `support`.
+
+    Returns
+    -------
+    share : float, at most 1, the share of `way`
+    stop : int or None, the point that reaches the sphere; None if none does
+    """
     first = points[support[0]]
     slack = ((first - center) ** 2).sum() - ((points - center) ** 2).sum(axis=1)
     rate = 2 * (first - points) @ way
-    # Points of the hull of the support stay on the sphere; their rate is rounding.
+    # `slack` does not change for points in the affine hull of the support. Their computed rate is
+    # a rounding error.
     least = _ROUNDING * np.linalg.norm(way) * np.linalg.norm(first - center)
     is_near = rate > least
     is_near[support] = False
@@ -281,7 +291,7 @@ def _closed_in(rows):
             break
         row, step = far, above / (2 * (1 + above))
         if below > above:
-            most = share[near] / (1 - share[near])  # after a step of this size, its weight is 0
+            most = share[near] / (1 - share[near])  # this step size makes the weight of `near` 0
             row, step = near, -min(below / (2 * (1 - below)) if below < 1 else most, most)
             share[near] = 0.0 if step == -most else share[near]
         center = (1 - step) * center + step * _as_dense(rows[[row]])[0]

@@ -18,8 +18,8 @@ from .base import Objective, cluster_sums
 # Numbers of values and of rows of a block that fits into the cache with its products.
 _CACHED_VALUES, _CACHED_ROWS = 50_000, 64
 
-# Rows are not shifted if the squared norm of their mean is less than this share of their mean
-# squared norm. Distances then lose about one digit.
+# Rows are not shifted by their mean if its squared norm is less than this share of the mean of the
+# squared norms of the rows. Without the shift, distances then lose at most about one digit.
 _ABOUT_ZERO = 0.9
 
 # Squared distances below this share of the squared norm of a row are rounding errors.
@@ -41,8 +41,8 @@ class KMeans(Objective):
     n_init: int = 10
     centers_are_means: ClassVar[bool] = True
     can_perturb_rows: ClassVar[bool] = True
-    # scikit-learn's KMeans has one tolerance for all columns, so that large columns determine when
-    # it stops.
+    # scikit-learn's KMeans has one tolerance for all columns. Columns with a large variance make it
+    # stop before the centres are optimal in the other columns.
     stops_early: ClassVar[bool] = True
 
     def reference(self, n_clusters, random_state):
@@ -109,8 +109,8 @@ class KMeans(Objective):
         if sp.issparse(data.X):
             labels, stored = labels.astype(np.intp, copy=False), np.zeros(centers.shape)
             cost = _stored_squares(kernel_arrays(data.X), labels, weight, centers, stored)
-            # Summed in the order of rows, as for stored values, so that dense and sparse results
-            # agree.
+            # np.bincount adds the weights in the order of the rows, as `_stored_squares` does. The
+            # difference from `stored` is then exactly 0 if all rows have a stored value.
             in_all = np.bincount(labels, weights=weight, minlength=len(centers))[:, None]
             return cost + float((np.maximum(in_all - stored, 0.0) * centers**2).sum())
         total, origin = 0.0, float(data.origin @ data.origin)
@@ -178,7 +178,7 @@ class _CenteredRows:
         if not sp.issparse(X):
             one = np.zeros(n_rows, dtype=np.int8)
             mean = rows.sums(one, np.ones(n_rows), 1)[0] / n_rows
-            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # also if norms overflow
+            if not mean @ mean < _ABOUT_ZERO * rows.squared_norms.mean():  # True for NaN
                 rows.origin[:] = mean
                 rows._measure()  # |x|^2 - 2 x.mean + |mean|^2 would lose digits
         return rows
@@ -247,9 +247,10 @@ class _CenteredRows:
 
 @jit
 def _stored_squares(X, labels, weight, centers, stored):
-    """Return the cost of the stored values of sparse rows.
+    """Return the cost of the stored values of sparse rows, summed over rows and columns.
 
-    `stored` receives their weights by cluster and column. The formula |x|^2 - 2 x.c + |c|^2 would
+    The function adds to stored[k, j] the weights of the rows of cluster k that have a stored value
+    in column j. The cost of zeros is left to the caller. The formula |x|^2 - 2 x.c + |c|^2 would
     lose the digits of small distances.
     """
     data, columns, indptr = X

@@ -18,7 +18,10 @@ _ROUNDING = 16 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
-    """Rows of X and one over the norm of each row; normalised rows are never stored."""
+    """Rows of X, and the inverse (1 / norm) of the norm of each row.
+
+    The normalised rows are computed when they are needed, and never stored for the whole of X.
+    """
 
     X: Any
     inverse_norms: np.ndarray

@@ -234,7 +234,7 @@ def _data_iter_blocks(X):
     given = []
 
     def input_data(data, weight=None, **others):
-        del others  # for example labels, which DataIter may pass but which are not used
+        del others  # a DataIter may pass further arrays, such as labels; fits ignore them
         given.append((data, weight, None))
 
     X.reset()

@@ -16,12 +16,12 @@ from ..objectives.alternating import spread_seeds
 from ..reference import nearest_center
 from .statistics import Sums
 
-# Largest expected number of rows of the first, rough sample. Number of centres per cluster that are
-# searched in this sample.
+# The first, rough sample has at most _FIRST_ROWS rows in expectation. k-means++ draws
+# _CENTERS_PER_CLUSTER centres per cluster from it.
 _FIRST_ROWS, _CENTERS_PER_CLUSTER = 20_000, 4
 
-_UNIT = 2.0**-53  # spacing of 53-bit numbers in [0, 1)
-_STREAMS = 0xD1342543DE82EF95  # odd multiplier, so that seeds get different numbers
+_UNIT = 2.0**-53  # turns integers from 0 to 2**53 - 1 into floats in [0, 1)
+_STREAMS = 0xD1342543DE82EF95  # multiplier of seeds; odd, so that the products differ mod 2**64
 
 
 def sample_of_problem(problem, n_rows, random_state, *, is_uniform=False):

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from .._utils.optional import import_optional
 
-# Size of the buffer for reading a column, in bytes. Number of rows that are copied at a time from
-# columns into an array, which is small enough for the processor cache.
+# _BUFFER is the size in bytes of the buffer for reading a column. _TILE is the number of rows that
+# are copied at a time from columns into an array; so few rows fit into the processor's cache.
 _BUFFER, _TILE = 2**20, 2**11
 
 _CHOOSE = "select the features by parquet_blocks(..., columns=[...])"

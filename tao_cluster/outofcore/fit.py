@@ -205,7 +205,7 @@ def _free_centers(source, sample, look, estimator):
     unfitted reference is first fitted to the sample.
     """
     space, objective = source.reader.space, source.reader.objective
-    rows = sample.X if sample.embedding is None else sample.embedding  # in units of the user's X
+    rows = sample.X if sample.embedding is None else sample.embedding  # not scaled
     names = None if sample.embedding is not None else source.blocks.names
     reference = given_centers(estimator.reference, rows, sample.weight, objective, names)
     if space.scaling is not None:

@@ -17,7 +17,7 @@ from .coreset import uniforms
 from .statistics import Sums, table
 from .thresholds import Bracket, best_thresholds, node_gains
 
-NODE_ROWS = 8000  # expected number of rows to which the weights of a test are refitted
+NODE_ROWS = 8000  # expected number of sampled rows per node, to which its weights are refitted
 
 # The search for thresholds ends when other thresholds, for all tests together, could lower the cost
 # by at most this share of the cost.

@@ -5,7 +5,8 @@ cost of a threshold is the sum of the cost differences of the rows that it sends
 whose value is at most the threshold. Passes over the rows sum positive and negative differences
 separately in bins of values. A lower bound on the cost of all thresholds inside a bin is the cost
 of the lower edge of the bin plus the negative differences in the bin. Bins whose bound is below the
-least cost of an edge are subdivided in the next pass, until no such bins are left.
+least cost of an edge are subdivided in the next pass. This ends when no such bins are left, when
+the possible decrease of the cost is below a limit, or after `_MOST_PASSES` passes.
 """
 
 from dataclasses import dataclass, replace
@@ -136,7 +137,7 @@ class Bracket:
         return self.gap == 0
 
     def zoomed(self, found, at_midpoints):
-        """Return the bracket after a pass, with finer edges where the least cost may be.
+        """Return the bracket for the next pass, with finer edges where a better threshold may lie.
 
         Parameters
         ----------

@@ -180,7 +180,11 @@ def _title(models):
 
 def _reading(reports, kind, has_rows, scaled):
     """Return the text below the tree, which explains how to read this page."""
-    n_terms = {len(node["terms"]) for facts in reports for node in facts["nodes"]} - {0}
+    n_terms = {
+        1 if node["levels"] is not None else len(node["terms"])
+        for facts in reports
+        for node in facts["nodes"]
+    } - {0}
     phrases = []
     if n_terms:
         phrases.append(

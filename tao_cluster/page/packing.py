@@ -6,12 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.matrices import ranges, spaced_rows
-from ..columns.names import Indicator, printable
+from ..columns.levels import levels_of
+from ..columns.names import printable
 from ..export.format import (
     condition_text,
     count_text,
     edge_signs,
     factor_name,
+    tested_name,
     threshold_text,
     typeset,
 )
@@ -26,9 +28,11 @@ from ..inspection.palette import (
 from ..inspection.rows import picture_kind
 
 _MOST_AT_LEAF = 12  # maximum number of words or bars shown per leaf
-_MOST_ROWS, _LEAST_ROWS = 1000, 20  # maximum and minimum number of rows whose path can be shown
-_ROW_CHARACTERS = 130_000  # approximate limit, in JSON characters, of rows whose path can be shown
-_NARROW = 200  # a page of models with at most this many features includes all features
+# Rows whose decision path the page can show: from _LEAST_ROWS to _MOST_ROWS evenly spaced rows, as
+# many as fit into about _ROW_CHARACTERS characters, and the first row of each leaf.
+_MOST_ROWS, _LEAST_ROWS = 1000, 20
+_ROW_CHARACTERS = 130_000
+_NARROW = 200  # a page includes all features if there are at most this many
 _LEVELS = 256  # number of distinct values that one byte can represent
 _SUMMARY: tuple[str, ...] = ("n_leaves", "depth", "n_parameters", "features_per_split")
 _SUMMARY += ("cost_increase", "explains_labels", "lambda")
@@ -71,13 +75,29 @@ def packed(reports, trees, names, rows, *, image_shape=None, scaled=False):
         "n_features": len(names),
         "features": None if is_all else carried.tolist(),
         "names": [factor_name(names[j]) for j in carried],
-        "indicators": [here for j, here in place.items() if isinstance(names[j], Indicator)],
+        "categories": _categories(trees[0], names, place),
         "image_shape": None if image_shape is None else [int(side) for side in image_shape],
         "limits": None if first is None or kind != "image" else list(first.limits),
         "colors": {"signed": SIGNED_STOPS, "positive": POSITIVE, "negative": NEGATIVE},
         "classes": [] if first is None else first.class_names,
         "rows": None if first is None else _rows(rows, carried),
     }
+
+
+def _categories(tree, names, place):
+    """Return the categorical columns: the name of each, its features, and their levels as text."""
+    columns = {}
+    for j, level in levels_of(tree, names).items():
+        if j in place:
+            columns.setdefault(level.variable, []).append(j)
+    return [
+        {
+            "name": printable(column),
+            "features": [place[j] for j in features],
+            "levels": [names[j].level for j in features],
+        }
+        for column, features in columns.items()
+    ]
 
 
 def bytes_text(array):
@@ -135,21 +155,22 @@ def _test(node, place):
         "features": [place[term["feature"]] for term in terms],
         "weights": bytes_text(np.array([term["weight"] for term in terms], "<f8")),
         "spreads": None if None in spreads else _shorts(spreads),
-        "test": _test_of_one_feature(node),
+        "test": _written_test(node),
     }
 
 
-def _test_of_one_feature(node):
-    """Return the texts of a test of one feature; None for a weighted sum.
+def _written_test(node):
+    """Return the texts of a test of one feature or of levels; None for other weighted sums.
 
     The keys are `left` and `right` (conditions to go left and right), `lines` (the condition to go
     left, as two lines) and `signs` (labels of the edges).
     """
-    if len(node["terms"]) != 1:
+    levels = node["levels"]
+    if levels is None and len(node["terms"]) != 1:
         return None
     left, right = (typeset(condition_text(node, 3, is_left=side)) for side in (True, False))
     name = node["terms"][0]["name"]
-    column = printable(getattr(name, "column", name))
+    column = tested_name(name) if levels is None else printable(levels["column"])
     lines = [column, left.removeprefix(f"{column} ")]
     return {"left": left, "right": right, "lines": lines, "signs": edge_signs(node)}
 

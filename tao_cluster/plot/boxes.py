@@ -8,7 +8,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
 _SMALLEST = 5.4  # points; text that does not fit at this size is cut
-_HINTING = 1.06  # largest ratio of the width of drawn text to the width of its outline
+_HINTING = 1.06  # drawn text is at most this many times as wide as its outline
 
 
 @dataclass(frozen=True)

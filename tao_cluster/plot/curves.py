@@ -216,7 +216,7 @@ def plot_series(points, size, *, curves=None, new=False, ax=None, title=None):
             if label in curves:
                 ax.plot(*np.transpose(curves[label]), line, **look)
                 ax.plot(x, y, linestyle="none", **look, **marker)
-                x, y = [], []  # no points: this line only makes the common legend entry
+                x, y = [], []  # an empty line: its legend entry shows both the line and the marker
             ax.plot(x, y, line, label=brief(printable(str(label))), **look, **marker)
         beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_own else {"loc": "best"}
         for text in ax.legend(frameon=False, **beside).get_texts():

@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from ..columns.names import brief
-from ..export.format import typeset
+from ..export.format import tested_name, typeset, value_text
 from ..inspection.palette import NEGATIVE, POSITIVE, cluster_color
 from .curves import COST, STYLE
 
-# Width of a figure, height of a bar, and height of the title and axis of one test, in inches; dots
-# per inch.
+# In inches: width of a figure (_WIDTH), height of a bar (_LINE), height of the title and the axis
+# of one test (_AROUND). _DPI is in dots per inch.
 _WIDTH, _LINE, _AROUND, _DPI = 6.4, 0.21, 0.62, 100
 _LONGEST_TITLE = 100  # characters; the layout would shrink the axes for a longer title
 _PALE = "0.87"
@@ -22,7 +22,7 @@ def plot_decision_path(tests, title):
 
     A test of several features is drawn as a sum: each bar begins where the bar above it ends, the
     dark bar is the sum, and the dashed line is the threshold. For a test of one feature, the point
-    is the value.
+    is the value. A test on the levels of a categorical column is written.
 
     Parameters
     ----------
@@ -34,8 +34,7 @@ def plot_decision_path(tests, title):
     array of matplotlib Axes
         One per test; a single empty one if there are no tests.
     """
-    heights = [(len(test.steps) + (test.bound is None)) * _LINE + _AROUND for test in tests]
-    heights = heights or [_AROUND]
+    heights = [_height(test) for test in tests] or [_AROUND]
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(heights),
@@ -47,13 +46,24 @@ def plot_decision_path(tests, title):
         )
         axes = axes[:, 0]
         for ax, test in zip(axes, tests, strict=False):
-            (_draw_sum if test.bound is None else _draw_value)(ax, test)
+            if test.fact is not None:
+                _write_outcome(ax, test)
+                ax.set_axis_off()
+            else:
+                (_draw_sum if test.bound is None else _draw_value)(ax, test)
         if not tests:
             axes[0].set_axis_off()
         figure.suptitle(
             brief(title, _LONGEST_TITLE), x=0.01, ha="left", fontweight="bold", parse_math=False
         )
     return axes
+
+
+def _height(test):
+    """Return the height of the axes of a test, with its title, in inches."""
+    if test.fact is not None:
+        return 1.2 * _LINE
+    return (len(test.steps) + (test.bound is None)) * _LINE + _AROUND
 
 
 def _draw_sum(ax, test):
@@ -75,7 +85,10 @@ def _draw_value(ax, test):
     (term,) = test.contributions
     ax.plot([test.bound.value, term.value], [0, 0], color=_PALE, linewidth=5, zorder=1)
     ax.plot([term.value], [0], "o", color="0.3", markersize=6)
-    _name_lines(ax, [str(term.name)])
+    _name_lines(ax, [tested_name(term.name)])
+    if value_text(term.name, term.value):
+        ax.xaxis.set_major_formatter(lambda x, _: value_text(term.name, x))
+        ax.xaxis.set_major_locator(MaxNLocator(4))
     _draw_limit(ax, test, test.bound.value)
     _make_room(ax, [term.value, test.bound.value])
 
@@ -83,6 +96,10 @@ def _draw_value(ax, test):
 def _draw_limit(ax, test, value):
     """Draw the threshold, and write the outcome of the test above it."""
     ax.axvline(value, color="black", linewidth=1.2, linestyle="--")
+    _write_outcome(ax, test)
+
+
+def _write_outcome(ax, test):
     text = brief(f"{typeset(test.outcome)}: {test.side}", _LONGEST_TITLE)
     ax.set_title(text, loc="left", fontsize=8, parse_math=False)
 

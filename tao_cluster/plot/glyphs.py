@@ -1,5 +1,6 @@
 """Node glyphs: objects that draw the test of a node, or the rows of a leaf, into a box."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -7,25 +8,30 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import StepPatch
 
+from ..columns.levels import levels_of, levels_text
 from ..export.format import (
     bound_of,
     comparable_texts,
     condition_text,
-    fact_text,
     terms_text,
     typeset,
+    value_text,
 )
 from ..inspection.palette import NEGATIVE, POSITIVE, SIGNED_STOPS, cluster_color
 from ..inspection.rows import Rows, picture_kind
 from ..report import effect
-from .boxes import Box, text_width
+from ..tree.conditions import level_sets
+from .boxes import Box, text_width, wrap
 
 # A diverging colour map that is exactly white at 0, so that every tinted pixel has a weight.
 SIGNED = LinearSegmentedColormap.from_list("signed", list(SIGNED_STOPS), N=255)
 _LINE = 0.135  # height of a line of text, inches
+_MARGINS = 0.1  # sum of the left and right margins of a condition, inches
+_MOST_LINES = 5  # maximum number of lines of a condition
 _STRIP = 0.05  # height of the colour scale, inches
-_PALE = 0.4  # darkness (1 is black) of the largest value of X in a mean below weights
-_SOLID = (0.55, 0.45)  # opacity over a mean: of the smallest weight, and added for the largest
+_PALE = 0.4  # darkness, from 0 to 1 (black), of the largest value of X below weights
+_SOLID = (0.55, 0.45)  # opacity of a weight w drawn over a mean: 0.55 + 0.45 |w| / max |w|
+_NEGATIVE_SIGN = re.compile(r"(?<![\w.])-(?=[\d.])")  # the minus sign of a number, not a hyphen
 _CONDITION = "left where the condition holds, else right"
 _CHOICES = (
     "'auto', 'image', 'words', 'bars', 'projection' or an object with draw_test and draw_leaf"
@@ -258,8 +264,9 @@ class Bars:
     """Glyph that draws the largest effects of a test as horizontal bars, with their weights.
 
     The effect of a feature is its weight times its standard deviation over the rows of the node. A
-    test of a single feature is written as a condition instead. A leaf shows the features in which
-    the mean of its rows differs most from the mean of all rows, in standard deviations.
+    test of a single feature, or of the levels of one column, is written as a condition instead. A
+    leaf shows the features in which the mean of its rows differs most from the mean of all rows, in
+    standard deviations.
 
     Parameters
     ----------
@@ -270,22 +277,33 @@ class Bars:
         Number of bars per leaf.
     width : float, default=1.75
         Width of the boxes in inches.
+    n_lines : int, default=1
+        Largest number of lines of a written condition.
     """
 
     feature_names: list[str]
     n_bars: int = 5
     n_leaf_bars: int = 3
     width: float = 1.75
+    n_lines: int = 1
 
     leaf_convention = ("leaves show differences from the mean of all rows, in standard deviations",)
 
     @classmethod
     def from_tree(cls, tree, feature_names):
         """Return the glyph in the size that the tests of the tree need."""
-        most = int(np.diff(tree.split_indptr).max())
+        sets = level_sets(tree, levels_of(tree, feature_names))
+        n_terms = np.diff(tree.split_indptr)
+        n_terms[list(sets)] = 1
         used = [text_width(feature_names[j], 6.5) for j in tree.used_features]
         width = float(np.clip(max(used, default=0.0) + 0.85, 1.2, 1.9))
-        return cls(feature_names, min(5, max(1, most)), min(3, tree.n_features), width)
+        lines = [1]
+        for found in sets.values():
+            names = [feature_names[j] for j in found.features]
+            text = levels_text(found.variable, names, is_listed=found.is_listed)
+            lines.append(len(_condition_lines(text, width - _MARGINS)))
+        n_bars, n_leaf_bars = min(5, max(1, int(n_terms.max()))), min(3, tree.n_features)
+        return cls(feature_names, n_bars, n_leaf_bars, width, max(lines))
 
     @property
     def convention(self):
@@ -297,7 +315,7 @@ class Bars:
     @property
     def test_height(self):
         """Height in inches of the box of a test: its bars and, if several, its threshold."""
-        return (self.n_bars + (self.n_bars > 1)) * _LINE + 0.13
+        return max(self.n_bars + (self.n_bars > 1), self.n_lines) * _LINE + 0.13
 
     @property
     def leaf_height(self):
@@ -308,7 +326,9 @@ class Bars:
         """Draw the weights and the threshold of a decision node."""
         box.frame(ax, rounded=True, fill="white")
         if split.condition is not None:
-            box.part(margin=0.05).write(ax, split.condition, 7.5)
+            lines = _condition_lines(split.condition, box.width - _MARGINS)
+            for line, part in zip(lines, box.lines(len(lines), _LINE), strict=True):
+                part.part(margin=_MARGINS / 2).write(ax, line, 7.5 if len(lines) == 1 else 6.5)
             return
         indices, weights, effects = split.largest(self.n_bars)
         colors = np.where(effects > 0, POSITIVE, NEGATIVE)
@@ -425,6 +445,18 @@ class Projection:
         ax.plot([at, at], ends, color="black", linewidth=0.9, zorder=5)
 
 
+def _condition_lines(text, max_width):
+    """Return a condition as at most five lines; long ones are wrapped at spaces.
+
+    A line that is still too long is shrunk or cut when it is written.
+    """
+    if text_width(text, 6.5) <= max_width or "{" not in text:
+        return [text]
+    lines = wrap(text, 6.5, max_width)
+    rest = " ".join(lines[_MOST_LINES - 1 :])
+    return [*lines[: _MOST_LINES - 1], rest] if rest else lines
+
+
 def number(value, form=".3g"):
     """Format a number, with the typographic minus sign."""
     return format(value, form).replace("-", "\N{MINUS SIGN}")
@@ -488,21 +520,25 @@ class SplitView:
 
     @property
     def condition(self):
-        """The condition of a test of one feature, as text; None for other tests."""
-        if len(self.terms) != 1:
+        """The condition of a test of one feature or of levels, as text; None for other tests."""
+        if len(self.terms) != 1 and self.facts["levels"] is None:
             return None
-        return typeset(condition_text(self.facts, 3)).replace("-", "\N{MINUS SIGN}")
+        text = condition_text(self.facts, 3)
+        if self.facts["levels"] is not None:
+            return text
+        return _NEGATIVE_SIGN.sub("\N{MINUS SIGN}", typeset(text))
 
     def value_text(self, total):
         """Return the weighted sum of a row as text; for a test of one feature, its value."""
+        if self.facts["levels"] is not None:
+            return "the row"
         goes_left = total <= self.threshold
         if len(self.terms) != 1:
             return f"sum {_distinct(total, self.threshold, '<=' if goes_left else '>')}"
         (term,) = self.terms
         bound, value = bound_of(self.facts, goes_left), total / term["weight"]
-        if fact_text(term["name"], bound) and value in (0.0, 1.0):
-            return "the row"
-        return f"value {_distinct(value, bound.value, bound.sign)}"
+        date = value_text(term["name"], value)
+        return f"value {date or _distinct(value, bound.value, bound.sign)}"
 
     def largest(self, n):
         """Return features, shown weights and effects of the n terms with the largest effects."""

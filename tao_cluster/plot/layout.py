@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-# Smallest and largest gap between two levels in inches, and growth of the gap per inch of the
-# horizontal length of its longest edge.
+# The gap between two levels, in inches, is from _LEAST_GAP to _MOST_GAP. It grows by _GAP_PER_INCH
+# per inch of the horizontal length of the longest edge in the gap.
 _LEAST_GAP, _MOST_GAP, _GAP_PER_INCH = 0.26, 1.0, 0.06
 
 

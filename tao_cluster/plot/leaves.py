@@ -154,7 +154,7 @@ class Subtree(NamedTuple):
             line.write(ax, percent, 5.8, x=line.right, ha="right", color="0.3")
             max_width = line.width - 0.37
             name = self.names[label]
-            if text_width(name, 5.4) > max_width:  # the colour shows that it is a cluster
+            if text_width(name, 5.4) > max_width:  # a short label suffices beside the colour
                 name = name.removeprefix("cluster ")
             line.write(ax, name, 6, x=line.left + 0.11, ha="left", max_width=max_width)
             line = line.part(_LINE, _LINE)

@@ -28,12 +28,13 @@ _STYLE = {"font.size": 8, "font.family": "sans-serif"}
 _ORIENTATIONS = ("vertical", "horizontal")
 _DPI = 150
 _MOST_PIXELS = 60_000  # limit of width and height; matplotlib renders fewer than 2 ** 16 pixels
-# Lengths in inches: space between boxes, height of the line above a node, margin of the drawing.
+# In inches: smallest gap between boxes (_SPACE), height of the line of text above a node (_HEADER),
+# margin of the drawing (_MARGIN).
 _SPACE, _HEADER, _MARGIN = 0.14, 0.17, 0.12
 _TITLE_LINE, _TITLE_SIZE = 0.155, 8  # title: height of a line in inches, size in points
 _LEAST_WIDTH = 5.2  # inches, so that a title fits
 _SIGN = 0.12  # inches, height of the sign (such as ≤) on an edge
-_MARKED = "0.0"  # black for a highlighted path: clusters and sides have other colours
+_MARKED = "0.0"  # black, for a highlighted path; no cluster or side has this colour
 
 
 def plot_tree(
@@ -384,7 +385,8 @@ class Picture:
         elif node in self.path:
             box.write(ax, "the row", 7, color=_MARKED, fontweight="bold")
         elif self.tree.children_left[node] >= 0:
-            n_used = len(self.tests[node]["terms"])
+            test = self.tests[node]
+            n_used = 1 if test["levels"] is not None else len(test["terms"])
             box.write(ax, f"{n_used} feature{'s' if n_used != 1 else ''}", 7, color="0.3")
         elif self.rows is not None:
             box.write(ax, f"{100 * self._share(node):.1f} %", 7, color="0.3")

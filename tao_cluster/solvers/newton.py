@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..tree import Split
-from . import newton_model
+from . import newton_loss, newton_model
 from .base import NodeSolver, Status
 from .newton_data import Storage, add_rows, deviations, products
-from .newton_model import CURVATURE, MARGIN, RESIDUAL
+from .newton_loss import CURVATURE, MARGIN, RESIDUAL
 
 # Without a penalty, the loss has no minimum if a test separates the rows without errors. Each
 # column therefore has a least penalty. It is the share `_MIN_PRICE` of the penalty above which all
@@ -268,10 +268,10 @@ class _Descent:
         if bias is not None:
             self._w = w
             margin = self._products(w) + bias
-            self._state, excess = newton_model.start(margin, self._sign, self._weight)
+            self._state, excess = newton_loss.start(margin, self._sign, self._weight)
             right, left = self._right, self._left
             least = right * np.log1p(left / right) + left * np.log1p(right / left)
-            if newton_model.loss_of(self._state) + self._penalty() <= least * (1 + 1e-12):
+            if newton_loss.loss_of(self._state) + self._penalty() <= least * (1 + 1e-12):
                 self._excess = excess
                 return
         self._start_from_nothing()
@@ -279,7 +279,7 @@ class _Descent:
     def _start_from_nothing(self):
         self._w = np.zeros(len(self._storage.origin))
         margin = np.full(len(self._rows), np.log(self._right / self._left))
-        self._state, _ = newton_model.start(margin, self._sign, self._weight)
+        self._state, _ = newton_loss.start(margin, self._sign, self._weight)
 
     def run(self, tol):
         """Take Newton steps until the relative duality gap is at most `tol`.
@@ -361,11 +361,11 @@ class _Descent:
         the same side of ``tol * objective``.
         """
         penalty = self._penalty()
-        objective = newton_model.loss_of(self._state) + penalty
+        objective = newton_loss.loss_of(self._state) + penalty
         scale = 1.0 / max(1.0, (np.abs(gradient) / self._price).max(initial=0.0))
         if tol is None:
-            return newton_model.exact_gap(self._state, self._weight, penalty, scale), objective
-        return newton_model.gap(
+            return newton_loss.exact_gap(self._state, self._weight, penalty, scale), objective
+        return newton_loss.gap(
             self._state, self._weight, penalty, scale, tol * objective
         ), objective
 
@@ -410,7 +410,7 @@ class _Descent:
         features = self._working_set(gradient)
         curvature = self._state[CURVATURE]
         if careful:
-            curvature = newton_model.secant(self._state, self._weight)
+            curvature = newton_loss.secant(self._state, self._weight)
         if self._least_curvature is not None:
             curvature = np.maximum(curvature, self._least_curvature)
         if len(features) == 0 or not curvature.max() > 0:
@@ -433,7 +433,7 @@ class _Descent:
 
         `model` is the model of the last step, which was too long or had extra curvature itself.
         """
-        is_big = model.predicted > _BIG * newton_model.loss_of(self._state)
+        is_big = model.predicted > _BIG * newton_loss.loss_of(self._state)
         return model.size < _SHORT or (model.careful and is_big)
 
     def _working_set(self, gradient):
@@ -469,9 +469,9 @@ class _Descent:
             return self._n_failures < _MAX_FAILURES and not (model.is_exact and model.careful)
         full = np.zeros_like(self._w)
         full[model.features] = change
-        direction = newton_model.centred(self._products(full), model.curvature)
+        direction = newton_loss.centred(self._products(full), model.curvature)
         before = self._state
-        size, self._state = newton_model.search(
+        size, self._state = newton_loss.search(
             before, self._sign, self._weight, direction, predicted, weights, change, price
         )
         self._w[model.features] += size * change
@@ -493,7 +493,7 @@ class _Descent:
         if self._least_curvature is not None:
             self._least_curvature *= _FORGET
         if size < _SHORT:
-            along = newton_model.along(state, self._sign, self._weight, direction)
+            along = newton_loss.along(state, self._sign, self._weight, direction)
             old = 0.0 if self._least_curvature is None else self._least_curvature
             self._least_curvature = np.maximum(old, along)
 

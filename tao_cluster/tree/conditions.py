@@ -1,8 +1,9 @@
 """Conditions on the path to a leaf, merged where one of them implies another."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Bound:
         """
         feature, weight, threshold = int(feature), float(weight), float(threshold)
         largest = _largest(abs(weight), threshold)
-        value = (largest if weight > 0 else -largest) + 0.0  # + 0.0: no -0.0
+        value = (largest if weight > 0 else -largest) + 0.0  # adding 0.0 turns -0.0 into 0.0
         return cls(feature, value, (weight > 0) == is_left, not is_left)
 
     @property
@@ -116,6 +117,127 @@ class Condition:
         )
 
 
+class LevelFeature(NamedTuple):
+    """A feature that marks the rows with one level of a categorical variable.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable.
+    one : float
+        Value of the feature in the rows with the level; in all other rows it is 0.
+    members : tuple of int
+        All features of the variable, if every row has the level of one of them; else empty.
+    """
+
+    variable: str
+    one: float = 1.0
+    members: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class LevelSet:
+    """A condition on the level of a categorical variable.
+
+    In a row, at most one of the features of the variable is not 0: that of the level of the row.
+    All of them are 0 if the level has no feature, for example because `fit` did not see it.
+
+    Parameters
+    ----------
+    variable : str
+        Name of the variable.
+    features : tuple of int
+        Features of the listed levels, in increasing order.
+    is_listed : bool
+        Whether the condition holds for the listed levels, or for all others.
+    members : tuple of int
+        All features of the variable, if every row has the level of one of them; else empty.
+    """
+
+    variable: str
+    features: tuple[int, ...]
+    is_listed: bool
+    members: tuple[int, ...] = ()
+
+    @classmethod
+    def from_test(cls, variable, indices, values, threshold):
+        """Return the levels that a test sends to the left; None if it sends all to one side.
+
+        Rows whose level has no feature always belong to the levels that are not listed.
+
+        Parameters
+        ----------
+        variable : str
+        indices : int array of shape (n,)
+            Features of the test, all of this variable.
+        values : float array of shape (n,)
+            Weighted sum of the test for a row with the level of each feature.
+        threshold : float
+
+        Examples
+        --------
+        >>> LevelSet.from_test("plan", np.array([2, 3, 5]), np.array([1.0, -1.0, 2.0]), 0.5)
+        LevelSet(variable='plan', features=(2, 5), is_listed=False, members=())
+        """
+        others_go_left = threshold >= 0.0
+        listed = indices[(values <= threshold) != others_go_left]
+        if len(listed) == 0:
+            return None
+        return cls(variable, tuple(sorted(listed.tolist())), not others_go_left)
+
+    def __contains__(self, feature):
+        """Return whether the level of a feature, or for None any other level, satisfies this."""
+        return (feature in self.features) == self.is_listed
+
+    def __invert__(self):
+        return replace(self, is_listed=not self.is_listed)
+
+    def __and__(self, other):
+        """Return the levels that satisfy both conditions; no level can satisfy an empty list."""
+        if self.is_listed == other.is_listed and not self.is_listed:
+            features = {*self.features, *other.features}
+        else:
+            listing = self if self.is_listed else other
+            features = {j for j in listing.features if j in self and j in other}
+        is_listed = self.is_listed or other.is_listed
+        return replace(self, features=tuple(sorted(features)), is_listed=is_listed)
+
+    @property
+    def shortest(self):
+        """The same condition with the shorter list; only `members` allow another one."""
+        others = tuple(j for j in self.members if j not in self.features)
+        if not 0 < len(others) < len(self.features):
+            return self
+        return replace(self, features=others, is_listed=not self.is_listed)
+
+
+def level_sets(tree, levels):
+    """Return the levels that go left at each test of the levels of one categorical variable.
+
+    Parameters
+    ----------
+    tree : Tree
+    levels : dict of LevelFeature, by feature
+
+    Returns
+    -------
+    dict of LevelSet, by node
+        A test has no entry if it has another feature, too, or if it sends all levels to one side.
+    """
+    found = {}
+    for node in tree.decision_nodes.tolist() if levels else ():
+        indices, weights = tree.split(node)
+        own = [levels.get(j) for j in indices.tolist()]
+        if not own or None in own or len({level.variable for level in own}) > 1:
+            continue
+        values = weights * np.array([level.one for level in own])
+        going_left = LevelSet.from_test(own[0].variable, indices, values, tree.threshold[node])
+        members = own[0].members
+        if going_left is not None and going_left.features != members:
+            found[node] = replace(going_left, members=members).shortest
+    return found
+
+
 def path_conditions(tree, leaf):
     """Return the conditions from the root to a leaf, without those implied by another.
 
@@ -138,7 +260,7 @@ def path_conditions(tree, leaf):
     return list(tightest.values())
 
 
-def conditions_of_leaves(tree):
+def conditions_of_leaves(tree, sets=None):
     """Yield the conditions of :func:`path_conditions` for all leaves, depth-first from the left.
 
     The condition of each side of a test is created once, not once per leaf below the test.
@@ -146,11 +268,15 @@ def conditions_of_leaves(tree):
     Parameters
     ----------
     tree : Tree
+    sets : dict of LevelSet by node, optional
+        Results of :func:`level_sets`. All conditions of a path on the levels of one variable become
+        one LevelSet.
 
     Yields
     ------
-    (leaf, list of Condition)
+    (leaf, list of Condition or LevelSet)
     """
+    sets = sets or {}
     todo = [(0, {})]
     while todo:
         node, tightest = todo.pop()
@@ -158,8 +284,11 @@ def conditions_of_leaves(tree):
             yield node, list(tightest.values())
             continue
         for children, is_left in ((tree.children_right, False), (tree.children_left, True)):
-            condition = Condition.from_tree(tree, node, is_left)
-            todo.append((int(children[node]), _tightened(tightest, condition)))
+            if node in sets:
+                below = _narrowed(tightest, sets[node] if is_left else ~sets[node])
+            else:
+                below = _tightened(tightest, Condition.from_tree(tree, node, is_left))
+            todo.append((int(children[node]), below))
 
 
 def _tightened(tightest, condition):
@@ -174,6 +303,16 @@ def _tightened(tightest, condition):
     if before is not None and before.is_within(condition):
         return tightest
     return {**tightest, key: condition}
+
+
+def _narrowed(tightest, levels):
+    """Return the dict of the tightest conditions of a path, with one more LevelSet added.
+
+    The key of a LevelSet is the name of its variable.
+    """
+    before = tightest.get(levels.variable)
+    both = levels if before is None else (before & levels).shortest
+    return {**tightest, levels.variable: both}
 
 
 def explanation_sizes(tree):

@@ -195,9 +195,11 @@ def n_rows(X):
 def _workspace(X, n_rows, indices):
     """Allocate the table of a split's weights by column, and an array for the products of a row.
 
-    Both are empty for a dense X, and for so few sparse rows that a table would not pay.
+    The last element of the table stays 0; it stands for all columns after the last tested one.
+    Both arrays are empty for a dense X, and for so few sparse rows that filling the table would
+    take longer than it saves.
     """
-    width = int(indices.max()) + 2 if isinstance(X, tuple) and len(indices) else 0  # one beyond
+    width = int(indices.max()) + 2 if isinstance(X, tuple) and len(indices) else 0
     if width == 0 or n_rows < _TABLE_ROWS * width:
         return np.empty(0), np.empty(0)
     return np.zeros(width), np.empty(min(width, len(indices) + 1))
@@ -265,7 +267,9 @@ def project(X, rows, indices, weights, n_jobs=1):
 
 
 class ReducedSets:
-    """Reduced sets: the rows that reach each node, in increasing order, from the deepest level up.
+    """The reduced set of each node: the numbers of the rows that reach it, in increasing order.
+
+    :meth:`levels` visits the nodes level by level, from the deepest one up.
 
     All sets share one array of 8 bytes per row, in which the rows of every subtree are contiguous.
     Moving up one level sorts the rows of each subtree in place, which destroys the sets of the
@@ -293,7 +297,10 @@ class ReducedSets:
         return self._stop[node] - self._first[node]
 
     def goes_left(self, node, leaves):
-        """Return whether each of the given leaves, with rows, is below the node's left child."""
+        """Return which of some leaves below `node` are below its left child: bool array.
+
+        At least one row must reach each of these leaves.
+        """
         return self._first[leaves] < self._first[self._tree.children_right[node]]
 
     def levels(self):
@@ -306,7 +313,7 @@ class ReducedSets:
             nodes = tree.decision_nodes[tree.depth[tree.decision_nodes] == depth]
             nodes = [node for node in nodes if self.size(node)]
             for node in nodes:
-                self[node].sort(kind="stable")  # a merge of two increasing runs
+                self[node].sort(kind="stable")  # merges the increasing row numbers of both children
             yield nodes
 
 

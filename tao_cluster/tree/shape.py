@@ -266,7 +266,10 @@ def _same_output(tree, a, b):
 
 
 def _selected(tree, order, stands_for):
-    """Return the tree that consists of the nodes `order`; a child i becomes stands_for[i]."""
+    """Return the tree that consists of the nodes `order`, numbered in this order.
+
+    stands_for[i] is the node that takes the place of node i wherever i was a child.
+    """
     number = np.full(tree.n_nodes, -1)
     number[order] = np.arange(len(order))
 

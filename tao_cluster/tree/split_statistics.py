@@ -7,7 +7,7 @@ from .._utils.jit import by_layout, jit
 from .._utils.threads import fixed_parts, map_in_threads, n_threads
 
 _DIGITS = 9  # significant digits: later ones depend on the row order and must not rank features
-_LEAST_EXPONENT = -1000  # least power of two as a scale, so that its inverse does not overflow
+_LEAST_EXPONENT = -1000  # values are divided by at least 2 ** -1000, as 2 ** 1000 is finite
 
 # A variance from sums about the first row is accurate enough if the squared distance of that row
 # from the mean is at most this many variances, and the variance is large enough not to underflow.
@@ -197,7 +197,10 @@ def feature_importances(tree, leaf_costs, stds):
 
 
 def _of_values(tree, mass):
-    """Return, per weight of the tree, the mass of the rows of its node; 1 if there are none."""
+    """Return the mass of the rows of the node of each weight: float64 array of shape (n_nonzero,).
+
+    The mass is replaced by 1 at nodes without rows.
+    """
     mass = np.repeat(mass, np.diff(tree.split_indptr))
     return np.where(mass > 0, mass, 1.0)
 

@@ -8,6 +8,10 @@ import pandas as pd
 
 def holds(condition, row):
     """Whether a condition of a rule, as it is printed, holds of a raw row."""
+    match = re.fullmatch(r"([^\[\]<>]*?) (not )?in \{(.*)\}", condition)
+    if match:
+        column, contrary, values = match.groups()
+        return any(_is(row[column], value) for value in values.split(", ")) != bool(contrary)
     match = re.fullmatch(r"([^\[\]<>]*) is (not )?([^\[\]<>]*)", condition)
     if match:
         column, contrary, value = match.groups()

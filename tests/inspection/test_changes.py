@@ -156,7 +156,8 @@ def test_categories_change_as_a_whole():
     change = nearest_change(tree, [1.0, 0.0, 0.0], 0, feature_names=names)
     assert change.row.tolist() == [[0.0, 1.0, 0.0]]
     assert change.cost == 1
-    assert str(change).splitlines()[1:] == ["  plan is not gold", "  plan is free"]
+    assert str(change).splitlines()[1:] == ["  plan: gold -> free"]
+    assert [str(part) for part in change.changes] == ["plan is not gold", "plan is free"]
 
 
 def test_what_is_there_already_and_what_cannot_be():
@@ -271,6 +272,7 @@ def test_dummy_columns_are_one_variable(rng):
                 assert row["visits"].iloc[0] == int(row["visits"].iloc[0])
 
 
+@pytest.mark.filterwarnings("ignore:The clusters are nearly the levels")
 @pytest.mark.parametrize("separator", ["_", "=", " - "])
 def test_the_prefix_of_dummy_columns_fixes_all_of_them(rng, separator):
     raw = pd.DataFrame({"home": rng.choice(["flat", "house", "boat"], 90), "homes": rng.random(90)})

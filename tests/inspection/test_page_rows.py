@@ -1,5 +1,7 @@
 """The page in a browser: decision paths of rows, their sums, the table of rows, nearest changes."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -213,4 +215,38 @@ def test_a_table_of_categories_in_its_own_columns(browser, tmp_path):
         value = float(page.one("#change").get_attribute("data-value"))
         text = page.one("#change").text
         assert " is " not in text.split(" from ")[0] or value in {0.0, 1.0}
+    assert page.faults() == []
+
+
+def test_the_nearest_change_is_another_level(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    regions = ["north", "east", "south", "west", "centre"]
+    table = pd.DataFrame({"region": rng.choice(regions, 200), "plan": rng.choice(["a", "b"], 200)})
+    is_left = table["region"].isin(["north", "west"])
+    embedding = np.column_stack([3.0 * is_left, 2.0 * (table["plan"] == "a")])
+    steps = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["region", "plan"]), verbose_feature_names_out=False
+    ).set_output(transform="pandas")
+    model = TAOClustering(4, split="axis", max_leaves=4, random_state=0)
+    pipeline = make_pipeline(steps, model).fit(table, taoclustering__embedding=embedding)
+    file = tmp_path / "levels.html"
+    to_html(pipeline, file, X=table)
+    page = Page(browser, file)
+    columns = set()
+    for row in range(0, 40, 5):
+        choose(page, row)
+        text = page.one("#change").text
+        column, before, after = re.match(
+            r"Nearest change: (\w+) from (\w+) to (\w+) \(", text
+        ).groups()
+        assert before == table[column][row]
+        moved = table[row : row + 1].assign(**{column: after})
+        leaf = int(page.one("#change").get_attribute("data-leaf"))
+        assert leaf == model.apply(steps.transform(moved))[0]
+        assert leaf != model.apply(steps.transform(table[row : row + 1]))[0]
+        steps_text = page.one("#trace").text
+        assert f"plan is {table['plan'][row]}" in steps_text
+        columns.add(column)
+    assert columns
+    assert "in {" in page.one("#trace").text
     assert page.faults() == []

@@ -1,13 +1,17 @@
 """The SQL expression gives the labels of `predict`."""
 
+import itertools
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 from export_cases import AWKWARD, every_case, stump
 
 from tao_cluster import Tree
 from tao_cluster.columns.dialects import literal
+from tao_cluster.columns.names import Indicator
+from tao_cluster.columns.readers import Level
 from tao_cluster.export import to_sql
 
 
@@ -73,3 +77,50 @@ def test_two_columns_with_one_name():
 def test_a_table_has_a_name():
     with pytest.raises(ValueError, match="The 'table' parameter of to_sql must be"):
         to_sql(stump(), table=3)
+
+
+LEVELS = {
+    "missing is a level": ["a", "b", None, ("other", False, ("a", "b"), True)],
+    "missing is rare": ["a", "b", ("other", True, ("a", "b"), True)],
+    "missing fills in a": [("a", True, ("a",), False), "b", ("other", False, ("a", "b"), True)],
+    "rare levels are listed": ["a", ("other", True, ("b", "rare"), False)],
+    "missing is no level": ["a", "b"],
+    "missing fills in a and is marked": [("a", True, ("a",), False), "b", None],
+}
+CELLS = ["a", "b", "rare", "new", "it's", "?", None]
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("words", [(), ("?", "it's")])
+def test_all_tests_of_the_levels_of_a_column(levels, words):
+    reader = Level(words)
+    names = [
+        Indicator(
+            "plan", *(level if isinstance(level, tuple) else (level, False, None, False)), reader
+        )
+        for level in LEVELS[levels]
+    ]
+    cells = reader.read(pd.Series(CELLS, dtype=object))
+    columns = [
+        np.where(cells.isna(), name.has_missing, cells.isin(name.levels) != name.is_rest)
+        for name in names
+    ]
+    X = np.column_stack(columns).astype(float)
+    connection = sqlite3.connect(":memory:")
+    pd.DataFrame({"plan": CELLS}, dtype=object).to_sql("points", connection)
+    for weights in itertools.product((-1.0, 0.0, 1.0), repeat=len(names)):
+        used = np.flatnonzero(weights)
+        for threshold in (-0.5, 0.5) if len(used) else ():
+            split = used, np.array(weights)[used]
+            tree = Tree.from_splits(
+                [1, -1, -1],
+                [2, -1, -1],
+                [split, None, None],
+                [threshold, 0, 0],
+                [-1, 0, 1],
+                len(names),
+            )
+            query = f"SELECT {to_sql(tree, names)} FROM points ORDER BY rowid"  # noqa: S608
+            found = [label for (label,) in connection.execute(query)]
+            assert found == tree.predict(X).tolist(), query
+    connection.close()

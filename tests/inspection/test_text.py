@@ -226,9 +226,7 @@ def test_indicators():
         "if plan is silver then cluster 0",
         "if plan is gold then cluster 1",
     ]
-    assert tree.to_rules([gold, silver])[3] == (
-        "if plan is not silver and plan is not gold then cluster 3"
-    )
+    assert tree.to_rules([gold, silver])[3] == ("if plan not in {gold, silver} then cluster 3")
     assert "if plan is not silver" in tree.to_text([gold, silver])
     assert "if plan is gold" in tree.to_text([gold, silver])
     other = Indicator("sex", "male")

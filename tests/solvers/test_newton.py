@@ -10,7 +10,7 @@ from conftest import solve
 from scipy.special import expit
 
 from tao_cluster import DirectForm, PenaltyMethod, TAOClustering
-from tao_cluster.solvers import Liblinear, Newton, NodeSolver, newton_model
+from tao_cluster.solvers import Liblinear, Newton, NodeSolver, newton_loss, newton_model
 from tao_cluster.tree import Split
 
 
@@ -327,7 +327,7 @@ def test_loss_and_derivatives(rng):
     weight = 10.0 ** rng.uniform(-12, 6, len(margin))
     state = np.empty((4, len(margin)))
     state[0] = margin
-    newton_model._evaluate(state, sign, weight, -np.inf)
+    newton_loss._evaluate(state, sign, weight, -np.inf)
     np.testing.assert_allclose(state[1], weight * np.logaddexp(0, -sign * margin), rtol=1e-13)
     np.testing.assert_allclose(
         state[2], -sign * weight * expit(-sign * margin), rtol=1e-12, atol=1e-290

@@ -17,6 +17,7 @@ from tao_cluster.solvers import (
     Refit,
     Status,
     check_supported,
+    newton_loss,
     newton_model,
 )
 from tao_cluster.solvers.thresholds import constant_side, sharpen
@@ -133,12 +134,12 @@ def test_bounds_of_the_gap_tell_what_it_would_tell(rng):
     for _ in range(50):
         margin, weight = 3 * rng.normal(size=40), rng.uniform(0.1, 3, 40)
         sign = np.where(np.arange(40) % 3, 1.0, -1.0)
-        state, _ = newton_model.start(margin, sign, weight)
+        state, _ = newton_loss.start(margin, sign, weight)
         scale, penalty = rng.uniform(0.5, 1.0), rng.uniform(0, 20)
-        dual = scale * expit(-sign * state[newton_model.MARGIN])
-        exact = penalty + newton_model.loss_of(state) - weight @ (entr(dual) + entr(1 - dual))
+        dual = scale * expit(-sign * state[newton_loss.MARGIN])
+        exact = penalty + newton_loss.loss_of(state) - weight @ (entr(dual) + entr(1 - dual))
         for enough in exact * np.array([0.2, 0.9, 0.99, 0.9999, 1.0001, 1.01, 1.1, 5.0]):
-            found = newton_model.gap(state, weight, penalty, scale, enough)
+            found = newton_loss.gap(state, weight, penalty, scale, enough)
             assert (found <= enough) == (exact <= enough)
             assert (found >= exact * (1 - 1e-9)) if found <= enough else found <= exact * (1 + 1e-9)
 

@@ -57,7 +57,6 @@ function crossingValue({ node, isLeft }, row, i, exact) {
     changed[j] = value;
     return (sumAt(node, changed) <= node.threshold) !== isLeft;
   };
-  if (indicators.has(j)) return crosses(1 - row[j]) ? 1 - row[j] : null;
   for (let digits = 3; digits <= 16; digits += 1) {
     const value = roundedBeyond(exact, digits, direction).find(crosses);
     if (value !== undefined && isInRange(j, value)) return value;
@@ -71,32 +70,72 @@ function isInRange(j, value) {
   return value >= low[j] && value <= high[j];
 }
 
-// The smallest change of one feature, in standard deviations at the test, that crosses a threshold
-// on the path of the row and leads to an accepted leaf, within the observed range; null without any.
+// The position, in a categorical column, of the level of a row; -1 if its level has no feature.
+const levelOf = (category, row) => category.features.findIndex((j) => row[j] !== 0);
+
+// The row with the level of feature j in its column.
+function withLevel(row, j) {
+  const category = categoryOf.get(j);
+  const own = levelOf(category, row);
+  const changed = Float64Array.from(row);
+  for (const other of category.features) changed[other] = 0;
+  changed[j] = own < 0 ? 1 : row[category.features[own]];
+  return changed;
+}
+
+// The features whose values may change so that a row crosses the threshold of a test, each with its
+// position i in the test: its numbers, and all levels of its categorical columns.
+function changeable(node) {
+  const found = new Map();
+  node.features.forEach((j, i) => {
+    const category = categoryOf.get(j);
+    for (const one of category ? category.features : [j]) {
+      const before = found.get(one);
+      if (before === undefined || spreadAt(node, i) > spreadAt(node, before)) found.set(one, i);
+    }
+  });
+  return found;
+}
+
+// The smallest change of one number or level, in standard deviations at the test, that crosses a
+// threshold on the path of the row and leads to an accepted leaf, within the observed range; null
+// without any.
 function nearestChange(nodes, row, isWanted = () => true) {
   const candidates = [];
   for (const step of route(nodes, row)) {
     if (step.node.isLeaf) continue;
-    step.node.features.forEach((j, i) => {
+    for (const [j, i] of changeable(step.node)) {
+      const isLevel = categoryOf.has(j);
       const spread = spreadAt(step.node, i);
       const needed = (step.node.threshold - step.sum) / step.node.weights[i];
-      const by = indicators.has(j) ? 1 : Math.abs(needed);
-      const isPossible = indicators.has(j) || isInRange(j, row[j] + needed);
+      const by = isLevel ? 1 : Math.abs(needed);
+      const isPossible = isLevel ? row[j] === 0 : isInRange(j, row[j] + needed);
       if (spread > 0 && Number.isFinite(needed) && isPossible) {
-        candidates.push({ step, i, exact: row[j] + needed, cost: by / spread });
+        candidates.push({ step, i, feature: j, exact: row[j] + needed, cost: by / spread });
       }
-    });
+    }
   }
   candidates.sort((a, b) => a.cost - b.cost);
-  for (const { step, i, exact, cost } of candidates) {
-    const feature = step.node.features[i];
-    const value = crossingValue(step, row, i, exact);
-    if (value !== null) {
-      const changed = Float64Array.from(row);
-      changed[feature] = value;
+  for (const { step, i, feature, exact, cost } of candidates) {
+    const changed = changedRow(step, row, i, feature, exact);
+    if (changed !== null) {
       const leaf = leafOf(nodes, changed);
-      if (isWanted(leaf)) return { node: step.node, feature, from: row[feature], value, cost, leaf };
+      const [from, value] = [row[feature], changed[feature]];
+      if (isWanted(leaf)) return { node: step.node, feature, from, value, cost, leaf };
     }
   }
   return null;
+}
+
+// The row with another level, or another number, that sends it to the other side; null without any.
+function changedRow(step, row, i, feature, exact) {
+  if (categoryOf.has(feature)) {
+    const changed = withLevel(row, feature);
+    return (sumAt(step.node, changed) <= step.node.threshold) !== step.isLeft ? changed : null;
+  }
+  const value = crossingValue(step, row, i, exact);
+  if (value === null) return null;
+  const changed = Float64Array.from(row);
+  changed[feature] = value;
+  return changed;
 }

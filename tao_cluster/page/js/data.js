@@ -50,7 +50,8 @@ for (const one of data.models) unpackTree(one.nodes);
 
 const nRows = data.rows ? data.rows.ids.length : 0;
 const rowCodes = data.rows && data.rows.codes ? bytesOf(data.rows.codes) : null;
-const indicators = new Set(data.indicators);
+// The categorical column that each feature of a level belongs to.
+const categoryOf = new Map(data.categories.flatMap((one) => one.features.map((j) => [j, one])));
 
 // Values of a row, in the numbering of the features of this page.
 function rowAt(i) {

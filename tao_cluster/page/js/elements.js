@@ -40,6 +40,17 @@ function fitted(text, room, size, weight = "") {
   return `${text.slice(0, fits)}…`;
 }
 
+// Lines of at most a width in pixels, broken at spaces; a longer word is a line of its own.
+function wrapped(text, room, size, weight = "600") {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length ? `${lines[lines.length - 1]} ${word}` : word;
+    if (lines.length && widthOf(longer, size, weight) <= room) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 // Colours of the diverging scale, -1 to 1.
 const stops = data.colors.signed.map((color) =>
   [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)));

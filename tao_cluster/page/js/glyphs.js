@@ -7,6 +7,7 @@ const MOST_LINES = { words: 5, bars: 5 }[data.kind];
 const MOST_CLASSES = 3;
 const CHIP = 20; // height of the coloured name of a leaf
 const STRIP = 7;
+const CONDITION = 13; // size of the text of a written test
 
 // ---------------------------------------------------------------- pictures
 
@@ -101,17 +102,28 @@ function drawBars(group, y, features, values, texts, colorOf) {
 const pushColor = (value) => (value > 0 ? data.colors.positive : data.colors.negative);
 
 function mostTerms() {
-  return Math.max(1, ...nodes().map((node) => (node.isLeaf ? 0 : node.features.length)));
+  return Math.max(1, ...nodes().map((node) => (node.isLeaf || node.test ? 0 : node.features.length)));
 }
 
-const testLines = () => (mostTerms() === 1 ? 2 : Math.min(MOST_LINES, Math.max(2, mostTerms())));
+// The lines of a written test: the name of its column, and the rest; a long set of levels is wrapped.
+function conditionLines(node) {
+  const [name, rest] = node.test.lines;
+  const lines = [name, ...wrapped(rest, WIDTH - 12, CONDITION)];
+  return lines.length <= MOST_LINES ? lines
+    : [...lines.slice(0, MOST_LINES - 1), lines.slice(MOST_LINES - 1).join(" ")];
+}
+
+function testLines() {
+  const written = nodes().filter((node) => node.test).map((node) => conditionLines(node).length);
+  return Math.min(MOST_LINES, Math.max(2, mostTerms(), ...written));
+}
 const testHeight = () => (data.kind === "image" ? SIDE : testLines() * LINE) + 42;
 
 function drawTest(group, node) {
   const height = testHeight();
   const content = height - 42;
   if (data.kind === "image") drawPicture(group, weightsUrl(node), 6);
-  else if (node.test) drawCondition(group, node, 6 + content / 2 - LINE);
+  else if (node.test) drawCondition(group, node, 6 + content / 2);
   else drawTerms(group, node);
   group.append(textAt(0, height - 19, fitted(limitText(node), WIDTH - 8, 11), "small"));
   drawStrip(group, height - 11, composition(node), (k) => clusterOf(k).color);
@@ -133,10 +145,12 @@ function drawTerms(group, node) {
   }
 }
 
-function drawCondition(group, node, y) {
-  node.test.lines.forEach((line, i) => {
-    const text = fitted(line, WIDTH - 12, 13, "600");
-    group.append(textAt(0, y + 13 + 17 * i, text, "one"));
+function drawCondition(group, node, middle) {
+  const lines = conditionLines(node);
+  const height = lines.length > 2 ? LINE : LINE + 2;
+  lines.forEach((line, i) => {
+    const text = fitted(line, WIDTH - 12, CONDITION, "600");
+    group.append(textAt(0, middle - (LINE * lines.length) / 2 + 13 + height * i, text, "one"));
   });
 }
 

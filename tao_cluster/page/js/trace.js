@@ -32,7 +32,7 @@ function rowHeading(who, leaf) {
   return html("div", { class: "pair" }, [heading, bigPicture(url, who)]);
 }
 
-// The nearest changes of one feature that lead to another leaf, and to another cluster.
+// The nearest changes of one number or level that lead to another leaf, and to another cluster.
 function changes(leaf) {
   const nearest = nearestChange(nodes(), state.row);
   if (!nearest) {
@@ -47,14 +47,23 @@ function changes(leaf) {
 
 function changeText({ node, feature, from, value, cost, leaf }, id, title) {
   const spread = node.spreads ? ` (${number(cost, 2)} sd)` : "";
-  const name = data.names[feature];
+  const category = categoryOf.get(feature);
+  const change = category
+    ? `${category.name} from ${levelText(category)} to ${category.levels[category.features.indexOf(feature)]}`
+    : `${data.names[feature]} from ${number(from, 4)} to ${number(value, 12)}`;
   const end = `crosses the threshold of test ${node.id}, and the row ends in leaf ${leaf.id}: `;
   return html("p", {
     id, "data-feature": feature, "data-value": value, "data-leaf": leaf.id,
   }, [
     html("b", {}, title),
-    `${name} from ${number(from, 4)} to ${number(value, 12)}${spread} ${end}`, chip(leaf.cluster),
+    `${change}${spread} ${end}`, chip(leaf.cluster),
   ]);
+}
+
+// The level of the traced row in a categorical column.
+function levelText(category) {
+  const own = levelOf(category, state.row);
+  return own < 0 ? "another level" : category.levels[own];
 }
 
 function stepPart({ node, sum, isLeft }) {
@@ -68,7 +77,10 @@ function stepPart({ node, sum, isLeft }) {
 
 function oneValue(node) {
   const j = node.features[0];
-  return html("p", { class: "one" }, `${data.names[j]} is ${number(state.row[j], 6)}`);
+  const category = categoryOf.get(j);
+  const text = category ? `${category.name} is ${levelText(category)}`
+    : `${data.names[j]} is ${number(state.row[j], 6)}`;
+  return html("p", { class: "one" }, text);
 }
 
 function leafPart(leaf) {
