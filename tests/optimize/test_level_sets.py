@@ -83,7 +83,7 @@ def test_noisy_copies_keep_levels_and_ranks(monkeypatch):
     TAOClustering(4, split="axis", max_leaves=6, random_state=0).fit(table)
     problem, many = max(found, key=lambda pair: pair[0].X.shape[1])
     assert problem.X.shape[1] > table.shape[1] == 10  # there are columns of ranks
-    is_kept = many.X == np.tile(problem.X, (many.n_rows // N, 1))
+    is_kept = np.tile(problem.X, (many.n_rows // N, 1)) == many.X
     is_number = np.isin(np.arange(problem.X.shape[1]), [8, 9])
     assert is_kept[:, ~is_number].all()
     assert is_kept[N:, is_number].mean() < 0.1

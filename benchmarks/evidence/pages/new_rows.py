@@ -37,7 +37,9 @@ class Effect(NamedTuple):
     p_value: float
 
     def __str__(self):
-        return f"{self.mean:+.2f} ± {self.error:.2f} ({self.wins} : {self.losses})"
+        if np.isnan(self.mean):
+            return "-"
+        return f"{self.mean:+.2f} ± {number(self.error)} ({self.wins} : {self.losses})"
 
 
 def by_split(frame, budget, column):
