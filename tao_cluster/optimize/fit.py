@@ -320,8 +320,19 @@ class _Rows:
         state : State, of `search`
         lambda_ : float
         """
+        settings = self.search.settings
+        general = settings.split_kind.generalize(self.search, state, lambda_)
+        found, goal = self._finished(general, lambda_), settings.goal
+        # A limit of cost is for the rows alone. A tree within it takes precedence over one that
+        # also suits noisy copies of the rows.
+        is_limited = general is not state and goal is not None and goal.is_of_cost
+        if is_limited and goal.is_small(found.cost, found.tree):
+            return self._finished(state, lambda_)
+        return found
+
+    def _finished(self, state, lambda_):
+        """Return the tree of a state after the last passes and simplifications: _Priced."""
         search, whole = self.search, self.whole
-        state = whole.settings.split_kind.generalize(search, state, lambda_)
         if whole is not search:
             state = whole.evaluate(state.pruned)
         if whole is not search.original:

@@ -57,7 +57,7 @@ def test_the_history_has_costs_of_the_rows_without_copies():
     many.record("exact", other, 1.0)
     cost = search.problem.cost_increase(state.inertia)
     assert search.history.records[-1]["cost_increase"] == pytest.approx(cost, rel=1e-9)
-    assert many.problem.cost_increase(other.inertia) > 1.01 * cost
+    assert many.problem.cost_increase(other.inertia) != pytest.approx(cost, rel=0.01)
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0, 10.0])
