@@ -33,10 +33,11 @@ from .estimator import TAOClustering
 
 MISSING = ("median", "indicator", "refuse")
 
-# Strings that mean a missing value: those of pandas.read_csv, and three more.
+# Strings that mean a missing value: those of pandas.read_csv, and further ones.
 NA_VALUES = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-", "--", "."),
+    *("n.a.", "N.A.", "#REF!", "#DIV/0!"),
 )
 
 _MANY_MISSING = 0.3  # share of missing values from which a warning is issued
@@ -44,12 +45,16 @@ _MANY_MISSING = 0.3  # share of missing values from which a warning is issued
 # Last words of the names of columns that identify rows, places or people.
 _NAMING_WORDS = {
     *("id", "ids", "code", "zip", "zipcode", "postcode", "plz", "phone", "telephone", "mobile"),
-    *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "index", "rownames", "rowname"),
+    *("fax", "nr", "uuid", "guid", "ssn", "isbn", "ean", "sku", "rownames", "rowname"),
 }
 _WORDS_IN_ID = {
     *("paid", "bid", "acid", "humid", "solid", "liquid", "fluid", "valid", "grid", "raid", "lipid"),
     *("void", "hybrid", "steroid", "thyroid", "rapid", "mid", "covid", "aid", "unpaid", "prepaid"),
 }
+# Numbers that programs write for a missing value, if they lie far from all others.
+_SENTINELS = (-9, -99, -999, -9999, -99999, 999, 9999, 99999)
+_LEAST_SHARE = 0.01  # share of the rows from which such a number is reported
+_MOSTLY = 0.8  # share of numbers from which other cells of a column are faults
 # The test for uniform numbers needs this many rows. The limit is the 1 % quantile of the
 # Kolmogorov-Smirnov statistic times the square root of the number of rows.
 _ENOUGH_ROWS, _UNIFORM_LIMIT = 200, 1.63
@@ -111,9 +116,9 @@ def table_pipeline(
     missing : {"median", "indicator", "refuse"}, default="median"
         Missing numbers are replaced by the median of the column. With "indicator", a further
         feature is 1 where a value was missing. With "refuse", missing values raise an error.
-    na_values : list of str
-        Strings that mean a missing value. The default is :data:`NA_VALUES`. Leave out "None" or
-        "NA" if these are levels.
+    na_values : list of str or numbers
+        Cells that mean a missing value. The default is :data:`NA_VALUES`, which the list replaces:
+        ``na_values=[*NA_VALUES, "unknown", -999]``. Leave out "None" or "NA" if these are levels.
     category_weight : float, default=1.0
         Weight of a categorical column, in standard deviations of a numeric column.
     standardize : bool, default=True
@@ -144,7 +149,9 @@ def table_pipeline(
     Warns
     -----
     UserWarning
-        If more than 30 % of the values of a used numeric column are missing.
+        If more than 30 % of the values of a used numeric column are missing, if a number far from
+        all others seems to stand for missing values, such as -999, or if a column of numbers is
+        left out because it seems to name the rows.
 
     Notes
     -----
@@ -183,8 +190,10 @@ def table_pipeline(
     lists = {"drop": drop, "keep": keep, "categorical": categorical, "date_parts": date_parts}
     lists = {option: _names(option, names) for option, names in lists.items()}
     lists["columns"] = None if columns is None else _names("columns", columns)
+    if isinstance(na_values, str):
+        raise ValueError(f"na_values must be a list, got {na_values!r}.")
     options = _Options(missing, tuple(na_values), max_levels, **lists)
-    _check(df, options, category_weight)
+    _check(df, options, category_weight, standardize)
     decisions = [
         _decision(df.iloc[:, j], name, options) for j, name in enumerate(display_names(df))
     ]
@@ -192,14 +201,15 @@ def table_pipeline(
     if not used:
         reasons = "; ".join(f"{d.column}: {d.why or d.done}" for d in decisions)
         raise ValueError(f"No column is left to cluster by ({reasons}).")
-    _warn_of_gaps(used)
+    _warn(decisions)
+    table = decisions_table(decisions)
     steps = [
-        ("read", TableReader({decision.column: decision.only for decision in used})),
+        ("read", TableReader({decision.column: decision.only for decision in used}, table)),
         ("encode", _encoder(used, missing, standardize, max_levels, category_weight)),
         ("cluster", TAOClustering(n_clusters, **parameters)),
     ]
     pipeline = Pipeline(steps)
-    pipeline.decisions_ = decisions_table(decisions)
+    pipeline.decisions_ = table
     return pipeline
 
 
@@ -234,6 +244,8 @@ class Decision:
         The reason, empty if it is obvious.
     readers : tuple of Reader
         One reader per column that this column becomes; empty if it is left out.
+    doubt : str
+        A fault that the values suggest, for a warning; mostly empty.
     """
 
     column: str
@@ -243,6 +255,7 @@ class Decision:
     done: str = "left out"
     why: str = ""
     readers: tuple[Reader, ...] = ()
+    doubt: str = ""
 
     @property
     def only(self):
@@ -275,16 +288,21 @@ def decisions_table(decisions):
 def _decision(column, name, options):
     """Return the Decision about one column: a Series, its name, and the _Options."""
     if name in options.drop or (options.columns is not None and name not in options.columns):
-        return Decision(name, "other", len(column), int(column.isna().sum()), why="not chosen")
+        is_word = column.map(lambda cell: isinstance(cell, str) and cell in options.na_values)
+        n_missing = int((column.isna() | is_word).sum())
+        return Decision(name, "other", len(column), n_missing, why="not chosen")
     is_forced = name in options.keep or options.columns is not None
-    unhashable = next((v for v in column if not isinstance(v, Hashable)), None)
+    unhashable = None
+    if column.dtype == object:
+        unhashable = next((v for v in column if not isinstance(v, Hashable)), None)
     if unhashable is not None:
         why = f"has values of type {type(unhashable).__name__}"
         return Decision(name, "other", len(column), int(column.isna().sum()), why=why)
-    words = tuple(word for word in options.na_values if (column == word).any())
-    cells = Level(words).read(column)
+    words = _words(column, options.na_values)
+    cells = Reader(words)._with_gaps(column)
     filled = cells.dropna()
     decision = Decision(name, "", len(column), len(cells) - len(filled))
+    words = words if decision.n_missing else ()
     n_kinds = filled.nunique() + (decision.n_missing > 0)
     if n_kinds <= 1:
         why = "empty" if len(filled) == 0 else f"always {filled.iloc[0]}"
@@ -306,6 +324,11 @@ def _decision(column, name, options):
     return replace(found, done=f"{found.done}, {fill}{flag}")
 
 
+def _words(column, na_values):
+    """Return the values that can mean a missing value in a column: strings or numbers."""
+    return () if column.dtype.kind in "Mm" else tuple(na_values)
+
+
 def _kind_of(column, name, cells, words, options, is_forced):
     """Return kind, what is done, reason and readers of a column with several values, as a dict.
 
@@ -322,10 +345,15 @@ def _kind_of(column, name, cells, words, options, is_forced):
     is_forced : bool
         Whether the user has asked for the column.
     """
-    if name in options.categorical:
-        return _category(cells, words, options, why="chosen as a category")
+    is_chosen = name in options.categorical
     if infer_dtype(cells) == "boolean":
-        return _category(cells, words, options)
+        return _category(cells, words, options, form="truth")
+    if is_chosen or isinstance(column.dtype, pd.CategoricalDtype):
+        form = "number" if infer_dtype(cells) in ("integer", "floating") else "text"
+        why = "chosen as a category" if is_chosen else "of the type category"
+        return _category(cells, words, options, why, form=form)
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return {"kind": "date", "why": "periods; convert them with .dt.to_timestamp()"}
     if is_numeric_dtype(column):
         return _numeric(name, cells, Number(words), options, is_forced)
     if infer_dtype(cells) in ("timedelta", "complex", "bytes", "mixed-integer-float-complex"):
@@ -337,13 +365,41 @@ def _kind_of(column, name, cells, words, options, is_forced):
 def _numeric(name, cells, reader, options, is_forced):
     """Return the decision about a column of numbers; see :func:`_kind_of`."""
     numbers = reader.read(cells)
-    if isinstance(reader, Number) and set(numbers.unique()) == {0.0, 1.0}:
-        return _category(cells, reader.missing, options, why="only 0 and 1")
+    if not reader.unit and set(numbers.unique()) == {0.0, 1.0}:
+        form = "number" if isinstance(reader, Number) else "text"
+        return _category(cells, reader.missing, options, why="only 0 and 1", form=form)
     why = "" if is_forced else _naming_reason(name, numbers.to_numpy())
     if why:
-        return {"kind": "name", "why": why}
+        remedy = f"keep=[{name!r}] uses it as a number"
+        if len(set(numbers)) <= options.max_levels:
+            remedy = f"categorical=[{name!r}] uses it as a category"
+        is_doubtful = not (_is_called_name(name) or why == _COUNTS)
+        doubt = f"column {name!r} seems to name the rows, so it is left out; {remedy}"
+        return {"kind": "name", "why": f"{why}; {remedy}", "doubt": doubt if is_doubtful else ""}
     why = f"numbers in {reader.unit}" if reader.unit else ""
-    return {"kind": "number", "done": "number", "readers": (reader,), "why": why}
+    doubt = _sentinel(name, numbers.to_numpy())
+    return {
+        "kind": "number",
+        "done": "number",
+        "readers": (reader,),
+        "why": why,
+        "doubt": doubt,
+    }
+
+
+def _sentinel(name, numbers):
+    """Return a warning if a number such as -999 lies far from all others; else an empty str."""
+    for value in _SENTINELS:
+        others = numbers[numbers != value]
+        if len(others) == 0 or len(numbers) - len(others) < _LEAST_SHARE * len(numbers):
+            continue
+        low, high = others.min(), others.max()
+        if max(low - value, value - high) > high - low > 0:
+            return (
+                f"the number {value} in column {name!r} lies far from all others; if it means a "
+                f"missing value, use na_values=[*NA_VALUES, {value}]"
+            )
+    return ""
 
 
 def _strings(column, name, cells, words, options, is_forced):
@@ -364,10 +420,8 @@ def _strings(column, name, cells, words, options, is_forced):
         if written is not None:
             return _numeric(name, cells, written, options, is_forced)
         _check_mixed(name, cells)
-        if _has_units(texts) and not is_forced:
-            why = "numbers with different units; convert them to one unit"
-            return {"kind": "other", "why": why}
-    return _levels_or_name(name, texts, words, options, is_forced)
+    advice = None if is_forced else _unusual(texts)
+    return advice or _levels_or_name(name, texts, words, options, is_forced)
 
 
 def _levels_or_name(name, texts, words, options, is_forced):
@@ -377,17 +431,17 @@ def _levels_or_name(name, texts, words, options, is_forced):
     is_name |= _is_called_name(name) and n_levels > options.max_levels
     if is_name and not is_forced:
         return {"kind": "name", "why": f"{n_levels} different strings in {len(texts)} rows"}
-    return _category(texts, words, options, is_text=True)
+    return _category(texts, words, options)
 
 
-def _category(cells, words, options, why="", *, is_text=False):
+def _category(cells, words, options, why="", *, form="text"):
     """Return the decision about a column of categories; see :func:`_kind_of`."""
     n_levels = cells.nunique()
     done = f"{n_levels} levels"
     if n_levels > options.max_levels:
         done = f"{options.max_levels - 1} most frequent levels, and other"
         why = why or f"{n_levels} levels"
-    return {"kind": "category", "done": done, "why": why, "readers": (Level(words, is_text),)}
+    return {"kind": "category", "done": done, "why": why, "readers": (Level(words, form),)}
 
 
 def _naming_reason(name, numbers):
@@ -397,8 +451,8 @@ def _naming_reason(name, numbers):
     if _is_called_name(name):
         return f"integers in a column with the name {name!r}"
     n_kinds, n_rows = len(np.unique(numbers)), len(numbers)
-    if n_rows > 2 and (np.diff(numbers) == 1).all():
-        return "numbers of the rows"
+    if n_rows > 2 and numbers[0] in (0, 1) and (np.diff(numbers) == 1).all():
+        return _COUNTS
     if n_kinds <= n_rows / 2 or n_rows <= 2:
         return ""
     low, high = numbers.min(), numbers.max()
@@ -406,6 +460,9 @@ def _naming_reason(name, numbers):
     if is_dense or _is_uniform(numbers, low, high):
         return f"{n_kinds} different integers in {n_rows} rows"
     return ""
+
+
+_COUNTS = "numbers of the rows"
 
 
 def _is_uniform(numbers, low, high):
@@ -433,30 +490,56 @@ def _is_called_name(name):
     if not words:
         return name.strip() == ""
     last = words[-1].lower()
-    if name.lower().startswith("unnamed: 0") or last in _NAMING_WORDS:
+    if name.lower() == "index" or name.lower().startswith("unnamed: 0") or last in _NAMING_WORDS:
         return True
     return last.endswith("id") and len(last) > 4 and last not in _WORDS_IN_ID
 
 
 def _check_mixed(name, cells):
-    """Raise an UnreadableCellError if at least half of the cells are numbers, but not all."""
+    """Raise an UnreadableCellError if nearly all cells are numbers, but not all."""
     numbers = pd.to_numeric(cells, errors="coerce")
-    if numbers.notna().mean() < 0.5:
+    if numbers.notna().mean() < _MOSTLY:
         return
     wrong = cells[numbers.isna()]
     raise UnreadableCellError(
         name,
         wrong.index[0],
         wrong.iloc[0],
-        "a number, as most values of the column are; correct it, add it to na_values if it means "
-        "a missing value, or leave out the column with drop",
+        "a number, as most cells of the column are; correct it, use na_values=[*NA_VALUES, "
+        f"{wrong.iloc[0]!r}] if it means a missing value, categorical=[{name!r}] if all cells are "
+        "categories, or leave out the column with drop",
     )
 
 
-def _has_units(texts):
-    """Return whether at least half of the strings are numbers with a unit behind or before them."""
-    pattern = r"\s*[^\w\s]?\s*[+-]?\d[\d.,]*\s*([^\W\d]{1,4}|%)?\s*"
-    return len(texts) > 0 and texts.str.fullmatch(pattern).mean() >= 0.5
+# Forms of cells that become no numbers, and the advice. A form holds for most cells of a column.
+_UNUSUAL = (
+    (
+        "date",
+        r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}([ T].*)?|[0-9]{4}[-/.][0-9]{1,2}"
+        r"|[0-9]{1,2}\.? [A-Za-z]{3,9}\.? [0-9]{2,4}|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{2,4}",
+        "dates of different or unusual forms; convert the column with pandas.to_datetime",
+    ),
+    (
+        "time",
+        r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?",
+        "times of day of different or unusual forms; write them like 09:30",
+    ),
+    (
+        "other",
+        r"\(?[-+]?[^\w\s]?\s*[-+]?[0-9]{1,3}([.,]?[0-9]{3})*([.,][0-9]+)?\s*([^\W0-9]{1,4}|%)?\)?",
+        "numbers with different units or signs; convert them to plain numbers",
+    ),
+)
+
+
+def _unusual(texts):
+    """Return the decision about strings that look like dates, times or amounts, else None."""
+    for kind, form, why in _UNUSUAL:
+        if texts.str.strip().str.fullmatch(form).mean() >= _MOSTLY:
+            signs = texts.str.replace(r"[0-9.,\s]", "", regex=True)
+            is_code = kind == "other" and signs.nunique() == 1  # such as 3x and 12x, or 02134
+            return None if is_code else {"kind": kind, "why": why}
+    return None
 
 
 # ---------------------------------------------------------------------- steps
@@ -498,8 +581,8 @@ def _encoder(decisions, missing, standardize, max_levels, category_weight):
 # ---------------------------------------------------------------------- checks
 
 
-def _check(df, options, category_weight):
-    """Raise a ValueError if a parameter is out of its range or names no column."""
+def _check(df, options, category_weight, standardize):
+    """Raise a ValueError if `df` cannot be used, or an option names no column or is wrong."""
     if not hasattr(df, "iloc"):
         raise ValueError(f"df must be a pandas DataFrame, got {type(df).__name__}.")
     if len(df) == 0:
@@ -514,6 +597,11 @@ def _check(df, options, category_weight):
             raise ValueError(
                 f"{option}: there is no column {listed(lacking)}; the columns are {listed(names)}."
             )
+    _check_options(options, category_weight, standardize)
+
+
+def _check_options(options, category_weight, standardize):
+    """Raise a ValueError if a parameter is out of its range."""
     if options.missing not in MISSING:
         raise ValueError(f"missing must be one of {listed(MISSING)}, got {options.missing!r}.")
     if not isinstance(category_weight, Real) or not 0 < category_weight < math.inf:
@@ -522,6 +610,11 @@ def _check(df, options, category_weight):
         raise ValueError(
             f"max_levels must be an integer of at least 2, got {options.max_levels!r}."
         )
+    if not isinstance(standardize, bool | np.bool_):
+        raise ValueError(f"standardize must be True or False, got {standardize!r}.")
+    both = [name for name in options.drop if name in options.keep]
+    if both:
+        raise ValueError(f"drop and keep both name {listed(both)}.")
     unknown = [part for part in options.date_parts if part not in PARTS]
     if unknown:
         raise ValueError(f"date_parts must be from {listed(PARTS)}, got {listed(unknown)}.")
@@ -534,12 +627,15 @@ def _names(option, names):
     return tuple(map(display_name, names))
 
 
-def _warn_of_gaps(decisions):
-    """Issue one warning if a used numeric column has more than 30 % missing values."""
+def _warn(decisions):
+    """Warn of doubtful columns, and of used numeric columns with many missing values."""
+    doubts = [decision.doubt for decision in decisions if decision.doubt]
+    if doubts:
+        warn(f"{'; '.join(doubts)}."[:1].upper() + f"{'; '.join(doubts)}."[1:])
     many = [
         f"{d.column} ({d.missing_percent:.0f} %)"
         for d in decisions
-        if d.n_missing > _MANY_MISSING * d.n_rows and d.kind != "category"
+        if d.readers and d.n_missing > _MANY_MISSING * d.n_rows and d.kind != "category"
     ]
     if many:
         warn(

@@ -1,5 +1,6 @@
 """table_pipeline: decisions about columns, balance of categories, and the steps of the pipeline."""
 
+import datetime
 import warnings
 
 import numpy as np
@@ -15,6 +16,8 @@ from tao_cluster import TAOClustering, table_pipeline
 from tao_cluster.columns.readers import UnreadableCellError
 
 N = 240
+SINCE = "days since 2020-01-05"
+BOTH_AND_MISSING = "2 levels, one more for missing values"
 
 
 def decision(values, name="c", **options):
@@ -63,6 +66,30 @@ def structured_table(seed, n=N, n_clusters=3):
         (["3 EUR", "4.5 EUR"] * 120, "number", "number"),
         (["3", "4.5"] * 120, "number", "number"),
         (["3 EUR", "4 USD"] * 120, "other", "left out"),
+        (["-$185.00", "$20.50"] * 120, "number", "number"),
+        (["\u22121", "\u22122.5", "3"] * 80, "number", "number"),
+        (["5\u00a0000", "12\u00a0500", "70"] * 80, "number", "number"),
+        (["223 m2", "70 m2"] * 120, "number", "number"),
+        (["(185)", "20", "31.5"] * 80, "other", "left out"),
+        (["10.0.3.7", "10.0.3.8"] * 120, "category", "2 levels"),
+        (["3x", "12x"] * 120, "category", "2 levels"),
+        (["0", "1"] * 120, "category", "2 levels"),
+        (["\u0661\u0662", "\u0663\u0664"] * 120, "category", "2 levels"),
+        (pd.Categorical([1, 2, 3] * 80), "category", "3 levels"),
+        (pd.array([1, 2, 3, None] * 60, dtype="Int64"), "number", "number, median where missing"),
+        (pd.array([True, False, None] * 80, dtype="boolean"), "category", BOTH_AND_MISSING),
+        (["6/3/1984", "12/30/2001"] * 120, "date", "left out"),
+        (["June 03, 1984", "May 30, 2001"] * 120, "date", "left out"),
+        (["06/30/1984 14:30", "12/30/2001 08:00"] * 120, "date", "left out"),
+        (["8:05", "9:43", "12:30"] * 80, "time", "left out"),
+        (
+            [datetime.date(2020, 1, 5), datetime.date(2020, 2, 1)] * 120,
+            "date",
+            "days since 2020-01-05",
+        ),
+        ([pd.Timestamp("2020-01-05"), pd.NaT] * 120, "constant", "left out"),
+        (pd.period_range("2020-01", periods=N, freq="D"), "date", "left out"),
+        ([f"{j}-{j + 1}" for j in range(12)] * 20, "category", "12 levels"),
         (["09:30", "17:45"] * 120, "time", "hours since midnight"),
         (["2020-01-05", "2020-02-01"] * 120, "date", "days since 2020-01-05"),
         (pd.to_datetime(["2020-01-05", "2020-02-01"] * 120), "date", "days since 2020-01-05"),
@@ -81,6 +108,7 @@ def test_each_kind_of_column_has_its_decision(values, kind, done):
     assert found["why"] or done != "left out"
 
 
+@pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
 @pytest.mark.parametrize(
     ("name", "values", "is_name"),
     [
@@ -108,6 +136,59 @@ def test_identifiers_are_left_out_and_measurements_are_not(name, values, is_name
         assert decision(values, name, keep=[name])["kind"] == "number"
 
 
+def test_columns_of_numbers_that_are_left_out_warn_with_a_remedy_that_works():
+    values = np.random.default_rng(1).integers(30_000, 90_000, N)
+    with pytest.warns(
+        UserWarning, match=r"^Column 'salary' seems to name the rows.*keep=\['salary'\]"
+    ):
+        decision(values, "salary")
+    assert decision(values, "salary", keep=["salary"])["kind"] == "number"
+    why = decision(np.arange(N) % 3, "status_code")["why"]
+    assert why.endswith("categorical=['status_code'] uses it as a category")
+
+
+def test_a_number_that_stands_for_missing_values_warns():
+    values = np.random.default_rng(1).normal(50, 5, N)
+    values[::20] = -999
+    with pytest.warns(UserWarning, match=r"The number -999 in column 'c' lies far from all others"):
+        decision(values)
+    found = decision(values, na_values=[-999])
+    assert found["missing"] == 12
+    assert decision(np.arange(N) % 60 - 9.0, "c")["kind"] == "number"
+
+
+def test_cells_of_another_type_are_the_same_level_or_raise():
+    table = pd.DataFrame({"b": [True, False] * 120, "code": [1, 2, 3] * 80})
+    table["x"] = np.random.default_rng(0).normal(size=N)
+    pipeline = table_pipeline(table, 3, categorical=["code"], random_state=0).fit(table)
+    expected = pipeline.predict(table)
+    for other in (
+        table.assign(b=table["b"].astype(str)),
+        table.assign(b=table["b"].astype(int)),
+        table.assign(code=table["code"].astype(str)),
+        table.astype({"b": object, "code": "Int64"}),
+    ):
+        np.testing.assert_array_equal(pipeline.predict(other), expected)
+    with pytest.raises(UnreadableCellError, match="'maybe' is not a truth value"):
+        pipeline.predict(table.assign(b="maybe"))
+
+
+def test_words_for_missing_values_count_in_new_rows_too():
+    table, _ = structured_table(0)
+    table.loc[3, "region"] = None
+    pipeline = table_pipeline(table, 3, random_state=0).fit(table)
+    new = table.head(3).astype({"income": object})
+    gap = pipeline.predict(new.assign(income=np.nan, region=None))
+    np.testing.assert_array_equal(pipeline.predict(new.assign(income=" n/a", region="NA ")), gap)
+
+
+def test_one_row_as_a_series_raises_with_the_remedy():
+    table, _ = structured_table(0)
+    pipeline = table_pipeline(table, 3, random_state=0).fit(table)
+    with pytest.raises(ValueError, match=r"got a Series. One row is df.iloc\[\[0\]\]"):
+        pipeline.predict(table.iloc[0])
+
+
 def test_words_for_missing_values_can_be_chosen():
     values = ["None", "gravel", "paved"] * 80
     assert decision(values)["missing"] == 80
@@ -117,8 +198,8 @@ def test_words_for_missing_values_can_be_chosen():
 
 
 def test_a_column_of_numbers_with_other_cells_names_the_first_of_them():
-    with pytest.raises(UnreadableCellError, match=r"column 'c', row 2: 'twelve' is not a number"):
-        decision(["1", "2", "twelve"] * 80)
+    with pytest.raises(UnreadableCellError, match=r"column 'c', row 238: 'twelve' is not a number"):
+        decision([*["1", "2"] * 119, "twelve", "3"])
 
 
 def test_many_missing_numbers_warn_with_their_share():
@@ -139,6 +220,9 @@ def test_many_missing_numbers_warn_with_their_share():
         ({"missing": "refuse"}, r"column 'income' has \d+ missing values"),
         ({"category_weight": 0}, "category_weight must be a positive number"),
         ({"max_levels": 1}, "max_levels must be an integer of at least 2"),
+        ({"na_values": "n.a."}, "na_values must be a list"),
+        ({"standardize": "yes"}, "standardize must be True or False"),
+        ({"drop": ["age"], "keep": ["age"]}, "drop and keep both name 'age'"),
         ({"date_parts": ["year"]}, "date_parts must be from 'month', 'weekday', 'hour'"),
         ({"columns": ["country"]}, "No column is left to cluster by"),
     ],
@@ -235,5 +319,5 @@ def test_the_pipeline_is_an_ordinary_one():
     gap = new.astype({"age": float})
     gap.loc[3, "age"] = np.nan
     assert pipeline[0].usable_rows(gap).sum() == N - 1
-    with pytest.raises(ValueError, match="age"):
+    with pytest.raises(ValueError, match=r"column 'age' has 1 missing values, but had none in"):
         pipeline.predict(gap)

@@ -9,10 +9,11 @@ from sklearn.datasets import load_digits
 from .. import __version__
 from ..comparison import compare
 from ..estimator import TAOClustering
+from .arguments import add_command, place
 from .fitting import add_parsers as add_fits
 from .folder import check_free
 from .loading import warn
-from .using import PICTURES, place
+from .using import PICTURES
 from .using import add_parsers as add_uses
 
 
@@ -29,11 +30,9 @@ def main(argv=None):
     except BrokenPipeError:  # the reader of the output, for example `head`, has stopped
         sys.stderr.close()
         return 0
-    except (ValueError, OSError, ImportError) as error:
-        warn(f"error: {error}")
-        return 2
-    except MemoryError as error:
-        warn(f"error: there is not enough memory. {error}")
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        reason = "there is not enough memory. " if isinstance(error, MemoryError) else ""
+        warn(f"error: {reason}{error}")
         return 2
     return 0
 
@@ -44,12 +43,10 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    demo = commands.add_parser(
-        "demo", help="compare methods on the digits of scikit-learn and draw a tree"
-    )
+    text = "compare methods on the digits of scikit-learn and draw a tree"
+    demo = add_command(commands, "demo", text, _demo)
     picture = "file of the picture (default: %(default)s)"
     demo.add_argument("--out", type=place, default="tao_digits.png", help=picture)
-    demo.set_defaults(run=_demo)
     add_fits(commands)
     add_uses(commands)
     return parser
@@ -63,17 +60,10 @@ def _demo(options):
     check_free([out], force=True)
     X, n_clusters = load_digits().data / 16, 10
     lambdas = (0.3, 2.0, 8.0)  # the last one is drawn
+    methods = {"CART": "cart", "IMM": "imm", "ExGreedy": "exgreedy", "ExShallow": "exshallow"}
+    methods |= {"ExKMC": "exkmc", "TAO axis": "tao-axis"}
     published = TAOClustering(lambda_=lambdas[0], algorithm="published")
-    methods = {
-        "CART": "cart",
-        "IMM": "imm",
-        "ExGreedy": "exgreedy",
-        "ExShallow": "exshallow",
-        "ExKMC": "exkmc",
-        "TAO axis": "tao-axis",
-        f"TAO as published, lambda={lambdas[0]:g}": published,
-        "TAO oblique": "tao",
-    }
+    methods |= {f"TAO as published, lambda={lambdas[0]:g}": published, "TAO oblique": "tao"}
     print(f"digits: {len(X)} images of 8x8 pixels in [0, 1], {n_clusters} clusters")
     budgets = {"leaves": [n_clusters, 4 * n_clusters]}
     found = compare(X, n_clusters, methods, budgets=budgets, lambdas=lambdas)

@@ -2,345 +2,231 @@
 
 import sys
 import time
-from argparse import ArgumentParser
-from dataclasses import fields
+import warnings
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
-from ..comparison import METHODS, compare
+from ..columns.readers import Level
+from ..comparison import METHODS, Comparison, compare
 from ..estimator import TAOClustering
+from ..export import to_text
 from ..optimize.direct_form import DirectForm
-from ..optimize.settings import OBJECTIVES
-from ..optimize.split_kinds import SPLIT_KINDS
 from ..page import to_html
-from ..plot import plot_tradeoff
-from .columns import CATEGORIES, MISSING, Choices
-from .folder import (
-    MODEL,
-    OF_FIT,
-    PAGE,
-    check_folder,
-    check_free,
-    check_shape,
-    named,
-    report_fit,
-    write_fit,
-)
+from ..plot import plot_path
+from ..saving import save
+from ..table import table_pipeline
+from . import arguments, folder
+from .arguments import given
 from .large import fit_large
-from .loading import load_data, warn
-from .using import add_out, add_separator, add_shape
+from .loading import cell_errors, note, read_file
 
-_OF_PATH = ("path.csv", "path.png", PAGE)
+_OF_PATH = ("path.csv", "path.png", folder.PAGE)
+_MOST_SHOWN = 30  # the most columns of which decisions are printed
 
 
 def add_parsers(commands):
     """Add `fit`, `path` and `compare` to the command line; see :func:`.using.add_parsers`."""
-    data, tree = _data_options(), _tree_options()
+    add_command = partial(arguments.add_command, commands)
+    data, tree = arguments.data_options(), arguments.tree_options()
+    text = "cluster the rows of a file with a decision tree"
+    fit = add_command("fit", text, _fit, data, tree)
+    add = fit.add_argument
+    text = "penalty on the weights of the tree: a larger value gives fewer features and leaves, at "
+    text += "a higher cost; auto chooses it from the data (default: auto)"
+    add("--lambda", dest="lambda_", type=arguments.auto_or(float), help=text)
+    text = "instead of --lambda: find the tree of lowest cost with at most N parameters"
+    add("--max-parameters", type=int, metavar="N", help=text)
+    text = "instead of --lambda: find the smallest tree whose cost is at most PERCENT above that "
+    text += "of the clustering without a tree"
+    add("--max-cost-increase", type=float, metavar="PERCENT", help=text)
+    text = "search for the tree on a sample of N rows, if there are more"
+    add("--max-rows", type=int, metavar="N", help=text)
+    text = "read the numeric columns of a .parquet file, or of a folder of them, in blocks"
+    add("--out-of-core", action="store_true", default=False, help=text)
+    where = "folder to write {} to (default: the name of DATA with _tree)"
+    arguments.add_out(fit, metavar="FOLDER", help=where.format(", ".join(folder.OF_FIT)))
 
-    fit = commands.add_parser(
-        "fit", help="cluster the rows of a file with a decision tree", parents=[data, tree]
-    )
-    fit.set_defaults(run=_fit)
-    fit.add_argument(
-        "--lambda",
-        dest="lambda_",
-        type=_auto_or(float),
-        default="auto",
-        help="penalty on the weights of the tree: a larger value gives fewer features and leaves, "
-        "at a higher cost; auto chooses it from the data (default: %(default)s)",
-    )
-    fit.add_argument(
-        "--max-parameters",
-        type=int,
-        metavar="N",
-        help="instead of --lambda: find the tree of lowest cost with at most N parameters",
-    )
-    fit.add_argument(
-        "--max-cost-increase",
-        type=float,
-        metavar="PERCENT",
-        help="instead of --lambda: find the smallest tree whose cost is at most PERCENT above that "
-        "of the clustering without a tree",
-    )
-    fit.add_argument(
-        "--max-rows",
-        type=int,
-        metavar="N",
-        help="search for the tree on a sample of N rows, if there are more",
-    )
-    fit.add_argument(
-        "--out-of-core",
-        action="store_true",
-        help="read DATA in blocks, because it does not fit into memory; DATA is a .parquet file, a "
-        "folder of them, or an .npy file",
-    )
-    text = "folder to write {} to (default: the name of DATA with _tree)"
-    add_out(fit, metavar="FOLDER", help=text.format(", ".join(OF_FIT)))
-
-    path = commands.add_parser(
-        "path", help="fit a series of trees, from large to small", parents=[data, tree]
-    )
-    path.set_defaults(run=_path)
-    path.add_argument(
-        "--lambdas",
-        type=_list_of(float),
-        metavar="A,B",
-        help="values of lambda, one per oblique tree (default: ten values from the data)",
-    )
+    text = "fit a series of trees, from large to small"
+    path = add_command("path", text, _path, data, tree)
+    add = path.add_argument
+    text = "values of lambda, one per oblique tree (default: ten values from the data)"
+    add("--lambdas", type=arguments.list_of(float), default=None, metavar="A,B", help=text)
     files = f"{', '.join(_OF_PATH)} and one model per tree"
-    add_out(path, metavar="FOLDER", help=text.format(files))
+    arguments.add_out(path, metavar="FOLDER", help=where.format(files))
 
-    study = commands.add_parser(
-        "compare", help="fit several methods to a file and compare their trees", parents=[data]
-    )
-    study.set_defaults(run=_compare)
-    study.add_argument(
-        "--methods",
-        type=_list_of(str.strip),
-        metavar="A,B",
-        help=f"methods to compare, from {', '.join(METHODS)} (default: all that support the "
-        "objective)",
-    )
-    study.add_argument(
-        "--leaves",
-        type=_list_of(int),
-        metavar="N,M",
-        help="numbers of leaves of axis-aligned trees (default: 1, 2 and 4 times the number of "
-        "clusters)",
-    )
-    study.add_argument(
-        "--parameters",
-        type=_list_of(int),
-        metavar="N,M",
-        help="maximum numbers of parameters of oblique trees",
-    )
-    study.add_argument(
-        "--validation",
-        type=float,
-        metavar="SHARE",
-        help="share of the rows to hold out of the fits and to measure the cost on, such as 0.2",
-    )
-    study.add_argument("--depth", type=int, help="maximum depth of oblique trees")
-    add_out(study, help="write OUT_compare.csv and OUT_compare.png (default: the name of DATA)")
-
-
-def _data_options():
-    """Return a parser with the options of the data and the clustering, for all three commands."""
-    parser = ArgumentParser(add_help=False)
-    parser.add_argument(
-        "data",
-        metavar="DATA",
-        help="file to cluster: .csv or .tsv (also .gz), .parquet, .feather, .npy or .npz",
-    )
-    parser.add_argument(
-        "--n-clusters",
-        "-k",
-        type=int,
-        help="number of clusters (default: 8; with --objective labels, the number of labels)",
-    )
-    parser.add_argument(
-        "--classes",
-        "--label",
-        metavar="COLUMN",
-        help="column of known classes, which is not used as a feature: the labels to explain with "
-        "--objective labels; otherwise compare measures how well clusters match them",
-    )
-    parser.add_argument(
-        "--objective",
-        choices=OBJECTIVES,
-        default="kmeans",
-        help="clustering cost to minimise; labels = explain the labels of --classes (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
-        "--standardize",
-        action="store_true",
-        help="scale all columns to unit variance; recommended if they have different units",
-    )
-    parser.add_argument(
-        "--reference-seed",
-        "--seed",
-        type=int,
-        default=0,
-        help="seed of the random numbers (default: %(default)s)",
-    )
-    table, names = parser.add_argument_group("columns of a table"), _list_of(str.strip)
-    table.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
-    table.add_argument(
-        "--drop", type=names, default=(), metavar="A,B", help="do not use these columns"
-    )
-    table.add_argument(
-        "--id",
-        dest="id_column",
-        metavar="COLUMN",
-        help="column that names the rows, which is not used as a feature",
-    )
-    add_separator(table)
-    table.add_argument(
-        "--missing",
-        choices=MISSING,
-        default=MISSING[0],
-        help="what to do with missing values: refuse = stop with an error, drop = leave out their "
-        "rows, median = replace them by the median of the column, indicator = the same, and add a "
-        "feature that is 1 where a value was missing (default: %(default)s)",
-    )
-    table.add_argument(
-        "--categories",
-        choices=CATEGORIES,
-        default=CATEGORIES[0],
-        help="what to do with string columns: one-hot = one feature of 0 and 1 per category, "
-        "drop = leave them out (default: %(default)s)",
-    )
-    return parser
-
-
-def _tree_options():
-    """Return a parser with the options of the tree, for `fit` and `path`."""
-    parser = ArgumentParser(add_help=False)
-    parser.add_argument(
-        "--split",
-        choices=SPLIT_KINDS,
-        default="oblique",
-        help="form of the tests: oblique = weighted sums of features, axis = single features "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--depth",
-        type=_auto_or(int),
-        default="auto",
-        help="maximum depth of the tree (default: %(default)s)",
-    )
-    add_shape(parser)
-    return parser
-
-
-def _list_of(kind):
-    """Return a parser of values that are separated by commas."""
-    return lambda text: tuple(kind(part) for part in text.split(","))
-
-
-def _auto_or(kind):
-    """Return a parser of a number or of the word auto."""
-    return lambda text: text if text == "auto" else kind(text)
-
-
-def _estimator(options, **parameters):
-    return TAOClustering(
-        8 if options.n_clusters is None else options.n_clusters,
-        depth=options.depth,
-        objective=options.objective,
-        split=options.split,
-        standardize=options.standardize,
-        random_state=options.reference_seed,
-        verbose=int(sys.stderr.isatty()),
-        **parameters,
-    )
+    text = "fit several methods to a file and compare their trees"
+    study = add_command("compare", text, _compare, data)
+    add = study.add_argument
+    text = f"methods to compare, from {', '.join(METHODS)} (default: all that fit the objective)"
+    add("--methods", type=arguments.list_of(str.strip), metavar="A,B", help=text)
+    text = "numbers of leaves of axis-aligned trees (default: 1, 2 and 4 per cluster)"
+    add("--leaves", type=arguments.list_of(int), metavar="N,M", help=text)
+    text = "maximum numbers of parameters of oblique trees"
+    add("--parameters", type=arguments.list_of(int), metavar="N,M", help=text)
+    text = "share of the rows to hold out of the fits and to measure the cost on, such as 0.2"
+    add("--validation", type=float, metavar="SHARE", help=text)
+    text = "write OUT_compare.csv and OUT_compare.png (default: the name of DATA)"
+    arguments.add_out(study, help=text)
 
 
 def _fit(options):
-    folder = _folder(options)
+    out = _folder(options)
     if options.classes and options.objective != "labels":
-        raise ValueError(
-            "fit uses --classes as the labels to explain: add --objective labels, or use --drop to "
-            "leave the column out."
-        )
-    check_folder(folder, OF_FIT, options.force)
-    goals = ("lambda_", "max_parameters", "max_cost_increase")
-    estimator = _estimator(options, **{goal: getattr(options, goal) for goal in goals})
+        remedy = "add --objective labels, or use --drop to leave the column out."
+        raise ValueError(f"fit uses --classes as the labels to explain: {remedy}")
+    folder.check_folder(out, folder.OF_FIT, options.force)
+    parameters = given(options, ("lambda_", "max_parameters", "max_cost_increase"))
+    done = f"\nThe labels, model, text, picture and page are in {out}"
     if options.out_of_core:
-        fit_large(options, estimator, _choices(options), folder)
+        fit_large(options, _estimator(options, standardize=True, **parameters), out)
+        print(done)
         return
-    data = _load(options)
-    check_shape(options.image_shape, data.X.shape[1])
-    rows = named(data.X, data.feature_names)
+    if "max_rows" in options:
+        parameters["algorithm"] = DirectForm(max_rows=options.max_rows)
+    model, rows, classes = _model_and_rows(options, **parameters)
     start = time.perf_counter()
-    max_rows = "auto" if options.max_rows is None else options.max_rows
-    algorithm = DirectForm(max_rows=max_rows)
-    model = estimator.set_params(algorithm=algorithm).fit(rows, data.classes)
+    with cell_errors(options.data):
+        model.fit(rows.X, classes)
     seconds = time.perf_counter() - start
-    report_fit(model, seconds, rows, names=data.feature_names)
-    write_fit(folder, model, data, options.image_shape)
-    print(f"\nThe labels, model, text, picture and page are in {folder}")
+    estimator, Z = folder.transformed(model, rows.X)
+    name = f"TAO {options.split}"
+    print(Comparison.from_models({name: estimator}, Z, seconds={name: seconds}))
+    print("\n" + to_text(model, max_terms=8))
+    folder.write_model(out, model, arguments.reading_of(options), rows.X, options.image_shape)
+    folder.write_labels(out / folder.LABELS, rows, estimator, Z)
+    print(done)
 
 
 def _path(options):
-    folder = _folder(options)
-    check_folder(folder, _OF_PATH, options.force)
-    data = _load(options)
-    check_shape(options.image_shape, data.X.shape[1])
-    X = named(data.X, data.feature_names)
-    models = _estimator(options).fit_path(X, options.lambdas, y=data.classes)
-    table = pd.DataFrame(
-        {
-            "lambda": model.best_lambda_,
-            "cost_increase": model.cost_increase_,
-            "leaves": model.tree_.n_leaves,
-            "parameters": model.tree_.n_parameters,
-            "model": f"{place}_{MODEL}",
-        }
-        for place, model in enumerate(models)
-    )
-    print(table.to_string(index=False, float_format=lambda value: f"{value:.4g}"))
-    folder.mkdir(exist_ok=True)
-    table.to_csv(folder / "path.csv", index=False)
-    for name, model in zip(table["model"], models, strict=True):
-        model.save(folder / name)
-    plot_tradeoff(models).figure.savefig(folder / "path.png")
-    to_html(models, folder / PAGE, X=X, image_shape=options.image_shape)
-    print(f"\nThe table, picture, page and models are in {folder}")
+    out = _folder(options)
+    folder.check_folder(out, _OF_PATH, options.force)
+    model, rows, classes = _model_and_rows(options)
+    estimator, Z = folder.transformed(model, rows.X, fits=True)
+    fitted = estimator.fit_path(Z, options.lambdas, y=classes)
+    models = {f"{place}_{folder.MODEL}": each for place, each in enumerate(fitted)}
+    found = Comparison.from_models(models, Z, y=classes)
+    found.table.insert(1, "lambda", [each.best_lambda_ for each in fitted])
+    print(found)
+    out.mkdir(exist_ok=True)
+    found.table.drop(columns="method").to_csv(out / "path.csv", index_label="model")
+    plot_path(fitted).figure.savefig(out / "path.png")
+    if isinstance(model, Pipeline):
+        fitted = [Pipeline([*model.steps[:-1], ("cluster", each)]) for each in fitted]
+    for name, each in zip(models, fitted, strict=True):
+        save(each, out / name)
+    to_html(fitted, out / folder.PAGE, X=rows.X, image_shape=options.image_shape)
+    print(f"\nThe table, picture, page and models are in {out}")
 
 
 def _compare(options):
-    prefix = options.out or Path(options.data).stem
+    prefix = options.out or options.data.stem
     table_path, picture_path = Path(f"{prefix}_compare.csv"), Path(f"{prefix}_compare.png")
-    check_free([table_path, picture_path], options.force)
-    data = _load(options)
-    budgets = {"leaves": options.leaves, "parameters": options.parameters}
+    folder.check_free([table_path, picture_path], options.force)
+    model, rows, classes = _model_and_rows(options)
+    estimator, Z = folder.transformed(model, rows.X, fits=True)
     found = compare(
-        data.X,
-        options.n_clusters,
-        options.methods,
-        budgets={name: sizes for name, sizes in budgets.items() if sizes},
-        validation=options.validation,
-        y=data.classes,
-        standardize=options.standardize,
+        Z,
+        budgets=given(options, ("leaves", "parameters")),
+        y=classes,
+        standardize=estimator.standardize,
         objective=options.objective,
-        depth=options.depth,
         random_state=options.reference_seed,
+        **given(options, ("n_clusters", "methods", "validation", "depth")),
     )
     print(found)
     found.table.to_csv(table_path, index_label="model")
-    is_held = options.validation is not None
-    clusters = f"k={options.n_clusters or 8}"
-    if options.objective == "labels":
-        clusters = f"labels {options.classes}"
-    axes = found.plot(new=is_held, title=f"{Path(options.data).name}, {clusters}")
-    axes.figure.savefig(picture_path)
+    explains_labels = options.objective == "labels"
+    clusters = f"labels {options.classes}" if explains_labels else f"k={estimator.n_clusters}"
+    title = f"{options.data.name}, {clusters}"
+    found.plot(new="validation" in options, title=title).figure.savefig(picture_path)
     print(f"\nThe table is in {table_path}, the picture in {picture_path}")
 
 
-def _load(options):
-    """Load the data of a file, and print what was done with its columns."""
-    if options.objective == "labels":
-        if options.classes is None:
-            raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
-        if options.n_clusters is not None:
-            raise ValueError(
-                "--objective labels has one cluster per label; leave out --n-clusters."
-            )
-    data = load_data(options.data, _choices(options))
-    n_rows, n_columns = data.X.shape
-    print(f"{options.data}: {n_rows} rows, {n_columns} features\n")
-    for note in data.notes:
-        warn(f"{options.data}: {note}")
-    return data
+def _estimator(options, *, standardize=False, **parameters):
+    """Return the estimator of an array, or of columns that are all numbers."""
+    standardize = standardize if options.standardize is None else options.standardize
+    return TAOClustering(standardize=standardize, **_parameters(options), **parameters)
 
 
-def _choices(options):
-    return Choices(**{field.name: getattr(options, field.name) for field in fields(Choices)})
+def _parameters(options):
+    """Return the parameters of the estimator that `fit`, `path` and `compare` share."""
+    return {
+        "objective": options.objective,
+        "random_state": options.reference_seed,
+        "verbose": int(sys.stderr.isatty()),
+        **given(options, ("n_clusters", "depth", "split", "max_leaves")),
+    }
+
+
+def _model_and_rows(options, **parameters):
+    """Read the file, and print what is done with its columns.
+
+    Returns
+    -------
+    model : Pipeline for a table, TAOClustering for an array; not fitted
+    rows : folder.Rows
+    classes : array of shape (n,), or None; None or NaN for rows without a class
+    """
+    if options.objective == "labels" and options.classes is None:
+        raise ValueError("--objective labels needs --classes COLUMN, the labels to explain.")
+    if options.objective == "labels" and "n_clusters" in options:
+        raise ValueError("--objective labels has one cluster per label; leave out --n-clusters.")
+    path, reading = options.data, arguments.reading_of(options)
+    content = read_file(path, reading)
+    if not isinstance(content, pd.DataFrame):
+        if given(options, (*arguments.NAMES, *arguments.OF_TABLES, "id_column")) or options.classes:
+            raise ValueError(f"{path}: options for columns apply to tables only.")
+        n_rows, n_columns = content.shape
+        _print_size(options, n_rows, n_columns)
+        return _estimator(options, **parameters), folder.Rows(content, np.arange(n_rows)), None
+    with cell_errors(path, content):
+        model, kept = _pipeline_and_rows(options, content, reading, parameters)
+    rows = folder.Rows.from_table(content, kept, reading.id_column)
+    _print_size(options, len(rows.X), len(model[0].readers))
+    decisions = model.decisions_.rename(columns={"missing_percent": "missing, %"})
+    is_plain = (decisions["done"] == "number") & (decisions["why"] == "")
+    shown = decisions[~is_plain & (decisions["why"] != "not chosen")]
+    if len(shown):
+        print(shown.to_string(index=False, max_rows=_MOST_SHOWN), end="\n\n")
+    if options.classes is None:
+        return model, rows, None
+    return model, rows, Level(reading.na_values).read(rows.X[options.classes]).to_numpy()
+
+
+def _print_size(options, n_rows, n_columns):
+    print(f"{options.data}: {n_rows} rows, {n_columns} columns\n")
+    shape = getattr(options, "image_shape", None)
+    if shape is not None and shape[0] * shape[1] != n_columns:
+        raise ValueError(f"images of {shape} pixels do not have {n_columns} columns.")
+
+
+def _pipeline_and_rows(options, frame, reading, parameters):
+    """Return the pipeline of a table, not fitted, and which rows are kept: bool array."""
+    settings = given(options, arguments.OF_TABLES)
+    pipeline_of = partial(
+        table_pipeline,
+        **arguments.names_of(frame, options),
+        na_values=reading.na_values,
+        standardize=options.standardize is not False,
+        **_parameters(options),
+        **parameters,
+    )
+    kept = np.ones(len(frame), dtype=bool)
+    if settings.get("missing") == "drop":
+        del settings["missing"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about missing values
+            reader = pipeline_of(frame, **settings)[0]
+        kept = reader.fit_transform(frame).notna().all(axis=1).to_numpy()
+        if not kept.any():
+            raise ValueError("every row has a missing value; use --missing median.")
+        note(options.data, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
+    return pipeline_of(frame[kept], **settings), kept
 
 
 def _folder(options):
-    stem = Path(options.data).name.split(".")[0]
-    return options.out or Path(f"{stem}_tree")
+    return options.out or Path(f"{options.data.name.split('.')[0]}_tree")

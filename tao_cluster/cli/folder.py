@@ -1,24 +1,50 @@
 """Write and read the files in the folder that holds the results of a fit."""
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from .._utils.warnings import listed
-from ..comparison import Comparison
+from ..columns.view import shown
+from ..export import to_text
+from ..page import to_html
 from ..plot import save_tree
-from ..saving import load
-from ..tree import Tree
+from ..saving import load, save
+from ..tree import tree_of
 from ..tree.serialization import read_document
-from .columns import Loaded, Recipe
-from .loading import read_file, warn
+from .loading import Reading, cell_errors, note, read_file
 
-MODEL, COLUMNS = "model.json", "columns.json"
+MODEL, READING, COLUMNS = "model.json", "reading.json", "columns.csv"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
-OF_FIT = (MODEL, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
+OF_FIT = (MODEL, READING, COLUMNS, LABELS, TEXT, PICTURE, PAGE)
 _MOST_DRAWN = 64  # the most leaves for which a picture is readable
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a file that a model takes.
+
+    Parameters
+    ----------
+    X : DataFrame of the raw columns, array or CSR matrix; None if there is no file
+    numbers : int array of shape (n,), number of each row in the file, from 0
+    ids : Series of shape (n,), names of the rows; None if there are none
+    """
+
+    X: Any
+    numbers: np.ndarray | None = None
+    ids: pd.Series | None = None
+
+    @classmethod
+    def from_table(cls, frame, kept, id_column):
+        """Return the rows of a table for which the bool array `kept` is true."""
+        ids = frame[id_column][kept] if id_column in frame else None
+        return cls(frame if kept.all() else frame[kept], np.flatnonzero(kept), ids)
 
 
 def check_free(paths, force):
@@ -42,105 +68,70 @@ def check_folder(folder, files, force):
         raise ValueError(f"{folder}: is a file, not a folder; choose another --out.")
     if folder.is_dir():
         check_free([folder / name for name in files], force)
-    elif not folder.parent.is_dir():
-        raise ValueError(f"{folder.parent}: no such folder to write to; create it first.")
-    else:
-        try:
-            folder.mkdir()
-            folder.rmdir()
-        except OSError as error:
-            raise ValueError(
-                f"{folder}: the folder cannot be created ({error.strerror})."
-            ) from error
+        return
+    check_free([folder], force)
+    folder.mkdir()  # raises an OSError if that is not possible
+    folder.rmdir()
 
 
-def check_shape(image_shape, n_features):
-    """Raise a ValueError if images of a shape do not have `n_features` pixels."""
-    if image_shape is not None and image_shape[0] * image_shape[1] != n_features:
-        raise ValueError(
-            f"--image-shape {image_shape[0]}x{image_shape[1]} has {np.prod(image_shape)} pixels, "
-            f"but the data have {n_features} features."
-        )
-
-
-def named(X, names):
-    """Return the rows as a DataFrame with names of features, or unchanged if there are no names."""
-    return X if names is None else pd.DataFrame(X, columns=[str(name) for name in names])
-
-
-def report_fit(model, seconds, rows=None, names=None):
-    """Print the measures of a fit and its tree.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    seconds : float
-        Time of the fit.
-    rows : array, CSR matrix or DataFrame, optional
-        Rows of the fit. Without them, the measures that need the rows are left out.
-    names : list of str, optional
-        Names of the features; by default those of the model.
-    """
-    name = f"TAO {model.split}"
-    print(Comparison.from_models({name: model}, rows, seconds={name: seconds}))
-    print("\n" + model.to_text(names, max_terms=8))
-
-
-def write_fit(folder, model, data, image_shape=None):
-    """Write all results of a fit.
-
-    Parameters
-    ----------
-    folder : Path
-    model : fitted estimator
-    data : Loaded
-        The data that the model was fitted to.
-    image_shape : (height, width), optional
-    """
-    if data.feature_names is not None:
-        # Indicators keep the column and the category, so that rules read `plan is gold`.
-        model.feature_names_in_ = np.array([*data.feature_names, None], dtype=object)[:-1]
-    write_tree(folder, model, data.recipe, named(data.X, data.feature_names), image_shape)
-    write_labels(folder / LABELS, model.labels_, data.rows, data.ids, data.recipe)
-
-
-def write_tree(folder, model, recipe, rows=None, image_shape=None):
+def write_model(folder, model, reading, X=None, image_shape=None):
     """Write all results of a fit except the labels.
 
     Parameters
     ----------
     folder : Path
-    model : fitted estimator
-    recipe : Recipe, or None
-    rows : array, CSR matrix or DataFrame, optional
+    model : fitted pipeline or estimator
+    reading : Reading, by which further files are read
+    X : DataFrame, array or CSR matrix, optional
         Picture and page show statistics of these rows; otherwise those stored in the model.
     image_shape : (height, width), optional
     """
     folder.mkdir(exist_ok=True)
-    model.save(folder / MODEL)
-    if recipe is not None:
-        text = json.dumps(recipe.to_dict(), indent=1)
-        (folder / COLUMNS).write_text(text, encoding="utf-8")
-    (folder / TEXT).write_text(model.to_text() + "\n", encoding="utf-8")
-    if model.tree_.n_leaves <= _MOST_DRAWN:
-        save_tree(folder / PICTURE, model, rows, image_shape=image_shape)
-    model.to_html(folder / PAGE, X=rows, image_shape=image_shape)
+    save(model, folder / MODEL)
+    (folder / READING).write_text(json.dumps(asdict(reading), indent=1), encoding="utf-8")
+    if isinstance(model, Pipeline):
+        model.decisions_.to_csv(folder / COLUMNS, index=False)
+    (folder / TEXT).write_text(to_text(model) + "\n", encoding="utf-8")
+    if tree_of(shown(model)[0]).n_leaves <= _MOST_DRAWN:
+        save_tree(folder / PICTURE, model, X, image_shape=image_shape)
+    to_html(model, folder / PAGE, X=X, image_shape=image_shape)
 
 
-def write_labels(file, labels, rows=None, ids=None, recipe=None, *, header=True, **columns):
-    """Write a CSV line per row: the cluster and the further columns.
+def write_labels(file, rows, estimator, Z, *, is_first=True):
+    """Write a CSV line per row: its name, or its number in the file, its cluster and its leaf.
 
-    The number of the row comes first if `rows` is given, then its name if `ids` is given.
+    Parameters
+    ----------
+    file : path or file
+    rows : Rows
+    estimator : fitted estimator or Tree
+    Z : the rows as the estimator takes them
+    is_first : bool, default=True
+        Whether these are the first lines of the file, which begin with the names of the columns.
     """
-    table = {} if rows is None else {"row": rows}
-    if ids is not None:
-        table[recipe.id_column] = ids
-    frame = pd.DataFrame({**table, "cluster": labels, **columns})
-    frame.to_csv(file, index=False, header=header)
+    first = pd.Series(rows.numbers, name="row") if rows.ids is None else rows.ids
+    frame = first.reset_index(drop=True).to_frame()
+    frame["cluster"], frame["leaf"] = estimator.predict(Z), estimator.apply(Z)
+    frame.to_csv(file, index=False, header=is_first, mode="w" if is_first else "a")
+
+
+def transformed(model, X, *, fits=False):
+    """Return the estimator of a model, and the rows as this estimator takes them.
+
+    Parameters
+    ----------
+    model : pipeline or estimator, or Tree
+    X : raw rows
+    fits : bool, default=False
+        Whether to fit the steps before the estimator.
+    """
+    if not isinstance(model, Pipeline):
+        return model, X
+    return model[-1], model[:-1].fit_transform(X) if fits else model[:-1].transform(X)
 
 
 def read_model(path):
-    """Read a model from a folder or a file, and the recipe of its columns.
+    """Read a model from a folder or a file, and how further files are read.
 
     Parameters
     ----------
@@ -148,98 +139,79 @@ def read_model(path):
 
     Returns
     -------
-    estimator or Tree
-    Recipe, or None if the folder has no recipe
+    fitted pipeline or estimator, or Tree
+    Reading
     """
     path = Path(path)
     file = path / MODEL if path.is_dir() else path
     if not file.is_file():
-        raise ValueError(
-            f"{file}: no such file; expected the folder that fit has written, or its {MODEL}."
-        )
-    model, columns = load(file), file.with_name(COLUMNS)
-    if not columns.is_file() or file.name != MODEL:
-        return model, None
+        raise ValueError(f"{file}: no such file; expected the folder that fit has written.")
+    model, beside = load(file), file.with_name(READING)
+    if file.name != MODEL or not beside.is_file():
+        return model, Reading()
     try:
-        recipe = Recipe.from_dict(read_document(columns.read_bytes()))
-    except ValueError as error:
-        raise ValueError(f"{columns}: {error}") from error
-    n_names = len(recipe.feature_names)
-    if n_names != n_features_of(model):
-        raise ValueError(
-            f"{columns}: has {n_names} features, but the model has {n_features_of(model)}; both "
-            "files must come from the same fit."
-        )
-    return model, recipe
+        stored = read_document(beside.read_bytes())
+        return model, Reading(**{**stored, "na_values": tuple(stored["na_values"])})
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{beside}: does not describe how files are read ({error}).") from error
 
 
-def n_features_of(model):
-    """Return the number of features of an estimator or a tree."""
-    return model.n_features if isinstance(model, Tree) else model.n_features_in_
-
-
-def check_width(path, n_columns, model):
-    """Raise a ValueError if a file has another number of columns than the model has features."""
-    n_features = n_features_of(model)
-    if n_columns != n_features:
-        raise ValueError(
-            f"{path}: has {n_columns} columns, but the model has {n_features} features."
-        )
-
-
-def read_rows(path, model, recipe, separator):
+def read_rows(path, model, reading):
     """Read rows of a file for a model, and print notes about unusual values.
 
     Parameters
     ----------
-    path : str
-    model : estimator or Tree
-    recipe : Recipe or None
-    separator : str or None
+    path : Path
+    model : fitted pipeline or estimator, or Tree
+    reading : Reading
 
     Returns
     -------
-    Loaded
-        X is a DataFrame if the model has names of features.
+    Rows
     """
-    content = read_file(Path(path), separator)
+    content = read_file(path, reading)
+    with cell_errors(path, content):
+        return rows_of(path, content, model, reading)
+
+
+def rows_of(path, content, model, reading):
+    """Return the Rows of a table or array that was read; see :func:`read_rows`."""
     if not isinstance(content, pd.DataFrame):
-        data = Loaded(content)
-    else:
-        try:
-            data = (
-                _by_name(content, model) if recipe is None else _by_recipe(content, model, recipe)
-            )
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
-    for note in data.notes:
-        warn(f"{path}: {note}")
-    check_width(path, data.X.shape[1], model)
-    return data
+        return Rows(content, np.arange(content.shape[0]))
+    if not isinstance(model, Pipeline):
+        ids = content.get(reading.id_column)
+        return Rows(_selected(content, model), np.arange(len(content)), ids)
+    # A word for a missing value may be new in a column. The readers know only those of the fit.
+    texts = content.drop(columns=reading.id_column or [], errors="ignore")
+    texts = texts.select_dtypes(exclude="number")
+    content = content.assign(**texts.mask(texts.isin(reading.na_values)))
+    _note_new_levels(path, model, content)
+    kept = model[0].usable_rows(content)
+    if not kept.any():
+        raise ValueError("every row has a missing value in a column that had none in the fit.")
+    if not kept.all():
+        note(path, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
+    return Rows.from_table(content, kept, reading.id_column)
 
 
-def _by_name(content, model):
-    """Select the columns that the model names; all columns if it has no names."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    missing = [name for name in names if name not in content]
+def _selected(content, model):
+    """Return the columns that a model without steps names; all columns if it has no names."""
+    if not hasattr(model, "feature_names_in_"):
+        return content.to_numpy(dtype=np.float64)
+    missing = [name for name in model.feature_names_in_ if name not in content]
     if missing:
-        raise ValueError(
-            f"there is no column {listed(missing)}, which the model uses. If the model comes from "
-            f"tao-cluster fit, put its {COLUMNS} next to its {MODEL}."
-        )
-    numbers = (content[names] if names else content).astype(np.float64)
-    return Loaded(numbers if names else numbers.to_numpy())
+        raise ValueError(f"there is no column {listed(missing)}, which the model uses.")
+    return content[list(model.feature_names_in_)].astype(np.float64)
 
 
-def _by_recipe(content, model, recipe):
-    """Compute the features of a table by a recipe; the column of row names may be missing."""
-    notes = []
-    X, rows = recipe.applied(content, notes)
-    has_ids = recipe.id_column is not None and recipe.id_column in content
-    return Loaded(
-        named(X, recipe.feature_names if hasattr(model, "feature_names_in_") else None),
-        recipe,
-        None if len(rows) == len(content) else rows,
-        content[recipe.id_column].to_numpy()[rows] if has_ids else None,
-        notes=tuple(notes),
-    )
+def _note_new_levels(path, pipeline, content):
+    """Print a note for each categorical column with levels that the fit did not have."""
+    encoder = pipeline[1].named_transformers_.get("levels")
+    if encoder is None:
+        return
+    table = pipeline[0].transform(content)
+    for name, known in zip(encoder.feature_names_in_, encoder.categories_, strict=True):
+        new = set(table[name].dropna()) - set(known)
+        if new:
+            levels = listed(sorted(map(str, new)))
+            note(path, f"column {name!r} has levels that the fit did not have: {levels}.")

@@ -1,212 +1,97 @@
-"""Out-of-core `fit` and `predict`: files that do not fit into memory are read in blocks."""
+"""Out-of-core `fit` and `predict`: Parquet files are read in blocks."""
 
 import sys
-import time
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 
 from .._utils.warnings import listed
-from ..outofcore import blocks_of, fit
+from ..comparison import Comparison
+from ..outofcore import fit
 from ..outofcore.blocks import LocalBlocks
-from ..outofcore.files import ParquetTable, first_rows, numeric_columns, read_npy
-from .columns import CATEGORIES, MISSING, Choices, Column, Recipe, without_row_numbers
-from .folder import (
-    LABELS,
-    check_shape,
-    check_width,
-    named,
-    read_model,
-    report_fit,
-    write_labels,
-    write_tree,
-)
-from .loading import warn
+from ..outofcore.files import ParquetTable, frames_of, numeric_columns
+from ..table import table_pipeline
+from . import arguments, folder
+from .loading import cell_errors, note
 
+# Kinds of columns that can be features, and number of rows from which the kind is determined.
+_KINDS, _ROWS = ("number", "category", "constant"), 10_000
 # Limits of a block. Each thread holds one block in memory, so the threads are limited, too.
 _MOST_VALUES, _MOST_ROWS, _MOST_THREADS = 2**22, 2**18, 4
 
 
-def fit_large(options, estimator, choices, folder):
-    """Fit an estimator to a file, and write the results into a folder.
+def fit_large(options, estimator, out):
+    """Fit an estimator to the numeric columns of Parquet files, and write the results.
 
     Parameters
     ----------
     options : argparse.Namespace
     estimator : TAOClustering, not fitted
-    choices : Choices
-    folder : Path
+    out : Path, the folder
     """
-    path = options.data
-    _check_options(options)
-    if not _is_array(path):
-        large = LargeFile.of(path, _recipe(path, choices))
-    elif choices == Choices():
-        large = LargeFile.of(path)
-    else:
-        raise ValueError(
-            f"{path}: options for columns apply to tables only; an array has no columns by name."
+    reading = arguments.reading_of(options)
+    with cell_errors(options.data):
+        _check(options)
+        names = _features(options)
+        table = ParquetTable.from_files(options.data, columns=names)
+        n_jobs = min(effective_n_jobs(-1), _MOST_THREADS)
+        read = partial(table.read, _MOST_VALUES, _MOST_ROWS)
+        model = fit(
+            estimator,
+            LocalBlocks(read, names, n_jobs=n_jobs),
+            coreset_size=getattr(options, "max_rows", "auto"),
+            random_state=options.reference_seed,
         )
-    start = time.perf_counter()
-    check_shape(options.image_shape, large.n_features)
-    model = fit(
-        estimator,
-        large.blocks,
-        coreset_size="auto" if options.max_rows is None else options.max_rows,
-        random_state=options.reference_seed,
-    )
-    seconds = time.perf_counter() - start
-    n_rows = int(model.node_rows_[0])
-    print(f"{path}: {n_rows} rows, {model.n_features_in_} features\n")
-    report_fit(model, seconds)
-    write_tree(folder, model, large.recipe, image_shape=options.image_shape)
-    with (folder / LABELS).open("w", encoding="utf-8", newline="") as file:
-        large.write_labels(file, model, with_leaf=False)
-    print(f"\nThe labels, model, text, picture and page are in {folder}")
+    print(f"{options.data}: {model.node_rows_[0]} rows, {len(names)} columns\n")
+    print(Comparison.from_models({f"TAO {options.split}": model}))
+    folder.write_model(out, model, reading, image_shape=options.image_shape)
+    _write_labels(out / folder.LABELS, options.data, model, reading)
 
 
 def predict_large(options):
-    """Write the cluster and the leaf of each row of a file."""
-    _check_options(options)
-    model, recipe = read_model(options.model)
-    large = LargeFile.of(options.data, recipe)
-    check_width(options.data, large.n_features, model)
-    if options.out is None:
-        large.write_labels(sys.stdout, model, with_leaf=True)
-        return
-    with options.out.open("w", encoding="utf-8", newline="") as file:
-        large.write_labels(file, model, with_leaf=True)
+    """Write the cluster and the leaf of each row of Parquet files, by any kind of model."""
+    model, reading = folder.read_model(options.model)
+    with cell_errors(options.data):
+        _check(options)
+        _write_labels(options.out or sys.stdout, options.data, model, reading)
 
 
-@dataclass(frozen=True, eq=False)
-class LargeFile:
-    """A file or folder that is read in blocks of rows.
-
-    Parameters
-    ----------
-    path : str
-    recipe : Recipe, or None
-        Columns that are features; None if all columns are.
-    table : ParquetTable, or None
-        None for an array.
-    """
-
-    path: str
-    recipe: Recipe | None = None
-    table: Any = None
-
-    @classmethod
-    def of(cls, path, recipe=None):
-        """Open the file or folder of a path, with the columns of a recipe.
-
-        Raises
-        ------
-        ValueError
-            If the file cannot be read in blocks, or lacks columns.
-        """
-        if _is_array(path):
-            return cls(path)
-        if recipe is None:
-            return cls(path, None, ParquetTable.from_files(path))
-        for column in recipe.columns:
-            if column.kinds is not None or column.fill is not None:
-                raise ValueError(
-                    f"--out-of-core: column {column.name!r} had categories or missing values in "
-                    "the fit, which need the table in memory; leave out --out-of-core."
-                )
-        if recipe.id_column not in numeric_columns(path):  # new rows need not have names
-            recipe = replace(recipe, id_column=None)
-        return cls(path, recipe, ParquetTable.from_files(path, columns=recipe.feature_names))
-
-    @property
-    def blocks(self):
-        """Blocks of the rows of the file, for `outofcore.fit`."""
-        n_jobs = min(effective_n_jobs(-1), _MOST_THREADS)
-        if self.table is None:
-            return blocks_of(self.path, n_jobs=n_jobs)
-        return LocalBlocks(self._read, self.table.X.names, n_jobs=n_jobs)
-
-    @property
-    def n_features(self):
-        """Number of features."""
-        if self.table is None:
-            return int(np.prod(read_npy(self.path, "r").shape[1:]))
-        return len(self.table.X.names)
-
-    def _read(self):
-        return self.table.read(_MOST_VALUES, _MOST_ROWS)
-
-    def _rows_and_ids(self):
-        """Yield (rows, their names or None) of each block."""
-        if self.table is None:
-            yield from ((X, None) for X in self.blocks.results(lambda block, _: block.X, None))
-        elif self.recipe is None or self.recipe.id_column is None:
-            yield from ((X, None) for X, *_ in self._read())
-        else:
-            ids = self.table.read_column(self.recipe.id_column, _MOST_VALUES, _MOST_ROWS)
-            yield from ((X, part) for (X, *_), part in zip(self._read(), ids, strict=True))
-
-    def write_labels(self, file, model, *, with_leaf):
-        """Write the cluster of each row, block by block; see :func:`.folder.write_labels`."""
-        names = getattr(model, "feature_names_in_", None)
-        for part, (rows, ids) in enumerate(self._rows_and_ids()):
-            X = named(rows, names)
-            leaf = {"leaf": model.apply(X)} if with_leaf else {}
-            labels = model.predict(X)
-            write_labels(file, labels, None, ids, self.recipe, header=part == 0, **leaf)
+def _write_labels(file, path, model, reading):
+    """Write the cluster and leaf of each row, block by block; see :func:`.folder.write_labels`."""
+    columns = list(numeric_columns(path))
+    used = getattr(model, "feature_names_in_", columns)
+    names = [name for name in columns if name in {*used, reading.id_column}]
+    start, n_rows = 0, min(_MOST_ROWS, _MOST_VALUES // max(len(names), 1))
+    for frame in frames_of(path, names, n_rows):
+        rows = folder.rows_of(path, frame, model, reading)
+        rows.numbers[:] += start
+        folder.write_labels(file, rows, *folder.transformed(model, rows.X), is_first=start == 0)
+        start += len(frame)
 
 
-def _is_array(path):
-    return Path(path).suffix.lower() == ".npy"
-
-
-def _check_options(options):
+def _check(options):
     """Raise a ValueError for options that need all rows in memory, and for other kinds of files."""
-    for flag, value in (
-        ("classes", getattr(options, "classes", None)),
-        ("missing", getattr(options, "missing", MISSING[0]) != MISSING[0]),
-        ("sep", options.separator),
-    ):
-        if value:
-            raise ValueError(
-                f"--{flag} needs the rows in memory; leave out --{flag} or --out-of-core."
-            )
-    path = Path(options.data)
-    if not path.exists():
-        raise ValueError(f"{path}: no such file or folder.")
-    if not (path.is_dir() or path.suffix.lower() in {".parquet", ".npy"}):
-        raise ValueError(
-            f"{path}: --out-of-core reads a .parquet file, a folder of them, or an .npy file."
-        )
+    used = arguments.given(options, (*arguments.OF_TABLES, "categorical"))
+    if used or getattr(options, "classes", None):
+        name = next(iter(used), "classes").replace("_", "-")
+        raise ValueError(f"--{name} needs the rows in memory; leave out --out-of-core.")
+    if not options.data.exists():
+        raise ValueError("no such file or folder.")
+    if not (options.data.is_dir() or options.data.suffix.lower() == ".parquet"):
+        raise ValueError("--out-of-core reads a .parquet file, or a folder of them.")
 
 
-def _recipe(path, choices):
-    """Return the numeric columns that become features, and print which ones are left out."""
-    are_numbers, notes = numeric_columns(path), []
-    features = are_numbers if choices.columns is None else choices.columns
-    features = [name for name in features if name not in {*choices.drop, choices.id_column}]
-    if choices.columns is None:
-        features = list(without_row_numbers(first_rows(path, features, _MOST_ROWS), notes))
-    try:
-        choices.check_names(are_numbers)
-        texts = [name for name in features if not are_numbers[name]]
-        if texts and choices.categories == CATEGORIES[0]:
-            raise ValueError(
-                f"column {texts[0]!r} is not numeric, and --out-of-core needs numbers: leave out "
-                "such columns with --categories drop, --columns or --drop."
-            )
-        if texts:
-            notes.append(f"columns that are not numeric, left out: {listed(texts)}.")
-        features = [name for name in features if are_numbers[name]]
-        if not features:
-            raise ValueError(
-                "no column is left to cluster by: use fewer --drop, or other --columns."
-            )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    for note in notes:
-        warn(f"{path}: {note}")
-    return Recipe(tuple(map(Column, features)), choices.id_column)
+def _features(options):
+    """Return the names of the columns to cluster by, and print which ones are left out."""
+    are_numbers = numeric_columns(options.data)
+    first = next(frames_of(options.data, list(are_numbers), _ROWS), pd.DataFrame())
+    pipeline = table_pipeline(first, **arguments.names_of(are_numbers, options))
+    kinds = pipeline.decisions_.set_index("column")["kind"]
+    names = [name for name in are_numbers if are_numbers[name] and kinds[name] in _KINDS]
+    if not names:
+        raise ValueError("no numeric column is left to cluster by.")
+    others = [name for name in are_numbers if name not in names]
+    if others:
+        note(options.data, f"not numeric, not chosen or names of rows: {listed(others)}.")
+    return names

@@ -1,18 +1,65 @@
 """Read data files, tables or arrays, with an error message that names the file and the line."""
 
+import contextlib
 import csv
 import gzip
-import itertools
+import re
 import sys
 import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, zip_longest
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 from sklearn.utils.fixes import parse_version
 
+from .._utils.warnings import listed
+from ..columns.readers import UnreadableCellError
 from ..outofcore.files import file_errors, read_npy, read_npz
-from .columns import Choices, Loaded, NotANumberError, features_of
+from ..table import NA_VALUES
+
+_HEAD_LINES = 200  # lines from which the format of a text file is detected
+_LONGEST_CELL = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read. What is None is detected from the first lines of a text file.
+
+    Parameters
+    ----------
+    separator : str, optional
+        Character between the values of a line.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers.
+    encoding : str, optional
+        Encoding of the characters. The default is UTF-8, or cp1252 if the file is not UTF-8.
+    header : bool, optional
+        Whether the first line names the columns.
+    skip_lines : int
+        Number of lines before the header.
+    na_values : tuple of str
+        Strings that mean a missing value.
+    id_column : str, optional
+        Column that names the rows.
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    skip_lines: int = 0
+    na_values: tuple[str, ...] = NA_VALUES
+    id_column: str | None = None
+
+
+def note(path, message):
+    """Print a note about a file in one line to the standard error stream."""
+    warn(f"{path}: {message}")
 
 
 def warn(sentence):
@@ -20,76 +67,70 @@ def warn(sentence):
     print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
 
 
-def load_data(path, choices=None):
-    """Read the features of a file.
+def read_file(path, reading=None):
+    """Read the table, array or CSR matrix of a file.
 
     Parameters
     ----------
-    path : str or Path
-        - .csv, .tsv: values separated by commas or tabs, optionally compressed (.gz). The first
-          line may name the columns.
+    path : Path
+        - .csv, .tsv, .txt: a table of values with a separator, optionally compressed (.gz).
         - .parquet, .feather: a table (needs pyarrow).
         - .npy: a 2-D array of numbers.
         - .npz: a sparse matrix written by scipy.sparse.save_npz, or an archive with an array `X`
           (or with a single array).
-
-        See :func:`.columns.features_of` for row numbers, strings and missing values of tables.
-    choices : Choices, optional
-        What to do with the columns of a table.
+    reading : Reading, optional
 
     Returns
     -------
-    Loaded
+    DataFrame, array or CSR matrix
+        The index of a DataFrame identifies the lines of the file; see :func:`cell_errors`. In
+        columns of numbers, missing values are NaN. String columns keep the strings of
+        `na_values`, so that rules and SQL about the raw table know them.
 
     Raises
     ------
     ValueError
         If the file is missing, has another format, or has values that cannot be used.
     """
-    path, choices = Path(path), Choices() if choices is None else choices
-    content = read_file(path, choices.separator)
-    if not isinstance(content, pd.DataFrame):
-        if choices != Choices():
-            raise ValueError(
-                f"{path}: options for columns and missing values apply to tables only."
-            )
-        return Loaded(content)
-    try:
-        return features_of(content, choices)
-    except NotANumberError as error:
-        place = _place(path, error.row, choices.separator)
-        raise ValueError(f"{path}: {place}, {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def read_file(path, separator=None):
-    """Read the table, array or CSR matrix of a file; see :func:`load_data`.
-
-    Parameters
-    ----------
-    path : Path
-    separator : str, optional
-        Character between the values of a line. By default, the file extension determines it.
-    """
     kind = _kind(path)
     if kind not in {*_SEPARATORS, *_TABLES, *_ARRAYS}:
         raise ValueError(
-            f"{path}: expected a .csv, .tsv (or one of these .gz), .parquet, .feather, .npy or "
-            ".npz file."
+            f"{path}: expected a .csv, .tsv or .txt (or one of these .gz), .parquet, .feather, "
+            ".npy or .npz file."
         )
     if not path.is_file():
         raise ValueError(f"{path}: no such file.")
     if kind in _SEPARATORS:
-        return _read_csv(path, separator or _SEPARATORS[kind])
+        return _read_text(path, reading or Reading())
     if kind in _TABLES:
-        return _read_table(path, _TABLES[kind])
+        with file_errors(path):
+            return _TABLES[kind](path).rename(columns=str).reset_index(drop=True)
     X = _ARRAYS[kind](path)
     if X.ndim != 2:
         raise ValueError(f"{path}: expected a table (rows x columns), got {X.ndim} dimension(s).")
     if X.dtype.kind not in "fiub":
         raise ValueError(f"{path}: expected numbers, got values of type {X.dtype}.")
     return X
+
+
+@contextlib.contextmanager
+def cell_errors(path, frame=None):
+    """Context manager that adds the file, and the line of a wrong cell, to a ValueError."""
+    try:
+        yield
+    except UnreadableCellError as error:
+        wrong = f"column {error.column}: {error.cell!r} is not {error.expected}."
+        raise ValueError(f"{path}: {_place(path, frame, error.row)}, {wrong}") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _place(path, frame, row):
+    """Return the place of a row: the line of a text file, or the row number of another file."""
+    if "reading" not in frame.attrs:
+        return f"row {row}"
+    number, _ = next(islice(_records(path, frame.attrs["reading"]), int(row), None))
+    return f"line {number}"
 
 
 def _kind(path):
@@ -101,133 +142,228 @@ def _is_packed(path):
     return path.suffix.lower() == ".gz"
 
 
-def _read_table(path, read):
+# ---------------------------------------------------------------------- text files
+
+
+def _read_text(path, reading):
+    """Read a text file as a table, whose index counts the records: lines that are not empty."""
+    encodings = _encodings(path, reading)
+    for encoding in encodings:
+        try:
+            with file_errors(path):
+                layout, names, notes = _detected(path, replace(reading, encoding=encoding))
+                frame = _read_records(path, layout, names)
+            break
+        except ValueError as error:
+            if not isinstance(error.__cause__, UnicodeDecodeError) or encoding == encodings[-1]:
+                raise
+    if encoding in encodings[1:]:
+        notes.append(f"the file is not UTF-8, so it is read as {encoding}; see --encoding.")
+    for message in notes:
+        note(path, message)
+    frame.attrs["reading"] = layout
+    return frame
+
+
+def _encodings(path, reading):
+    """Return the encodings to try; the last one can read any file."""
+    if reading.encoding is not None:
+        return (reading.encoding,)
+    with file_errors(path), _opened(path, "rb") as file:
+        is_wide = file.read(2) in (b"\xff\xfe", b"\xfe\xff")
+    return ("utf-16",) if is_wide else ("utf-8-sig", "cp1252", "latin-1")
+
+
+def _opened(path, mode, **options):
+    return (gzip.open if _is_packed(path) else Path.open)(path, mode, **options)
+
+
+def _read_records(path, layout, names):
+    """Return the table of a text file by pandas; no field of `layout` is None."""
+    read = partial(
+        pd.read_csv,
+        path,
+        sep=layout.separator,
+        decimal=layout.decimal,
+        encoding=layout.encoding,
+        skiprows=layout.skip_lines,
+        header=0 if layout.header else None,
+        index_col=False,
+        skipinitialspace=True,
+        keep_default_na=False,
+        **_EXACT_FLOATS,
+    )
     try:
-        with file_errors(path):
-            frame = read(path)
-    except ImportError as error:
+        with warnings.catch_warnings():  # pandas warns of lines with too many values
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = read(na_values=list(layout.na_values), low_memory=False)
+    except (pd.errors.ParserError, pd.errors.ParserWarning):
+        _check_widths(path, layout, len(names))
+        raise
+    if frame.iloc[:, -1].isna().any():  # because a line has too few values, or a value is missing
+        _check_widths(path, layout, len(names))
+    # Strings keep the words for missing values.
+    texts = [j for j, name in enumerate(frame) if frame[name].hasnans and _is_text(frame[name])]
+    if texts:
+        frame[frame.columns[texts]] = read(usecols=texts, dtype=str).to_numpy(dtype=object)
+    frame.index += int(layout.header)
+    return frame.set_axis(names, axis=1)
+
+
+def _is_text(column):
+    return infer_dtype(column, skipna=True) == "string"
+
+
+def _check_widths(path, layout, width):
+    """Raise a ValueError at the first record that does not have a value for each column."""
+    for number, record in _records(path, layout):
+        if len(record) != width:
+            raise ValueError(f"line {number} has {len(record)} values, expected {width}")
+
+
+def _records(path, layout):
+    """Yield (number of its last line, cells) of each record of a text file."""
+    with _opened(path, "rt", newline="", encoding=layout.encoding) as file:
+        for number, record in _split(islice(file, layout.skip_lines, None), layout.separator):
+            yield layout.skip_lines + number, record
+
+
+def _split(lines, separator):
+    """Yield (number of its last line, cells) of each record; a quoted cell may have line breaks."""
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    for record in reader:
+        if len(record) > 1 or any(map(str.strip, record)):
+            yield reader.line_num, record
+
+
+# ---------------------------------------------------------------------- layout of a text file
+
+
+def _detected(path, reading):
+    """Detect what is None from the first lines of a file.
+
+    Returns
+    -------
+    reading : Reading
+    names : list of str, names of the columns
+    notes : list of str, messages about what was detected
+
+    Raises
+    ------
+    ValueError
+        If the file is empty, starts with comments or a title, or has several header lines.
+    """
+    skip, separator, notes = reading.skip_lines, reading.separator, []
+    with _opened(path, "rt", newline="", encoding=reading.encoding) as file:
+        lines = list(islice(file, skip, skip + _HEAD_LINES))
+    sign = re.fullmatch(r'"?sep=(.)"?\s*', lines[0]) if lines else None
+    if sign:  # a line that Excel writes
+        separator, skip, lines = separator or sign[1], skip + 1, lines[1:]
+    separator = separator or _separator_of(lines, path, notes)
+    records = list(_split(lines, separator))
+    _check_start(records, skip)
+    records = [record for _, record in records]
+    if len(lines) == _HEAD_LINES and len(records) > 1:
+        del records[-1]  # it may be cut off
+    head = pd.DataFrame(zip(*zip_longest(*records, fillvalue=""), strict=True))
+    head = head.apply(lambda cells: cells.str.strip())
+    head = head.mask(head.isin(reading.na_values), "")
+    decimal = reading.decimal or _decimal_of(head, separator)
+    if decimal == ",":
+        head = head.apply(lambda cells: cells.str.replace(",", "."))
+    numbers = head.apply(pd.to_numeric, errors="coerce")
+    header = _is_header(head, numbers) if reading.header is None else reading.header
+    names = [f"x{j}" for j in range(len(records[0]))]
+    if header:
+        _check_header(head, numbers, skip)
+        names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(records[0])]
+    elif reading.header is None:
+        notes.append("no header was found, so columns are x0, x1, ...; see --header.")
+    found = {"separator": separator, "decimal": decimal, "header": header, "skip_lines": skip}
+    return replace(reading, **found), names, notes
+
+
+def _separator_of(lines, path, notes):
+    """Return the separator with which most lines have the same number of cells, at least two."""
+    usual = best = _SEPARATORS[_kind(path)]
+    most = 0
+    for separator in (";", "\t", "|", ","):
+        widths = Counter(len(record) for _, record in _split(lines, separator))
+        n_alike = max((n for width, n in widths.items() if width > 1), default=0)
+        if n_alike > most:
+            best, most = separator, n_alike
+    if best != usual:
+        notes.append(f"values are separated by {'tabs' if best == chr(9) else repr(best)}.")
+    return best
+
+
+def _decimal_of(head, separator):
+    """Return the decimal mark: a comma if numbers have commas and none has a point."""
+    cells = head.stack()
+    comma, point = (cells.str.fullmatch(rf"[+-]?\d+{mark}\d+").any() for mark in (",", r"\."))
+    return "," if comma and not point and separator != "," else "."
+
+
+def _check_start(records, skip):
+    """Raise a ValueError if there are no lines, or if the first ones are comments or a title."""
+    if not records:
+        raise ValueError("the file is empty")
+    width = Counter(len(record) for _, record in records).most_common(1)[0][0]
+    n_lines = skip
+    for number, record in records:
+        if not (record[0].startswith("#") or len(record) == 1 < width):
+            break
+        n_lines = skip + number
+    if n_lines > skip:
         raise ValueError(
-            f"{path}: reading {path.suffix} needs pyarrow (pip install pyarrow)."
-        ) from error
-    frame.columns = frame.columns.map(str)
-    _check_names(path, frame.columns)
-    for name in frame:
-        if infer_dtype(frame[name], skipna=True) == "decimal":
-            frame[name] = frame[name].astype(float)
-    return frame.reset_index(drop=True)
+            f"line {skip + 1} seems to be a comment or a title; leave it out with --skip-lines "
+            f"{n_lines}"
+        )
 
 
-def _check_names(path, names):
-    names = pd.Index(names)
-    if names.has_duplicates:
-        raise ValueError(f"{path}: several columns are named {min(names[names.duplicated()])!r}.")
+def _check_header(head, numbers, skip):
+    """Raise a ValueError if there are no rows, or if the second line seems to be names, too."""
+    if len(head) == 1:
+        raise ValueError("the file has column names but no rows")
+    are_numbers = numbers[2:].notna() | (head[2:] == "")
+    words = head.iloc[1][numbers[2:].notna().any() & are_numbers.all() & (head.iloc[1] != "")]
+    if len(words) > 1 and numbers.iloc[1].isna().all():
+        raise ValueError(
+            f"line {skip + 2} seems to be a second line of names or units ({listed(words)}); join "
+            "it with the first one"
+        )
+
+
+def _is_header(head, numbers):
+    """Return whether the first record names the columns.
+
+    This is so in three cases: it has no numbers; a number stands below one of its words; or its
+    numbers are a sequence beside a string column, such as years or wavelengths, and most records
+    below have no such sequence.
+    """
+    is_number = numbers.iloc[0].notna()
+    is_word = ~is_number & (head.iloc[0] != "")
+    if not is_number.any() or numbers[1:2].loc[:, is_word].notna().any(axis=None):
+        return True
+    is_string = ~is_number & (numbers[1:].isna() & (head[1:] != "")).any()
+    recurs = (head[1:] == head.iloc[0]).loc[:, is_string].any(axis=None)
+    values = numbers.loc[:, is_number].to_numpy()
+    if recurs or not is_string.any() or values.shape[1] < 2:
+        return False
+    steps = np.diff(values)
+    are_years = ((values % 1 == 0) & (values >= 1700) & (values <= 2200)).all(axis=1)
+    are_even = np.isclose(steps, steps[:, :1]).all(axis=1) & (steps[:, 0] != 0)
+    are_increasing = (steps > 0).all(axis=1)
+    rules = (are_years, *((are_even, are_increasing) if steps.shape[1] > 1 else ()))
+    return any(rule[0] and rule[1:].mean() < 0.5 for rule in rules)
 
 
 # pandas before 3.1 parses floats exactly only with this option, which later versions deprecate.
 _IS_EXACT = parse_version(pd.__version__) >= parse_version("3.1")
-_BIT_BY_BIT = {} if _IS_EXACT else {"float_precision": "round_trip"}
-
-
-def _read_csv(path, separator):
-    """Read a text file as a table, whose index counts the lines that are not empty."""
-    with file_errors(path):
-        begin = [line for _, line in itertools.islice(_lines(path, separator), 2)]
-    if not begin:
-        raise ValueError(f"{path}: the file is empty.")
-    first = begin[0]
-    _check_separator(path, first)
-    has_names = _are_names(*begin)
-    if has_names and len(begin) == 1:
-        raise ValueError(f"{path}: the file has column names but no rows.")
-    names = [cell.strip() for cell in first] if has_names else [f"x{j}" for j in range(len(first))]
-    _check_names(path, names)
-    try:
-        with file_errors(path), warnings.catch_warnings():
-            warnings.simplefilter(
-                "error", pd.errors.ParserWarning
-            )  # raised for lines with too many values
-            # "?" means missing, in addition to the strings that pandas knows.
-            frame = pd.read_csv(
-                path,
-                sep=separator,
-                header=0 if has_names else None,
-                index_col=False,
-                na_values=["?"],
-                skipinitialspace=True,
-                **_BIT_BY_BIT,
-                encoding="utf-8-sig",
-                low_memory=False,
-            )
-    except ValueError:
-        _check_lines(path, separator, len(names))
-        raise
-    if frame.iloc[:, -1].isna().any():  # because a line has too few values, or a value is missing
-        _check_lines(path, separator, len(names))
-    frame.columns = names
-    frame.index += int(has_names)
-    return frame
-
-
-def _lines(path, separator):
-    """Yield (number of its last line, values) of each record of a text file; skip empty lines.
-
-    A record has several lines if a quoted value has line breaks.
-    """
-    open_text = gzip.open if _is_packed(path) else Path.open
-    with open_text(path, "rt", newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file, delimiter=separator)
-        yield from ((reader.line_num, line) for line in reader if line)
-
-
-def _check_lines(path, separator, width):
-    """Raise a ValueError at the first line that does not have `width` values."""
-    with file_errors(path):
-        for number, line in _lines(path, separator):
-            if len(line) != width:
-                raise ValueError(f"line {number} has {len(line)} values, expected {width}")
-
-
-def _place(path, row, separator):
-    """Return the place of a row: the line of a text file, or the row number of another file."""
-    if _kind(path) not in _SEPARATORS:
-        return f"row {row}"
-    with file_errors(path):
-        lines = _lines(path, separator or _SEPARATORS[_kind(path)])
-        number, _ = next(itertools.islice(lines, row, None))
-    return f"line {number}"
-
-
-def _check_separator(path, first):
-    """Raise a ValueError if the first line seems to have another separator."""
-    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
-        if len(first) == 1 and mark in first[0]:
-            raise ValueError(
-                f"{path}: values seem to be separated by {name}; use --sep "
-                f"{'TAB' if mark == chr(9) else repr(mark)} (numbers need decimal points)."
-            )
-
-
-def _are_names(first, second=()):
-    """Return whether the first line names columns.
-
-    This is so if it has no numbers, or if the second line has a number below one of its words.
-    """
-    is_number = [_is_number(cell) for cell in first]
-    words = [j for j, cell in enumerate(first) if cell.strip() and not is_number[j]]
-    if not any(is_number) or not words:
-        return not any(is_number)
-    return any(_is_number(second[j]) for j in words if j < len(second))
-
-
-def _is_number(cell):
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
+_EXACT_FLOATS = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 # Separators and readers by the ending of the file name.
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 _TABLES = {".parquet": pd.read_parquet, ".feather": pd.read_feather}
 _ARRAYS = {".npy": read_npy, ".npz": read_npz}

@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from datetime import date
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from . import dialects
 
 _DAY = 86_400  # seconds
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FIXED_WIDTH_PLACES = {"%Y": 4, "%m": 2, "%d": 2}
 
 PARTS = {"month": "month (1 to 12)", "weekday": "weekday (0 = Monday)", "hour": "hour of the day"}
@@ -39,12 +40,17 @@ class Reader:
 
     Parameters
     ----------
-    missing : tuple of str
-        Strings of the column that mean a missing value, such as "unknown".
+    missing : tuple of str or numbers
+        Cells that mean a missing value, such as "unknown" or -999. Spaces around strings do not
+        count.
     """
 
-    missing: tuple[str, ...] = ()
-    expected: ClassVar[str] = "a value"
+    missing: tuple[str | int | float, ...] = ()
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return "a finite number"
 
     @property
     def unit(self):
@@ -112,16 +118,31 @@ class Reader:
         dialect : str
             See :func:`tao_cluster.export.to_sql`.
         """
-        value = self._sql_number(column, dialect)
-        if not self.missing:
+        value, is_missing = self._sql_number(column, dialect), self.sql_is_missing(column, dialect)
+        if not is_missing:
             return value
-        words = dialects.strings(self.missing, dialect)
-        return f"CASE WHEN {column} IN ({words}) THEN NULL ELSE {value} END"
+        return f"CASE WHEN {is_missing} THEN NULL ELSE {value} END"
+
+    def sql_is_missing(self, column, dialect="ansi"):
+        """Return an SQL condition: the cell is one of those that mean a missing value.
+
+        It does not hold for NULL. If there are no such cells, the result is empty.
+        """
+        words = [word for word in self.missing if isinstance(word, str)]
+        numbers = [repr(number) for number in self.missing if not isinstance(number, str)]
+        parts = [f"TRIM({column}) IN ({dialects.strings(words, dialect)})"] if words else []
+        parts += [f"{column} IN ({', '.join(numbers)})"] if numbers else []
+        return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
 
     def _with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
-        column = column.astype(object)
-        return column.where(column.notna() & ~column.isin(self.missing), np.nan)
+        cells = column.astype(object)
+        found = cells.notna()
+        if self.missing:
+            is_text = cells.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=bool)
+            found &= ~cells.isin(self.missing)
+            found[is_text] &= ~cells[is_text].str.strip().isin(self.missing)
+        return cells.where(found, np.nan)
 
     def _numbers(self, cells):
         """Return the numbers of a Series of objects: float64 array, NaN for unreadable cells."""
@@ -145,9 +166,16 @@ class Reader:
 
 @dataclass(frozen=True)
 class Number(Reader):
-    """A column of numbers."""
+    """A column of numbers.
 
-    expected: ClassVar[str] = "a number"
+    Strings in `missing` mean a missing value in tables that hold strings beside numbers. A database
+    has no strings in such a column, so that SQL does not mention them.
+    """
+
+    def sql_is_missing(self, column, dialect="ansi"):
+        """Return the condition on the numbers in `missing`; see :meth:`Reader.sql_is_missing`."""
+        numbers = tuple(value for value in self.missing if not isinstance(value, str))
+        return Reader(numbers).sql_is_missing(column, dialect)
 
     def read(self, column):
         """Return the numbers as a float64 Series; see :meth:`Reader.read`."""
@@ -162,24 +190,48 @@ class Level(Reader):
 
     Parameters
     ----------
-    missing : tuple of str
-        Strings that mean a missing value.
-    is_text : bool, default=False
-        Whether all values become strings. scikit-learn cannot encode strings beside numbers.
+    missing : tuple of str or numbers
+        Cells that mean a missing value.
+    form : {"text", "truth", "number"}, default="text"
+        What the categories are. All cells are converted to it: the code "1" of one file is then the
+        same category as the code 1 of another file.
     """
 
-    is_text: bool = False
+    form: str = "text"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return {"truth": "a truth value", "number": "a numeric code"}.get(self.form, "a value")
 
     def read(self, column):
-        """Return the categories as a Series of objects in which missing values are NaN."""
+        """Return the categories as a Series of objects in which missing values are NaN.
+
+        Raises
+        ------
+        UnreadableCellError
+            If a cell is not of the form of the column.
+        """
         cells = self._with_gaps(column)
-        # numpy has truth values of its own type, which scikit-learn does not sort beside NaN.
-        change = str if self.is_text else _plain_truth
-        return cells.map(change, na_action="ignore").astype(object)
+        if self.form == "text":
+            return cells.map(str, na_action="ignore").astype(object)
+        if self.form == "truth":
+            found = cells.map(_TRUTH.get, na_action="ignore").astype(object)
+            found = found.where(found.notna(), np.nan)
+        else:
+            found = pd.to_numeric(cells, errors="coerce").astype(np.float64).astype(object)
+        wrong = (cells.notna() & found.isna()).to_numpy()
+        if wrong.any():
+            row = int(wrong.argmax())
+            place = str(column.name), column.index[row]
+            raise UnreadableCellError(*place, cells.iloc[row], self.expected)
+        return found
 
 
-def _plain_truth(cell):
-    return bool(cell) if isinstance(cell, np.bool_) else cell
+# The keys 1 and 1.0 are equal to True, and so are truth values of numpy.
+_TRUTH: dict[object, bool] = {True: True, False: False}
+_TRUTH |= {text: text.lower() == "true" for text in ("True", "False", "true", "false")}
+_TRUTH |= {"TRUE": True, "FALSE": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True)
@@ -196,13 +248,20 @@ class Written(Reader):
         Separator of thousands; empty if there is none.
     decimal : {".", ","}
         Decimal mark.
+    minus : str
+        Minus sign. Web pages and R write another one than the hyphen of the keyboard.
     """
 
     prefix: str = ""
     suffix: str = ""
     thousands: str = ""
     decimal: str = "."
-    expected: ClassVar[str] = "a number with the unit of the column"
+    minus: str = "-"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return f"a number in {self.unit}" if self.unit else "a number"
 
     @property
     def unit(self):
@@ -221,17 +280,19 @@ class Written(Reader):
         cells : Series of str, without missing values
         missing : tuple of str
         """
-        found = cells.astype(str).str.extract(_WRITTEN)
+        texts = cells.astype(str)
+        minus = next((sign for sign in _MINUS_SIGNS if texts.str.contains(sign).any()), "-")
+        found = texts.str.replace(minus, "-").str.extract(_WRITTEN)
         if found["number"].isna().any():
             return None
         units = found[["prefix", "suffix"]].fillna("").apply(lambda part: part.str.strip())
         prefix, suffix = units.iloc[0]
-        if len(units.drop_duplicates()) != 1 or not _is_unit(prefix, cells.iloc[0]):
+        if len(units.drop_duplicates()) != 1 or not _is_unit(prefix, suffix, texts.iloc[0]):
             return None
-        numbers = found["number"]
+        numbers = found["sign"].fillna("") + found["number"]
         for thousands, decimal, form in _FORMS:
             if numbers.str.fullmatch(form).all():
-                return cls(tuple(missing), prefix, suffix, thousands, decimal)
+                return cls(tuple(missing), prefix, suffix, thousands, decimal, minus)
         return None
 
     def cell(self, number, column):
@@ -247,49 +308,64 @@ class Written(Reader):
         return super()._numbers(texts)
 
     def _bare(self, cell):
-        """Return a cell without its unit, with a decimal point; NaN if it has another unit."""
-        text = str(cell).strip()
+        """Return a cell as a number, or without its unit and with a decimal point.
+
+        It becomes infinite if it has another unit. A number needs no change if there is no unit.
+        """
+        if isinstance(cell, Real) and not self.unit:
+            return cell
+        text = str(cell).strip().replace(self.minus, "-")
+        sign = "-" if self.prefix and text.startswith("-") else ""
+        text = text[len(sign) :].strip()
         if not (text.startswith(self.prefix) and text.endswith(self.suffix)):
             return np.inf
-        text = text[len(self.prefix) : len(text) - len(self.suffix)].strip()
+        text = sign + text[len(self.prefix) : len(text) - len(self.suffix)].strip()
         text = text.replace(self.thousands, "") if self.thousands else text
         text = text.replace(self.decimal, ".")
         return text if re.fullmatch(_NUMBER, text) else np.inf
 
     def _sql_number(self, column, dialect):
         replaced = [(self.prefix, ""), (self.suffix, ""), (self.thousands, "")]
-        for old, new in [*replaced, (self.decimal, ".")]:
-            if old not in ("", "."):
+        for old, new in [*replaced, (self.decimal, "."), (self.minus, "-")]:
+            if old not in ("", ".", "-"):
                 column = f"REPLACE({column}, {dialects.strings([old, new], dialect)})"
             elif old == "." and new == "":
                 column = f"REPLACE({column}, '.', '')"
         return dialects.as_float(f"TRIM({column})", dialect)
 
 
-def _is_unit(prefix, cell):
-    """Return whether the text before a number is a unit: "$", or "EUR" and a space.
+def _is_unit(prefix, suffix, cell):
+    """Return whether the texts around a number are a unit: "$", or "EUR" and a space, or "kg".
 
-    Other texts make the cell a code or a name, such as A12 or Person 3.
+    Other texts make the cell a code or a name, such as A12, 3x or Person 3.
     """
+    if len(suffix) == 1 and suffix.isalpha() and suffix not in _LETTERS:
+        return cell.strip()[-2].isspace()
     if not any(map(str.isalpha, prefix)):
         return True
-    return len(prefix) <= 3 and cell.strip()[len(prefix)].isspace()
+    start = cell.strip().lstrip("+-")
+    return len(prefix) <= 3 and start[len(prefix)].isspace()
 
 
-# A number with text before and behind it. The text has no digits.
+_LETTERS = "gmslhdkKMBTVWJNCF"  # units and multiples of one letter
+_MINUS_SIGNS = "\u2212\ufe63\u2013"  # minus sign, small hyphen-minus, en dash
+# A number with text before and behind it. The text has no digits, except for m2, m3 and the like.
 _WRITTEN = re.compile(
-    r"^\s*(?P<prefix>[^\d+\-.,]*?)\s*(?P<number>[+-]?[\d.,' ]*\d[\d.,]*(?:[eE][+-]?\d+)?)"
-    r"\s*(?P<suffix>[^\d]*?)\s*$"
+    r"^\s*(?P<sign>[+-](?=\s*[^\s0-9.,]))?\s*(?P<prefix>[^0-9+\-.,\u2013\u2212]*?)\s*"
+    r"(?P<number>[+-]?[0-9.,'\u00a0\u202f ]*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?)"
+    r"\s*(?P<suffix>[^0-9\u2013\u2212]*?|[^\W0-9]{1,3}[23])\s*$"
 )
 # Forms of numbers, tried in this order: separator of thousands, decimal mark, pattern.
 _FORMS = (
     ("", ".", _NUMBER),
-    (",", ".", r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?"),
-    (".", ",", r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?"),
-    ("", ",", r"[+-]?\d+(?:,\d+)?"),
-    ("'", ".", r"[+-]?\d{1,3}(?:'\d{3})*(?:\.\d+)?"),
-    (" ", ",", r"[+-]?\d{1,3}(?: \d{3})*(?:,\d+)?"),
-    (" ", ".", r"[+-]?\d{1,3}(?: \d{3})*(?:\.\d+)?"),
+    (",", ".", r"[+-]?[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?"),
+    (".", ",", r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})*(?:,[0-9]+)?"),
+    ("", ",", r"[+-]?[0-9]+(?:,[0-9]+)?"),
+    *(
+        (space, decimal, rf"[+-]?[0-9]{{1,3}}(?:{space}[0-9]{{3}})*(?:{re.escape(decimal)}[0-9]+)?")
+        for space in ("'", " ", "\u00a0", "\u202f")  # with spaces that do not break lines
+        for decimal in (".", ",")
+    ),
 )
 
 
@@ -313,7 +389,11 @@ class Date(Reader):
     first: str = "1970-01-01"
     form: str | None = None
     part: str | None = None
-    expected: ClassVar[str] = "a date of the form of the column"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return f"a date such as {self.text(0.0) or self.first}"
 
     @classmethod
     def from_cells(cls, column, missing=()):
@@ -331,6 +411,8 @@ class Date(Reader):
         """
         forms = [None]
         if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
+            if all(isinstance(cell, date) for cell in column):  # datetimes are dates, too
+                column = column.map(str)
             if not all(isinstance(cell, str) for cell in column):
                 return None
             forms = [form for form, text in _DATE_FORMS if column.str.fullmatch(text).all()]
@@ -385,11 +467,12 @@ class Date(Reader):
             dates = cells
         else:
             form = self.form or "ISO8601"
-            dates = pd.to_datetime(cells, format=form, errors="coerce", utc=True)
+            texts = cells.map(str, na_action="ignore")
+            dates = pd.to_datetime(texts, format=form, errors="coerce", utc=True)
         if getattr(dates.dt, "tz", None) is not None:
             dates = dates.dt.tz_convert(None)
-        seconds = (dates - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
-        return seconds.to_numpy(dtype=np.float64, na_value=np.nan)
+        seconds = dates.to_numpy().astype("datetime64[s]")  # rounds down
+        return np.where(dates.isna(), np.nan, seconds.astype(np.int64).astype(np.float64))
 
     def _numbers(self, cells):
         seconds = self._seconds(cells)
@@ -464,7 +547,11 @@ class Clock(Reader):
     """
 
     has_seconds: bool = False
-    expected: ClassVar[str] = "a time of day such as 14:30, or 14:30:15"
+
+    @property
+    def expected(self):
+        """What the cells should be, for messages: str."""
+        return "a time of day such as " + ("14:30:15" if self.has_seconds else "14:30")
 
     @classmethod
     def from_cells(cls, cells, missing=()):

@@ -21,6 +21,8 @@ class TableReader(TransformerMixin, BaseEstimator):
     readers : dict
         For each raw column that is used, its name and a :class:`.readers.Reader`, or a tuple of
         readers if the column becomes several ones, such as a date and its month.
+    decisions : DataFrame, optional
+        What was decided about each column of the raw table; for information.
 
     Attributes
     ----------
@@ -44,8 +46,9 @@ class TableReader(TransformerMixin, BaseEstimator):
     1    65.5   2.0
     """
 
-    def __init__(self, readers):
+    def __init__(self, readers, decisions=None):
         self.readers = readers
+        self.decisions = decisions
 
     def fit(self, X, y=None):
         """Read the table once, and count the missing values of each column.
@@ -85,7 +88,16 @@ class TableReader(TransformerMixin, BaseEstimator):
             Numbers are float64. Categories are objects. Missing values are NaN.
         """
         check_is_fitted(self)
-        return self._read(self._selected(X, list(self.feature_names_in_)))
+        table = self._read(self._selected(X, list(self.feature_names_in_)))
+        for name in self._without_gaps():
+            n_missing = int(table[name].isna().sum())
+            if n_missing:
+                raise ValueError(
+                    f"column {name!r} has {n_missing} missing values, but had none in the table of "
+                    f"the fit, so that no value to fill in is known. Leave out these rows, or fill "
+                    f"them, for example with X[{name!r}].fillna(...)."
+                )
+        return table
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns that `transform` returns: ndarray of str."""
@@ -106,20 +118,24 @@ class TableReader(TransformerMixin, BaseEstimator):
         A row cannot be clustered if a number is missing in a column that had no missing values in
         the table of the fit, since no value to fill in was learned.
         """
-        table = self.transform(X)
-        needed = [
+        table = self._read(self._selected(X, list(self.feature_names_in_)))
+        return table[self._without_gaps()].notna().all(axis=1).to_numpy()
+
+    def _without_gaps(self):
+        """Return the names of the numeric columns that had no missing values in the fit: list."""
+        return [
             name
             for name, column, reader in self.outputs()
             if not isinstance(reader, Level) and self.n_missing_[column] == 0
         ]
-        return table[needed].notna().all(axis=1).to_numpy()
 
     def _selected(self, X, names):
         """Return these columns of X under their names as strings."""
-        if not hasattr(X, "iloc"):
+        if not hasattr(X, "iloc") or X.ndim != 2:
+            remedy = " One row is df.iloc[[0]]." if hasattr(X, "iloc") else ""
             raise ValueError(
-                f"Expected a pandas DataFrame with the columns {listed(names)}, got "
-                f"{type(X).__name__}."
+                f"Expected a pandas DataFrame with the columns {listed(names)}, got a "
+                f"{type(X).__name__}.{remedy}"
             )
         own = display_names(X)
         lacking = [name for name in names if name not in own]

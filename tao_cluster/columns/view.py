@@ -102,7 +102,7 @@ class RawView(Readable):
     def feature_names_in_(self):
         """Names of the features of `tree_`: object array, with names such as "plan is gold"."""
         names = np.empty(len(self._sources), dtype=object)
-        names[:] = [_name(source, self.raw_names[source.column]) for source in self._sources]
+        names[:] = _names(self._sources, self.raw_names)
         return names
 
     # ------------------------------------------------------------------ the model in raw columns
@@ -343,12 +343,22 @@ def _column_name(raw, source):
     return raw if source.reader is None else output_name(raw, source.reader)
 
 
-def _name(source, raw):
-    """Return the name of the feature of a source: str, Numeric or Indicator."""
+def _names(sources, raw_names):
+    """Return the names of the features of sources: list of str, Numeric and Indicator."""
+    # A missing value may be filled in by a level and be marked, too. The feature that marks it is
+    # then no level of the filled column.
+    filled = {s.column for s in sources if s.has_missing and s.category is not None}
+    return [
+        _name(s, raw_names[s.column], is_marked=s.category is None and s.column in filled)
+        for s in sources
+    ]
+
+
+def _name(source, raw, *, is_marked):
     name, reader = _column_name(raw, source), source.reader
     if source.is_category:
         parts = source.has_missing, source.levels, source.is_rest, reader, raw
-        return Indicator(name, source.category, *parts)
+        return Indicator(f"raw {name}" if is_marked else name, source.category, *parts)
     is_plain = source.fill is None and (reader is None or reader == Number())
     return name if is_plain else Numeric(name, source.fill, reader, raw)
 
@@ -376,7 +386,8 @@ def as_frame(X, names):
             f"The rows have {rows.shape[1]} values, but the pipeline uses {len(names)} columns "
             f"({listed(names)}). Use a DataFrame, whose columns are found by name."
         )
-    return pd.DataFrame(rows, columns=list(names)).infer_objects()
+    table = pd.DataFrame(rows, columns=list(names))
+    return _inferred(table, table.dtypes)
 
 
 def _as_rows(x):
@@ -656,7 +667,7 @@ def with_cells(row, cells):
         changed = row.astype(object)
         for column, value in cells.items():
             changed.iloc[0, column] = _as_in_column(value, row.dtypes.iloc[column])
-        return changed.infer_objects()
+        return _inferred(changed, row.dtypes)
     is_sparse = sp.issparse(row)
     changed = row.astype(np.float64).tolil() if is_sparse else np.array(row, dtype=object)
     for column, value in cells.items():
@@ -665,6 +676,19 @@ def with_cells(row, cells):
         return changed.tocsr()
     is_number = all(isinstance(value, int | float | np.number) for value in changed[0].tolist())
     return changed.astype(np.float64) if is_number else changed
+
+
+def _inferred(table, dtypes):
+    """Return a table with the types of its cells. Missing cells of type object keep that type.
+
+    They may be strings, and scikit-learn cannot compare strings with missing values of type float.
+    """
+    kept = [
+        name
+        for name, dtype, is_missing in zip(table, dtypes, table.isna().all(), strict=True)
+        if is_missing and dtype.kind == "O"
+    ]
+    return table.infer_objects().astype(dict.fromkeys(kept, object))
 
 
 def _as_in_column(value, dtype):

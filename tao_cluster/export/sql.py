@@ -225,7 +225,7 @@ class _Writer:
         reader, cell = names[0].reader, self._cell(names[0])
         literals = [dialects.value(value, self.dialect) for value in values]
         if isinstance(reader, Level) and has_missing != is_rest:
-            literals += [dialects.string(word, self.dialect) for word in reader.missing]
+            literals += [dialects.value(word, self.dialect) for word in reader.missing]
         test = _comparison(cell, literals, is_equal=not is_rest)
         if has_missing:
             is_null = f"{cell} IS NULL"

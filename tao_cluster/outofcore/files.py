@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 from .._utils.optional import import_optional
@@ -127,11 +126,6 @@ class ParquetTable:
                 _raise_for_missing(batch, *place)
             X, weight, embedding = arrays
             yield X, None if weight is None else weight[:, 0], embedding
-
-    def read_column(self, name, most_values, most_rows):
-        """Yield one array of values of column `name` per batch; the batches are those of `read`."""
-        for batch, _ in self._batches([name], most_values, most_rows):
-            yield batch.column(0).to_pandas().to_numpy()
 
     @property
     def _names(self):
@@ -253,13 +247,16 @@ def numeric_columns(source):
     return {name: dtype_of(kind) is not None for name, kind in schema.items()}
 
 
-def first_rows(source, names, n_rows):
-    """Return the columns `names` of at most `n_rows` rows at the start of the first file."""
-    with _opened(_files(source)[0]) as content:
-        for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
-            # The metadata that pandas wrote may be invalid, so they are removed.
-            return batch.replace_schema_metadata(None).to_pandas()
-    return pd.DataFrame(columns=names)
+def frames_of(source, names, n_rows):
+    """Yield the columns `names` of all files as DataFrames of at most `n_rows` consecutive rows.
+
+    The columns may have any type. `source` is as for :meth:`ParquetTable.from_files`.
+    """
+    for file in _files(source):
+        with _opened(file) as content:
+            for batch in content.iter_batches(n_rows, columns=names, use_threads=False):
+                # The metadata that pandas wrote may be invalid, so they are removed.
+                yield batch.replace_schema_metadata(None).to_pandas()
 
 
 def _common_names(schemas):

@@ -72,9 +72,11 @@ def plot_path(models, *, ax=None, title=None):
         y = [model.cost_increase_ for model in models]
         ax.plot(x, y, "-o", color="C0", markersize=4, linewidth=1)
         for i in _evenly_spaced(x):
-            is_last = x[i] == max(x) > min(x)
+            is_last, is_auto = x[i] == max(x) > min(x), models[i].lambda_ == "auto"
             ax.annotate(
-                f"$\\lambda$ = {number_text(models[i].lambda_, 3)}",
+                f"{tree_of(models[i]).n_leaves} leaves"  # the path of axis-aligned trees
+                if is_auto
+                else f"$\\lambda$ = {number_text(models[i].lambda_, 3)}",
                 (x[i], y[i]),
                 textcoords="offset points",
                 xytext=(2, 7) if is_last else (5, 5),

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics import adjusted_mutual_info_score, homogeneity_score
 
 from .._utils.matrices import spaced_rows
 from .._utils.warnings import warn
@@ -23,7 +23,7 @@ from .observed import level_groups
 _FEWEST_LEVELS = 3  # two levels need no test on sets: a test of one column divides them
 # `warn_of_copies` warns if the adjusted mutual information exceeds _NEARLY_EQUAL. A sample of
 # _MOST_ROWS rows is enough to estimate it.
-_NEARLY_EQUAL, _MOST_ROWS = 0.9, 20_000
+_NEARLY_EQUAL, _MOST_ROWS, _ROWS_PER_LEVEL = 0.9, 20_000, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,12 +225,23 @@ def warn_of_copies(X, names, labels):
         columns = np.flatnonzero(group == number)
         values = X[np.ix_(rows, columns)]
         level = np.where(values.any(axis=1), values.argmax(axis=1), len(columns))
-        if adjusted_mutual_info_score(level, labels[rows]) > _NEARLY_EQUAL:
+        if _likeness(level, labels[rows]) > _NEARLY_EQUAL:
             warn(
                 f"The clusters are nearly the levels of {_variable_name(names, columns)}. Give "
                 "this column less weight (table_pipeline(..., category_weight=0.5)), or leave it "
                 "out."
             )
+
+
+def _likeness(level, labels):
+    """Return how nearly clusters are levels, or unions of levels: at most 1.
+
+    A column of few rows per level determines any clusters, which is no likeness.
+    """
+    information = adjusted_mutual_info_score(level, labels)
+    if _ROWS_PER_LEVEL * len(np.unique(level)) > len(level):
+        return information
+    return max(information, homogeneity_score(labels, level))
 
 
 def _variable_name(names, columns):

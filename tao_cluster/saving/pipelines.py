@@ -50,7 +50,7 @@ def to_document(pipeline):
         raise ValueError(f"{_ADVICE}, got one of the steps {names}.")
     check_is_fitted(pipeline)
     reader, encoder = pipeline[0], pipeline[1]
-    decisions = getattr(pipeline, "decisions_", None)
+    decisions = reader.decisions
     return {
         "names": [name for name, _ in pipeline.steps],
         "readers": to_json(reader.readers),
@@ -73,7 +73,8 @@ def from_document(data, model):
     ValueError, TypeError, LookupError, AttributeError
         If `data` is not a result of :func:`to_document`.
     """
-    reader = TableReader(from_json(data["readers"]))
+    decisions = None if data["decisions"] is None else pd.DataFrame(data["decisions"])
+    reader = TableReader(from_json(data["readers"]), decisions)
     kinds = tuple(READERS.values())
     for readers in reader.readers.values():
         parts = readers if isinstance(readers, tuple) else (readers,)
@@ -102,8 +103,8 @@ def from_document(data, model):
         )
     steps = [reader, encoder, model]
     pipeline = Pipeline(list(zip(map(str, data["names"]), steps, strict=True)))
-    if data["decisions"] is not None:
-        pipeline.decisions_ = pd.DataFrame(data["decisions"])
+    if decisions is not None:
+        pipeline.decisions_ = decisions
     return pipeline
 
 

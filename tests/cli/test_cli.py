@@ -6,11 +6,12 @@ from pathlib import Path
 
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from tao_cluster import DirectForm, TAOClustering, __version__, load
+from tao_cluster import DirectForm, TAOClustering, __version__, load, table_pipeline
 from tao_cluster.__main__ import main
 
 
@@ -31,12 +32,11 @@ OPTIONS = ["--n-clusters", "3", "--lambda", "0.5", "--depth", "3", "--reference-
 
 
 def test_other_objectives_and_splits(iris, capsys):
-    options = ["--objective", "kmedians", "--split", "axis", "--out", "other"]
-    assert main(["fit", "plain.csv", *OPTIONS, *options]) == 0
-    expected = TAOClustering(
-        3, lambda_=0.5, depth=3, objective="kmedians", split="axis", random_state=1
-    ).fit(iris)
-    assert load("other/model.json").tree_ == expected.tree_
+    options = ["--objective", "kmedians", "--split", "axis", "--max-leaves", "4", "--out", "other"]
+    assert main(["fit", "plain.csv", *OPTIONS, *options, "--no-standardize"]) == 0
+    parameters = {"objective": "kmedians", "split": "axis", "max_leaves": 4, "random_state": 1}
+    expected = TAOClustering(3, lambda_=0.5, depth=3, **parameters).fit(iris)
+    assert load("other/model.json")[-1].tree_ == expected.tree_
     shown = capsys.readouterr().out
     assert f"{expected.cost_increase_:.2f}" in shown
     assert "TAO axis" in shown
@@ -47,18 +47,24 @@ def test_other_objectives_and_splits(iris, capsys):
 )
 def test_fit(iris, capsys, name):
     assert main(["fit", name, *OPTIONS]) == 0
-    X = sp.csr_matrix(iris) if name == "sparse.npz" else iris
-    expected = TAOClustering(3, lambda_=0.5, depth=3, random_state=1).fit(X)
-    stem = name.split(".")[0]
-    labels = np.loadtxt(f"{stem}_tree/labels.csv", skiprows=1, dtype=int)
-    assert Path(f"{stem}_tree/labels.csv").read_text().splitlines()[0] == "cluster"
-    np.testing.assert_array_equal(labels, expected.labels_)
-    assert load(f"{stem}_tree/model.json").tree_ == expected.tree_
+    X, stem = sp.csr_matrix(iris) if name == "sparse.npz" else iris, name.split(".")[0]
+    estimator = TAOClustering(3, lambda_=0.5, depth=3, random_state=1)
+    names = ["sl", "sw", "pl", "pw"] if stem == "named" else ["x0", "x1", "x2", "x3"]
+    if name.endswith("csv"):
+        X = pd.DataFrame(iris, columns=names)
+        expected = table_pipeline(X, 3, lambda_=0.5, depth=3, random_state=1).fit(X)[-1]
+        model = load(f"{stem}_tree/model.json")[-1]
+    else:
+        expected, model = estimator.fit(X), load(f"{stem}_tree/model.json")
+    assert model.tree_ == expected.tree_
+    labels = pd.read_csv(f"{stem}_tree/labels.csv")
+    assert list(labels) == ["row", "cluster", "leaf"]
+    np.testing.assert_array_equal(labels["row"], np.arange(len(iris)))
+    np.testing.assert_array_equal(labels["cluster"], expected.labels_)
     shown = capsys.readouterr().out
     assert f"{expected.cost_increase_:.2f}" in shown
     assert f"in {stem}_tree" in shown
-    used = expected.tree_.used_features[0]
-    assert (["sl", "sw", "pl", "pw"][used] if stem == "named" else f"x{used}") in shown
+    assert names[expected.tree_.used_features[0]] in shown
 
 
 @pytest.mark.slow
@@ -87,6 +93,7 @@ def test_fit_out(iris, tmp_path):
         "labels.csv",
         "model.json",
         "page.html",
+        "reading.json",
         "tree.png",
         "tree.txt",
     }
@@ -95,7 +102,7 @@ def test_fit_out(iris, tmp_path):
 BAD_FILES = {
     "words.csv": "a,b\n1,2\n\n3,four\n",
     "gaps.csv": "1,2\n3,\n?,5\n7,8\n",
-    "empty_rows.csv": "1,2,3\n4,?,5\n",
+    "empty_rows.csv": "1,,3\n4,2,?\n?,1,2\n2,?,5\n",
     "ragged.csv": "1,2\n3\n",
     "long.csv": "a,b\n1,2,3\n",
     "late.csv": "a,b\n1,2\n3,4\n5,6,7\n",
@@ -106,7 +113,7 @@ BAD_FILES = {
     "infinite.csv": "1,2\ninf,3\n4,5\n",
     "fake.npz": "not a zip file",
     "fake.npy": "not an array",
-    "data.txt": "1 2",
+    "data.doc": "1 2",
 }
 
 
@@ -128,21 +135,23 @@ def write_damaged_archives(X):
     [
         (["missing.csv"], "missing.csv: no such file"),
         (["words.csv"], "line 4, column b: 'four' is not a number"),
-        (["gaps.csv"], "missing values in x0 (1), x1 (1); choose --missing drop (leaves 2 of 4"),
-        (["gaps.csv", "--columns", "x1,b"], "gaps.csv: no column 'b'; the columns are 'x0', 'x1'"),
+        (["gaps.csv", "--missing", "refuse"], "gaps.csv: column 'x0' has 1 missing values"),
+        (["gaps.csv", "--columns", "x1,b"], "gaps.csv: columns: there is no column 'b'"),
+        (["gaps.csv", "--id", "b"], "gaps.csv: there is no column 'b'; the columns are 'x0', 'x1'"),
+        (["empty_rows.csv", "--missing", "drop"], "every row has a missing value"),
         (["gaps.csv", "--missing", "drop", "--n-clusters", "3"], "n_samples=2 should be >="),
         (["iris.npy", "--drop", "x1"], "apply to tables only"),
         (["ragged.csv"], "line 2 has 1 values, expected 2"),
         (["long.csv"], "line 2 has 3 values, expected 2"),
         (["late.csv"], "line 4 has 3 values, expected 2"),
-        (["twice.csv"], "several columns are named 'a'"),
-        (["names.csv"], "no column is left to cluster by"),
+        (["twice.csv"], "Several columns are named 'a'"),
+        (["names.csv"], "No column is left to cluster by"),
         (["empty.csv"], "the file is empty"),
         (["header.csv"], "no rows"),
         (["infinite.csv"], "infinite.csv: line 2, column x0: inf is not a number"),
         (["fake.npz"], "fake.npz: cannot be read"),
         (["fake.npy"], "fake.npy: cannot be read"),
-        (["data.txt"], "expected a .csv, .tsv (or one of these .gz)"),
+        (["data.doc"], "expected a .csv, .tsv or .txt (or one of these .gz)"),
         (["flat.npy"], "expected a table"),
         (["strings.npy"], "expected numbers"),
         (["objects.npy"], "objects.npy: cannot be read"),
@@ -172,7 +181,8 @@ def test_bad_input_gets_one_error_message(iris, capsys, tmp_path, arguments, sen
     *notes, error = error.splitlines()
     assert error.startswith("tao-cluster: error: ")
     assert sentence in error
-    assert all("rows have missing values" in note for note in notes)
+    usual = ("rows have missing values", "no header was found")
+    assert all(any(words in note for words in usual) for note in notes)
     assert set(tmp_path.iterdir()) == before
 
 
@@ -219,9 +229,9 @@ def test_demo(tmp_path, monkeypatch, capsys):
 
 
 def test_interrupt(iris, capsys, monkeypatch):
-    def interrupted(path, choices):
+    def interrupted(path, reading):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tao_cluster.cli.fitting.load_data", interrupted)
+    monkeypatch.setattr("tao_cluster.cli.fitting.read_file", interrupted)
     assert main(["fit", "iris.npy"]) == 130
     assert capsys.readouterr().err == "tao-cluster: interrupted.\n"

@@ -1,6 +1,8 @@
 """Commands that use the folder of a fit, from one end to the other."""
 
+import contextlib
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +14,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_wine
 
-from tao_cluster import TAOClustering, load
+from tao_cluster import load, table_pipeline
 from tao_cluster.__main__ import main
+from tao_cluster.export import to_rules
 
 
 @pytest.fixture
@@ -27,6 +30,7 @@ def birds(tmp_path, monkeypatch):
             "tag": [f"bird {i:03}" for i in range(240)],
             "bill_mm": 38 + 6 * (kind > 0) + rng.normal(0, 1.5, 240).round(1),
             "mass_g": 3700 + 1300 * (kind == 2) + rng.normal(0, 150, 240).round(),
+            "wing": [f"{x:.1f} mm" for x in 180 + 20 * (kind == 2) + rng.normal(0, 3, 240)],
             "island": np.array(["Biscoe", "Dream", "Torgersen"])[rng.integers(0, 3, 240)],
             "ringed": rng.random(240) < 0.5,
         }
@@ -37,7 +41,7 @@ def birds(tmp_path, monkeypatch):
     return frame
 
 
-FIT = ["fit", "birds.csv", "-k", "3", "--standardize", "--id", "tag", "--missing"]
+FIT = ["fit", "birds.csv", "-k", "3", "--id", "tag", "--missing"]
 
 
 def run(*arguments):
@@ -49,19 +53,61 @@ def test_from_a_table_to_the_clusters_of_another(birds, capsys, missing):
     run(*FIT, missing)
     labels = pd.read_csv("birds_tree/labels.csv")
     assert len(labels) == (237 if missing == "drop" else 240)
-    assert list(labels) == (["row"] if missing == "drop" else []) + ["tag", "cluster"]
+    assert list(labels) == ["tag", "cluster", "leaf"]
     model = load("birds_tree/model.json")
-    names = list(model.feature_names_in_)
-    assert ("mass_g is missing" in names) == (missing == "indicator")
+    names = list(model[-1].feature_names_in_)
+    assert ("missingindicator_mass_g" in names) == (missing == "indicator")
     # The same rows have the same clusters, in any order of rows and columns.
     birds.sample(frac=1, random_state=0)[list(birds)[::-1]].to_csv("again.csv", index=False)
     capsys.readouterr()
     run("predict", "birds_tree", "again.csv", "--out", "again_labels.csv")
-    again = pd.read_csv("again_labels.csv").set_index("tag")
-    np.testing.assert_array_equal(again.loc[labels["tag"], "cluster"], labels["cluster"])
-    assert set(again["leaf"]) <= set(model.tree_.leaves)
+    again = pd.read_csv("again_labels.csv").set_index("tag").loc[labels["tag"]]
+    pd.testing.assert_frame_equal(again.reset_index(), labels)
     assert main(["predict", "birds_tree", "again.csv", "--out", "again_labels.csv"]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
+
+
+def test_new_files_are_read_as_the_one_of_the_fit(birds, capsys):
+    """Words for missing values, separators and the column of names are kept in the folder."""
+    table = birds.replace("Dream", "NA").assign(mass_g=birds["mass_g"].fillna(-99))
+    table.to_csv("birds.csv", index=False, sep="#")
+    run("fit", "birds.csv", "-k", "3", "--sep", "#", "--na", "-99", "lost", "--id", "tag")
+    model = load("birds_tree/model.json")
+    assert model.decisions_.set_index("column")["missing"].to_dict() == {
+        "tag": 0, "bill_mm": 0, "mass_g": 2, "wing": 0, "island": 1, "ringed": 0
+    }  # fmt: skip
+    labels = pd.read_csv("birds_tree/labels.csv", keep_default_na=False)
+    run("predict", "birds_tree", "birds.csv", "--out", "again.csv")
+    again = pd.read_csv("again.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(again, labels)
+    # Here "lost" stands in columns in which the file of the fit had no such word.
+    new = table.head(20).astype(object)
+    new.loc[3, ["mass_g", "island"]] = "lost"
+    new.to_csv("new.csv", index=False)
+    capsys.readouterr()
+    run("predict", "birds_tree", "new.csv", "--sep", ",", "--out", "new_labels.csv")
+    assert capsys.readouterr().err == ""
+    assert len(pd.read_csv("new_labels.csv")) == 20
+    new.loc[3, "wing"] = "lost"
+    new.to_csv("new.csv", index=False)
+    run("predict", "birds_tree", "new.csv", "--sep", ",", "--out", "new_labels.csv", "--force")
+    assert "1 of 20 rows have missing values: left out" in capsys.readouterr().err
+    assert len(pd.read_csv("new_labels.csv")) == 19
+
+
+def test_sql_and_predict_tell_the_same(birds):
+    birds["ringed"] = birds["ringed"].astype(object).mask(birds.index % 9 == 4)
+    birds.to_csv("birds.csv", index=False)
+    run("fit", "birds.csv", "-k", "5", "--lambda", "0.5", "--missing", "indicator", "--drop", "tag")
+    run("export", "birds_tree", "--format", "sql", "--out", "tree.sql")
+    labels = pd.read_csv("birds_tree/labels.csv")["cluster"]
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        pd.read_csv("birds.csv").to_sql("birds", database, index=False)
+        query = f"SELECT {Path('tree.sql').read_text()} FROM birds ORDER BY rowid"  # noqa: S608
+        found = [cluster for (cluster,) in database.execute(query)]
+    np.testing.assert_array_equal(found, labels)
+    run("export", "birds_tree", "--format", "sql", "--dialect", "bigquery", "--out", "tree2.sql")
+    assert "`" in Path("tree2.sql").read_text()
 
 
 def test_a_row_is_explained_by_its_name_or_number(birds, capsys):
@@ -74,9 +120,9 @@ def test_a_row_is_explained_by_its_name_or_number(birds, capsys):
     labels = pd.read_csv("birds_tree/labels.csv").set_index("tag")
     assert f"cluster {labels.loc['bird 010', 'cluster']} (leaf" in by_name
     for which, sentence in (
-        (["--row", "3"], "row 3 does not exist or has missing values"),
-        (["--row", "240"], "numbered from 0 to 239"),
-        (["--id", "bird 9"], "no row is named 'bird 9'"),
+        (["--row", "3"], "row 3 does not exist, or has missing values"),
+        (["--row", "240"], "row 240 does not exist"),
+        (["--id", "bird 9"], "row 'bird 9' does not exist"),
     ):
         assert main(["explain", "birds_tree", "birds.csv", *which]) == 2
         assert sentence in capsys.readouterr().err
@@ -95,7 +141,7 @@ def test_pictures_pages_and_exports(birds, capsys):
         run("export", "fit", "--format", kind)
         assert len(capsys.readouterr().out) > 20
     run("export", "fit", "--out", "rules.txt")
-    assert Path("rules.txt").read_text().splitlines() == model.to_rules()
+    assert Path("rules.txt").read_text().splitlines() == to_rules(model)
     assert main(["export", "fit", "--format", "onnx"]) == 2
     assert "needs --out" in capsys.readouterr().err
     assert main(["plot", "fit", "--out", "tree.doc"]) == 2
@@ -112,6 +158,8 @@ def test_nothing_is_overwritten_unless_asked(birds, capsys):
     Path("file").write_text("")
     assert main([*FIT, "median", "--out", "file"]) == 2
     assert "is a file, not a folder" in capsys.readouterr().err
+    assert main([*FIT, "median", "--out", "x" * 300]) == 2  # the name is too long
+    assert "File name too long" in capsys.readouterr().err
 
 
 def test_new_tables_that_do_not_fit(birds, capsys):
@@ -123,10 +171,10 @@ def test_new_tables_that_do_not_fit(birds, capsys):
     Path("text.json").write_text("{}")
     capsys.readouterr()
     for arguments, sentence in (
-        (["birds_tree", "less.csv"], "less.csv: no column 'mass_g'"),
-        (["birds_tree", "words.csv"], "'heavy' is not a number"),
+        (["birds_tree", "less.csv"], "less.csv: The table has no column 'mass_g'"),
+        (["birds_tree", "words.csv"], "words.csv: line 2, column mass_g: 'heavy' is not a number"),
         (["birds_tree", "none.csv"], "every row has a missing value"),
-        (["birds_tree", "two.npy"], "two.npy: has 2 columns, but the model has"),
+        (["birds_tree", "two.npy"], "two.npy: Expected a pandas DataFrame with the columns"),
         (["nowhere", "birds.csv"], "nowhere: no such file"),
         (["text.json", "birds.csv"], "not a model"),
     ):
@@ -134,44 +182,46 @@ def test_new_tables_that_do_not_fit(birds, capsys):
         assert sentence in capsys.readouterr().err.splitlines()[-1]
     birds.head(20).assign(island="Anvers").to_csv("new.csv", index=False)
     run("predict", "birds_tree", "new.csv")
-    assert "categories that the fit did not have, 'Anvers'" in capsys.readouterr().err
+    assert (
+        "column 'island' has levels that the fit did not have: 'Anvers'" in capsys.readouterr().err
+    )
 
 
-@pytest.mark.parametrize("name", ["table.tsv", "table.csv.gz", "table.tsv.gz", "table.csv"])
+@pytest.mark.parametrize("name", ["table.tsv", "table.csv.gz", "table.txt", "table.csv"])
 def test_other_texts_hold_the_same_table(birds, name):
-    mark = "\t" if ".tsv" in name else ";"
-    separator = [] if ".tsv" in name else ["--sep", ";"]
-    birds.to_csv(name, index=False, sep=mark)
-    run(*FIT, "drop", "--out", "one")
-    run("fit", name, *FIT[2:], "drop", "--out", "other", *separator)
+    mark = "\t" if name in ("table.tsv", "table.txt") else ";"
+    birds.to_csv(name, index=False, sep=mark, decimal="," if mark == ";" else ".")
+    run(*FIT, "drop", "--out", "one", "--drop", "wing")
+    run("fit", name, *FIT[2:], "drop", "--out", "other", "--drop", "wing")
     one, other = load("one/model.json"), load("other/model.json")
-    assert one.tree_ == other.tree_
-    run("predict", "other", name, *separator, "--out", "labels.csv")
+    assert one[-1].tree_ == other[-1].tree_
+    run("predict", "other", name, "--out", "labels.csv")
 
 
 @pytest.mark.parametrize("name", ["table.parquet", "table.feather"])
-def test_tables_of_arrow(birds, name, capsys):
-    try:
-        getattr(birds, f"to_{name.split('.')[1]}")(name)
-    except ImportError:
-        Path(name).write_bytes(b"")
-        assert main(["fit", name]) == 2
-        assert "needs pyarrow" in capsys.readouterr().err
-        return
+def test_tables_of_arrow(birds, name):
+    pytest.importorskip("pyarrow")
+    getattr(birds, f"to_{name.split('.')[1]}")(name)
     run("fit", name, *FIT[2:], "drop")
     run(*FIT, "drop", "--out", "one")
-    assert load("one/model.json").tree_ == load("table_tree/model.json").tree_
+    assert load("one/model.json")[-1].tree_ == load("table_tree/model.json")[-1].tree_
 
 
-def test_a_path_leaves_its_models(birds, capsys):
-    run("path", *FIT[1:], "median", "--lambdas", "2,50", "--depth", "3")
+@pytest.mark.parametrize("split", ["oblique", "axis"])
+def test_a_path_leaves_its_models(birds, capsys, split):
+    more = ["--lambdas", "2,50", "--depth", "3"] if split == "oblique" else ["--max-leaves", "5"]
+    run("path", *FIT[1:], "median", "--split", split, *more)
     table = pd.read_csv("birds_tree/path.csv")
-    assert list(table["lambda"]) == [2, 50]
+    if split == "oblique":
+        assert list(table["lambda"]) == [2, 50]
     for _, line in table.iterrows():
         model = load(f"birds_tree/{line['model']}")
-        assert model.tree_.n_leaves == line["leaves"]
-        assert model.cost_increase_ == pytest.approx(line["cost_increase"])
+        assert model[-1].tree_.n_leaves == line["leaves"]
+        assert model[-1].cost_increase_ == pytest.approx(line["cost_increase"])
+        assert len(model.predict(birds)) == 240
     assert {"path.png", "page.html"} <= {file.name for file in Path("birds_tree").iterdir()}
+    assert "cost increase, %" in capsys.readouterr().out
+    assert "wing" in Path("birds_tree/page.html").read_text()
 
 
 @pytest.mark.slow
@@ -185,7 +235,7 @@ def test_images_and_words(tmp_path, monkeypatch, capsys):
     labels = pd.read_csv("digits_tree/labels.csv")["cluster"][:30]
     np.testing.assert_array_equal(pd.read_csv("new.csv")["cluster"], labels)
     assert main(["fit", "digits.npy", "--image-shape", "8x9", "--force"]) == 2
-    assert "but the data have 64 features" in capsys.readouterr().err
+    assert "do not have 64 columns" in capsys.readouterr().err
 
     words = sp.random(200, 300, 0.05, "csr", random_state=0)
     sp.save_npz("words.npz", words)
@@ -199,30 +249,29 @@ def test_images_and_words(tmp_path, monkeypatch, capsys):
 def test_another_process_goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
-    run("fit", "wine.csv", "-k", "3", "--drop", "target", "--standardize")
+    run("fit", "wine.csv", "-k", "3", "--drop", "target")
     command = [sys.executable, "-m", "tao_cluster", "predict", "wine_tree", "wine.csv"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     frame = load_wine(as_frame=True).data
-    model = TAOClustering(3, standardize=True, random_state=0).fit(frame)
-    got = [int(line.split(",")[0]) for line in done.stdout.splitlines()[1:]]
+    model = table_pipeline(frame, 3, random_state=0).fit(frame)[-1]
+    got = [int(line.split(",")[1]) for line in done.stdout.splitlines()[1:]]
     np.testing.assert_array_equal(got, model.labels_)
 
 
-def test_damaged_columns_get_a_sentence(birds, capsys):
+def test_a_damaged_folder_gets_one_error_message(birds, capsys):
     run(*FIT, "drop")
-    file = Path("birds_tree/columns.json")
-    recipe = json.loads(file.read_text())
-    for text in ("", "[]", "{}", json.dumps({**recipe, "columns": recipe["columns"][:1]})):
+    file = Path("birds_tree/reading.json")
+    stored = json.loads(file.read_text())
+    for text in ("", "[]", "{}", json.dumps({**stored, "speed": 1})):
         file.write_text(text)
         capsys.readouterr()
         assert main(["predict", "birds_tree", "birds.csv"]) == 2
-        assert "columns.json: " in capsys.readouterr().err
+        assert "reading.json: does not describe how files are read" in capsys.readouterr().err
 
 
 def test_penguins(tmp_path, monkeypatch):
     penguins = pytest.importorskip("palmerpenguins", reason="the table is in that package")
     monkeypatch.chdir(tmp_path)
     penguins.load_penguins().to_csv("penguins.csv", index=False)
-    run("fit", "penguins.csv", "-k", "4", "--drop", "species,year", "--standardize",
-        "--missing", "median")  # fmt: skip
+    run("fit", "penguins.csv", "-k", "4", "--drop", "species,year")
     run("page", "penguins_tree", "penguins.csv", "--out", "penguins.html")

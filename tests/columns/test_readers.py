@@ -96,6 +96,12 @@ def test_dates_are_read_alike_in_python_and_sql(form):
         np.testing.assert_array_equal(in_sql(own, column), own.read(column))
 
 
+def test_cells_that_are_numbers_keep_their_value():
+    reader = Written(thousands=".", decimal=",")
+    assert reader.read(cells("1.250,5", "3")).tolist() == [1250.5, 3.0]
+    assert reader.read(pd.Series([1250.5, 3.0])).tolist() == [1250.5, 3.0]
+
+
 def test_time_zones_count_in_utc():
     column = cells("2020-01-01T00:00:00+02:00", "2020-01-01T00:00:00Z")
     assert Date.from_cells(column).read(column).tolist() == [0, 2 / 24]
@@ -151,8 +157,10 @@ def test_the_table_reader_takes_columns_by_name_and_counts_gaps():
     reader = TableReader({"2020": Number(), "a": Number()}).fit(table)
     assert reader.n_missing_ == {"2020": 0, "a": 1}
     new = pd.DataFrame({"a": [5, None], 2020: [None, 7]})
-    assert reader.transform(new).columns.tolist() == ["2020", "a"]
+    assert reader.transform(new[1:]).columns.tolist() == ["2020", "a"]
     assert reader.usable_rows(new).tolist() == [False, True]
+    with pytest.raises(ValueError, match="column '2020' has 1 missing values, but had none"):
+        reader.transform(new)
     with pytest.raises(ValueError, match="no column '2020'"):
         reader.transform(new[["a"]])
     with pytest.raises(ValueError, match="pandas DataFrame"):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from raw_tables import MODELS, NUMBERS, OPTIONS, WAYS, random_table
+from reading import check_rules
 from sklearn.compose import make_column_transformer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -14,7 +15,7 @@ from tao_cluster import table_pipeline
 from tao_cluster.columns import Indicator, raw_view
 from tao_cluster.columns.readers import Level
 from tao_cluster.explanations import explain, nearest_change
-from tao_cluster.export import to_text
+from tao_cluster.export import to_rules, to_text
 
 # scikit-learn warns of unknown levels if an encoder drops a level.
 pytestmark = pytest.mark.filterwarnings("ignore:Found unknown categories")
@@ -162,3 +163,27 @@ def test_steps_without_a_meaning_in_raw_columns_raise(steps, message):
     pipeline = make_pipeline(steps, IMM(1, random_state=0)).fit(table)
     with pytest.raises(ValueError, match=message):
         to_text(pipeline)
+
+
+def test_changes_of_a_row_whose_missing_level_is_filled_and_marked():
+    table = random_table(0)[["Plan A"]].replace("-", "a, b")
+    encoder = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value="?", missing_values=None, add_indicator=True),
+        OneHotEncoder(),
+    )
+    pipeline = make_pipeline(encoder, IMM(4, random_state=0)).fit(table)
+    row = table[table["Plan A"].isna()].iloc[[0]]
+    for cluster in range(4):
+        change = nearest_change(pipeline, row, cluster)
+        assert pipeline.predict(change.row)[0] == cluster
+
+
+@pytest.mark.parametrize("split", ["axis", pytest.param("oblique", marks=pytest.mark.slow)])
+def test_rules_are_true_of_the_rows_of_the_raw_table(split):
+    names = {NUMBERS[1]: "hours", "region`s": "region", "vip": "vip", "code": "code"}
+    table = random_table(0)[list(names)].rename(columns=names)
+    options = {"split": split, "max_leaves": 8, "categorical": ["code"], "random_state": 0}
+    pipeline = table_pipeline(table, 5, **options).fit(table)
+    rules = to_rules(pipeline, precision=17)
+    assert any("vip" in rule and "hours" in rule for rule in rules)
+    check_rules(rules, table, pipeline.predict(table))

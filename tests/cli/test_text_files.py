@@ -1,0 +1,185 @@
+"""Text files as people have them: separators, decimal commas, encodings, headers, long cells."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tao_cluster.cli.loading import Reading, cell_errors, read_file
+from tao_cluster.table import NA_VALUES, table_pipeline
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a text to a file, read it, and return the table."""
+
+    def run(text, name="table.csv", written="utf-8", **options):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode(written))
+        return read_file(path, Reading(**options))
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1.5,x\n2.5,y\n",
+        "a;b\n1,5;x\n2,5;y\n",
+        "a;b\n1.5;x\n2.5;y\n",
+        "a\tb\n1.5\tx\n2.5\ty\n",
+        "a\tb\n1,5\tx\n2,5\ty\n",
+        "a|b\n1.5|x\n2.5|y\n",
+        "sep=;\na;b\n1,5;x\n2,5;y\n",
+        '"sep=|"\r\na|b\r\n1.5|x\r\n2.5|y\r\n',
+        "\ufeffa,b\n1.5,x\n2.5,y\n",
+        "\na , b\n\n1.5, x\n  \n2.5, y\n",
+        '"a","b"\n"1.5","x"\n"2.5","y"\n',
+    ],
+)
+def test_separators_and_decimal_marks_are_detected(read, text):
+    expected = pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
+    pd.testing.assert_frame_equal(
+        read(text).reset_index(drop=True), expected, check_dtype=False, check_names=False
+    )
+    for name in ("table.tsv", "table.txt"):
+        assert read(text, name)["a"].tolist() == [1.5, 2.5]
+    path = "table.csv.gz"
+    assert read(gzip.compress(text.encode()), path)["b"].tolist() == ["x", "y"]
+
+
+def test_numbers_with_points_and_with_commas(read):
+    frame = read("a;b\n1.5;1,5\n2.5;2,5\n")
+    assert frame["a"].tolist() == [1.5, 2.5]
+    assert frame["b"].tolist() == ["1,5", "2,5"]  # the pipeline reads them as numbers
+
+
+def test_options_replace_what_is_detected(read):
+    text = "title\na;b\n1,5;2\n2,5;3\n"
+    frame = read(text, separator=";", decimal=",", header=True, skip_lines=1)
+    assert frame["a"].tolist() == [1.5, 2.5]
+    assert list(read("a,b\nc,d\n", header=False)) == ["x0", "x1"]
+    assert list(read("1,2\n3,4\n", header=True)) == ["1", "2"]
+    assert read("a;b,c\n1;2,5\n", separator=",").columns.tolist() == ["a;b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "found"),
+    [("utf-8", None), ("utf-16", None), ("cp1252", "cp1252")],
+)
+def test_encodings_are_detected_and_reported(read, capsys, encoding, found):
+    frame = read("Straße,Höhe\nÄcker,1\nÖl,2\n", written=encoding)
+    assert list(frame) == ["Straße", "Höhe"]
+    assert frame["Straße"].tolist() == ["Äcker", "Öl"]
+    error = capsys.readouterr().err
+    assert ("read as cp1252" in error) == (found is not None)
+    # A wrong byte after the first lines, and an encoding that the user chooses.
+    late = b"a,b\n" + b"x,1\n" * 500 + b"\xe4,2\n"
+    assert read(late)["a"].iloc[-1] == "ä"
+    assert read(late, encoding="latin-1")["a"].iloc[-1] == "ä"
+    with pytest.raises(ValueError, match=r"table\.csv: cannot be read as \.csv \('ascii' codec"):
+        read(late, encoding="ascii")
+    with pytest.raises(ValueError, match=r"table\.csv: cannot be read as \.csv \(unknown encoding"):
+        read(late, encoding="utf-7b")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1,2\n3,4\n", ["x0", "x1"]),
+        ("a,2020\n1,2\n3,4\n", ["a", "2020"]),  # a word above a number
+        ("red,1\nred,2\nblue,3\nblue,5\n", ["x0", "x1"]),  # no word above a number
+        ("5.5,,2\n1,2,3\n2,3,3\n", ["x0", "x1", "x2"]),
+        ("5.5,NA,2\n1,2,3\n2,3,3\n", ["x0", "x1", "x2"]),
+        ("?,1,2,3\n5,4,2,1\n4,?,2,9\n", ["x0", "x1", "x2", "x3"]),
+        ("country,2000,2001\nFR,1.5,2.5\nDE,3.5,2.5\n", ["country", "2000", "2001"]),
+        ("country,2010,2000\nFR,1,2\nDE,3,4\n", ["country", "2010", "2000"]),
+        (",1990,2000\nFR,1,2\nDE,3,4\n", ["Unnamed: 0", "1990", "2000"]),
+        ("s,400,410,420\nu,3,1,2\nv,2,2,2\n", ["s", "400", "410", "420"]),
+        ("s,400.1,410.7,423\nu,3,1,2\nv,2,2,2\n", ["s", "400.1", "410.7", "423"]),
+        ("u,400,410,420\nu,3,1,2\nv,2,2,2\n", ["x0", "x1", "x2", "x3"]),  # u is a value
+        ("s,1,2,3\nu,4,5,6\nv,7,8,9\n", ["x0", "x1", "x2", "x3"]),  # every row is a sequence
+        ("Ann,4,1,9\nBob,3,1,2\nEve,2,2,2\n", ["x0", "x1", "x2", "x3"]),
+        ("s;1,5;2,5;3,5\nu;1,1;0,5;2\nv;3;2;2\n", ["s", "1,5", "2,5", "3,5"]),
+        ('"a,b",c\n1,2\n3,4\n', ["a,b", "c"]),
+        ("a,b\nTrue,1\nFalse,2\n", ["a", "b"]),
+        ("name\nAnn\nBob\n", ["name"]),
+    ],
+)
+def test_headers_are_found(read, capsys, text, names):
+    assert list(read(text)) == names
+    assert ("no header was found" in capsys.readouterr().err) == (names[0] == "x0")
+
+
+def test_long_cells_and_line_breaks_in_cells(read):
+    long = "y" * 200_000
+    frame = read(f'a,b\n1,{long}\n2,"two\nlines"\n3,z\n')
+    assert frame["b"].tolist() == [long, "two\nlines", "z"]
+
+
+def test_numbers_are_read_bit_by_bit(read):
+    X = np.random.default_rng(0).normal(size=(50, 3)) * 10.0 ** np.arange(-150, 151, 150)
+    text = "\n".join(",".join(f"{x:.17g}" for x in row) for row in X)
+    np.testing.assert_array_equal(read(text), X)
+
+
+def test_words_for_missing_values_stay_in_string_columns(read):
+    text = "a,b,c,d\n1,NA,True,\nNA,x,,None\n?,,False,z\n4,y,True,z\n"
+    frame = read(text)
+    assert frame["a"].isna().tolist() == [False, True, True, False]
+    assert frame["b"].tolist() == ["NA", "x", "", "y"]
+    assert frame["c"].isna().tolist() == [False, True, False, False]
+    assert frame["d"].tolist() == ["", "None", "z", "z"]
+    frame = read("a,b\n1,NA\n-99,None\n3,x\n", na_values=("", "-99"))
+    assert frame["a"].isna().tolist() == [False, True, False]
+    assert "" in NA_VALUES
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n \n", "the file is empty"),
+        ("a,b\n", "the file has column names but no rows"),
+        ("1,2\n3\n", "line 2 has 1 values, expected 2"),
+        ("a,b\n1,2,3\n", "line 2 has 3 values, expected 2"),
+        ("a,b\n1,2\n\n3,4\n5,6,7\n", "line 5 has 3 values, expected 2"),
+        ("a;b\n1,5;2,5;3\n", "line 2 has 3 values, expected 2"),
+        ('a,b\n"1\n",2\n3\n', "line 4 has 1 values, expected 2"),
+        (
+            "# made by hand\n# twice\na,b\n1,2\n",
+            "line 1 seems to be a comment or a title; .* --skip-lines 2",
+        ),
+        ("Report\n\n2020\na,b\n1,2\n3,4\n", "line 1 seems to be .* a title; .* --skip-lines 3"),
+        (
+            "n,mass,size\n,kg,cm\nu,1,2\nv,3,4\n",
+            "line 2 seems to be a second line of names or units .'kg', 'cm'.",
+        ),
+    ],
+)
+def test_files_of_another_form_get_a_message_with_the_line(read, text, message):
+    with pytest.raises(ValueError, match=rf"table\.csv: .*{message}"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n\n3,four\n4,5\n", "line 4, column b: 'four' is not a number"),
+        ('a,b\n"u\nv",1\n"w",two\nx,3\n', "line 4, column b: 'two' is not a number"),
+        ("1,2\ninf,3\n4,5\n", "line 2, column x0: inf is not a number"),
+        ("sep=,\na,b\n1,u\ntwo,v\n3,w\n", "line 4, column a: 'two' is not a number"),
+        ("a,b,a\n1,2,3\n", "Several columns are named 'a'"),
+    ],
+)
+def test_wrong_cells_are_named_by_file_line_and_column(read, tmp_path, text, message):
+    frame = read(text)
+    path = tmp_path / "table.csv"
+    with pytest.raises(ValueError, match=rf"table\.csv: {message}"), cell_errors(path, frame):
+        table_pipeline(frame)
+
+
+def test_excel_tables_without_names_for_some_columns(read):
+    frame = read("a,,\n1,,2\n3,,4\n")
+    assert list(frame) == ["a", "Unnamed: 1", "Unnamed: 2"]
