@@ -240,11 +240,9 @@ class TAOClustering(TreeClustering):
     :class:`.Exact` then solve each node for the clustering cost itself plus a penalty per
     parameter, the slope of cost over size.
 
-    *Noisy copies.* If there are at most 10 000 rows, noisy copies of the rows (a smoothed
-    bootstrap) count as well, so that the tree holds on new rows. Oblique trees are fitted to rows
-    and copies from the first pass on. Axis-aligned trees get further passes and a regrowth on
-    rows and copies at the end, which can raise the cost on the fitted rows. All costs in the
-    attributes, and those that goals compare, are costs of the rows alone.
+    *Noisy copies* of the rows (a smoothed bootstrap) count as well if there are at most 10 000
+    rows, so that the tree holds on new rows: in all passes of oblique trees, and in the last ones
+    of axis-aligned trees. All costs in attributes and goals are costs of the rows alone.
 
     *Search.* Rounds of a local search grow up to three leaves where rows cost most, fit the nodes
     with perturbed weights, refit, and keep the tree if it is better.
