@@ -240,7 +240,7 @@ class SeparateCenters:
     is_ratio: bool = False
 
     def upper_bound(self, leaf):
-        """Return inf for a leaf with several centres, which must be split, else 0."""
+        """Return an upper bound of the gain of the best cut: inf for several centres, else 0."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):

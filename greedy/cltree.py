@@ -183,7 +183,10 @@ class CutDensity:
         return Box(rows, *ranges(self.points.X[rows]), n_rows, float(n_rows))
 
     def upper_bound(self, leaf):
-        """Return the mass of the rows of a region, or 0 if it is below `least`."""
+        """Return an upper bound of the gain of the best cut: the mass of the rows of the region.
+
+        If the mass is below `least`, the bound is 0, so that the region is not cut.
+        """
         return float(leaf.n_rows) if leaf.n_rows >= self.least else 0.0
 
     def search(self, leaf):

@@ -42,7 +42,7 @@ def synthetic_one(
     random_state=None,
     return_centers=False,
 ):
-    """Make three clusters, one of which has two far outliers: hard for CART, easy for IMM.
+    """Make two large clusters and a third one of two outliers: hard for CART, easy for IMM.
 
     This is Synthetic I of Frost, Moshkovitz & Rashtchian (2020), appendix B.2:
 
@@ -51,9 +51,10 @@ def synthetic_one(
       where they are 0;
     - the remaining rows are 0, except in `n_flips` random features, where they are 1.
 
-    Any feature except the first separates the two halves almost without error. CART therefore
-    cuts one of them, which also separates the outliers: with three leaves, one outlier ends up
-    in a half. A cut of the first feature makes no mistake.
+    Every feature except the first separates the two halves almost without error, so CART splits on
+    such a feature. This split also separates the two outliers from each other. A tree with three
+    leaves then puts one outlier into the same leaf as a half. A split on the first feature
+    separates the outliers from all other rows without error.
 
     Parameters
     ----------

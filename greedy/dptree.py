@@ -89,7 +89,7 @@ class SearchTree:
     Parameters
     ----------
     edges : list of k - 1 floats
-        Thresholds between centres that are neighbours in the feature.
+        Thresholds between centres that are neighbours in the feature of this tree.
     rank : int64 array of shape (k,)
         Position of each centre in the order of its coordinate; equal centres keep their order.
     root : int64 array of shape (k, k)
@@ -104,7 +104,7 @@ class SearchTree:
     def cut_of(self, centers):
         """Return the threshold of the first node, from the root, that separates given centres.
 
-        The centres must not all coincide in the feature.
+        The centres must not all coincide in the feature of this tree.
         """
         rank = self.rank[centers]
         low, high, first, last = rank.min(), rank.max(), 0, len(self.rank) - 1
@@ -134,7 +134,7 @@ class CutBySearchTrees:
     trees: dict = field(default_factory=dict)  # by feature, built at first use
 
     def upper_bound(self, leaf):
-        """Return inf for a leaf with several centres, which must be split, else 0."""
+        """Return an upper bound of the gain of the best cut: inf for several centres, else 0."""
         return np.inf if len(leaf.centers) > 1 else 0.0
 
     def search(self, leaf):

@@ -161,7 +161,7 @@ class CleanCuts:
         return cls(points, low, high)
 
     def upper_bound(self, leaf):
-        """Return inf for a leaf with several centres, which should be split, else 0."""
+        """Return an upper bound of the gain of the best cut: inf for several centres, else 0."""
         return np.inf if len(leaf.clusters) > 1 else 0.0
 
     def search(self, leaf):
@@ -233,7 +233,10 @@ class Grid:
         return Box(rows, lo, np.where(self.width > 0, self.n_parts - 1, lo))
 
     def upper_bound(self, leaf):
-        """Return inf if some cut of the grid may still be made in the leaf, else 0."""
+        """Return an upper bound of the gain of the best cut: inf or 0.
+
+        It is inf if a cut of the grid may still be made in the leaf.
+        """
         return np.inf if (leaf.lo < leaf.hi).any() else 0.0
 
     def search(self, leaf):
@@ -292,7 +295,10 @@ class Halves:
         return BoundedLeaf(rows, low, high)
 
     def upper_bound(self, leaf):
-        """Return the longest side of the bounding box, 0 if all rows are equal."""
+        """Return an upper bound of the gain of the best cut: the longest side of the bounding box.
+
+        It is 0 if all rows are equal.
+        """
         return float((leaf.high - leaf.low).max())
 
     def search(self, leaf):

@@ -162,7 +162,7 @@ class WidestCuts:
     data: SpannedRows
 
     def upper_bound(self, leaf):
-        """Return inf for a leaf with rows of several clusters, else 0."""
+        """Return an upper bound of the gain of the best cut: inf for several clusters, else 0."""
         labels = self.points.labels[leaf.rows]
         return np.inf if (labels != labels[0]).any() else 0.0
 

@@ -152,7 +152,9 @@ class _Leaf:
     rows: np.ndarray
     order: SortedColumns
     norms: np.ndarray
-    cache_start: np.ndarray  # result of greedy.cuts.sweeps.cut_sum_cache
+    # (d,) int64, row of `cached_sums` of the first cut of each feature; -1 for features that are
+    # not cached
+    cache_start: np.ndarray
     cached_sums: np.ndarray
     cluster: int
     mass: float
@@ -280,10 +282,11 @@ class _Partition:
 
 
 def _shifted(points):
-    """Return the rows in the space of the clustering, transformed so that sums lose few digits.
+    """Return the rows in the space of the clustering, centred if they are dense.
 
-    Dense rows are centred, so that costs stay precise far from the origin. Rows with more
-    columns than there are rows are rotated into as many dimensions as there are rows.
+    Centring keeps costs precise when the data are far from the origin. If there are more columns
+    than rows, the centred rows are also rotated, so that they have only as many columns as there
+    are rows. This changes no distance. Sparse rows are returned unchanged.
     """
     space, rows, weight = points.space, points.rows, points.weight
     if sp.issparse(space):

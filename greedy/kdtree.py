@@ -81,7 +81,10 @@ class CutMedian:
         return SurrogateLeaf(surrogate_node(self.points, rows))
 
     def upper_bound(self, leaf):
-        """Return the weight of the rows, so that the leaf with most rows is cut first."""
+        """Return an upper bound of the gain of the best cut: the weight of the rows of the leaf.
+
+        The leaf of the largest weight is therefore cut first.
+        """
         return self.points.weight[leaf.node.rows].sum()
 
     def search(self, leaf):

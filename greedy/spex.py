@@ -147,7 +147,7 @@ class SpEx(GreedyTree):
         if is_clique and self.n_neighbors != SpEx.n_neighbors:
             raise ValueError(f'n_neighbors={self.n_neighbors} applies to graph="knn" only.')
         if is_clique:
-            graph = CliqueGraph.from_input(points, is_even=self.graph == "clique")
+            graph = CliqueGraph.from_input(points, scales_by_weight=self.graph == "clique")
         else:
             graph = NeighborGraph.from_input(points, self.n_neighbors)
         tests = hyperplanes(points.X) if self.split == "oblique" else None
@@ -280,7 +280,7 @@ class CutConductance:
         return SpexLeaf(rows, self.graph.node(order, rows))
 
     def upper_bound(self, leaf):
-        """Return inf if the leaf can be cut, since no upper bound is known; otherwise return 0."""
+        """Return an upper bound of the gain of the best cut: inf if the leaf can be cut, else 0."""
         return np.inf if self.graph.can_be_cut(leaf.node) else 0.0
 
     def search(self, leaf):
@@ -407,14 +407,15 @@ class CliqueGraph:
     degree: np.ndarray
 
     @classmethod
-    def from_input(cls, points, is_even=True):
-        """Build the graph of the free clustering.
+    def from_input(cls, points, scales_by_weight=True):
+        """Build the graph in which the rows of each free cluster form a clique.
 
-        If `is_even`, the scale of a cluster is 1 over its weight. Otherwise all scales are equal.
+        The scale of a cluster multiplies the weights of its edges. If `scales_by_weight`, it is
+        1 / W for a cluster of total weight W. Otherwise, all clusters have the same scale.
         """
         rows, labels, weight = points.rows, points.labels, points.weight
         mass = np.bincount(labels[rows], weight[rows], len(points.centers))
-        scale = 1 / np.where(is_even & (mass > 0), mass, mass.max())
+        scale = 1 / np.where(scales_by_weight & (mass > 0), mass, mass.max())
         return cls(rows, weight, labels, scale, weight * (mass * scale)[labels])
 
     def node(self, order, rows):
@@ -490,7 +491,9 @@ class NeighborGraph:
         if points.space is points.X:
             space = X
         some, weight, _ = distinct_rows(X, space, weight, points.n_jobs)
-        if some is None:  # a fixed order breaks ties between neighbours
+        if some is None:
+            # All rows are distinct and have weight 1. Sort them by their values, so that ties
+            # between equally near neighbours do not depend on the order of the rows.
             some = content_order(X, points.n_jobs)
         rows, space = rows[some], space[some]
         n = len(points.weight)

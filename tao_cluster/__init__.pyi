@@ -11,6 +11,7 @@ from . import outofcore as outofcore
 from . import page as page
 from . import penalties as penalties
 from . import plot as plot
+from . import reading as reading
 from . import reference as reference
 from . import report as report
 from . import saving as saving
@@ -25,6 +26,7 @@ from .optimize.direct_form import DirectForm
 from .optimize.path import knee
 from .optimize.penalty_method import PenaltyMethod
 from .path import tao_path
+from .reading import read_table
 from .saving import load, save
 from .table import table_pipeline
 from .tree import Tree
@@ -40,6 +42,7 @@ __all__ = [
     "compare",
     "knee",
     "load",
+    "read_table",
     "save",
     "stability",
     "table_pipeline",

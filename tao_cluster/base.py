@@ -215,7 +215,11 @@ class _FittedClustering:
         return problem.cost_increase(cost)
 
     def _embedded(self, X, embedding):
-        """Return the embedding of rows: as given, or computed from X by a pipeline `reference`."""
+        """Return the embedding of the rows.
+
+        If `reference` was a pipeline in `fit` and `embedding` is None or X itself, the transformers
+        of the pipeline compute it from X. Otherwise, `embedding` is returned unchanged.
+        """
         if hasattr(self, "_embedder") and (embedding is None or embedding is X):
             check_names(X)
             return self._embedder.transform(X)

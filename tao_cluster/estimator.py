@@ -43,7 +43,7 @@ _CONSTRAINTS = {
 
 
 def _has_histograms(estimator):
-    """Return whether the leaves of an estimator's tree have, or will have, histograms."""
+    """Return whether leaves store a histogram over the clusters, or will store one after `fit`."""
     if hasattr(estimator, "tree_"):
         return estimator.tree_.leaf_value is not None
     algorithm = estimator.algorithm

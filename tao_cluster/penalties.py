@@ -156,7 +156,10 @@ class LabelCriterion:
     n_clusters: int
 
     def loss_at(self, tree):
-        """Return a function that computes the penalties of rows in leaves of the tree."""
+        """Return a function (rows, leaves) -> weighted penalties; see :meth:`Criterion.loss_at`.
+
+        Entry i is the weight of row rows[i] times the penalty for its assignment in leaf leaves[i].
+        """
         table = self.penalty.table(tree, self.n_clusters)
         return lambda rows, leaves: self.weight[rows] * table[leaves, self.labels[rows]]
 
@@ -181,7 +184,11 @@ class CostCriterion:
     weight: np.ndarray
 
     def loss_at(self, tree):
-        """Return a function that computes the costs of rows in leaves of the tree."""
+        """Return a function (rows, leaves) -> weighted costs; see :meth:`Criterion.loss_at`.
+
+        Entry i is the weight of row rows[i] times its dissimilarity to the centre of the label of
+        leaf leaves[i].
+        """
 
         def loss(rows, leaves):
             out = np.empty(len(rows))

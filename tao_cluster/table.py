@@ -54,7 +54,9 @@ _WORDS_IN_ID = {
 # Numbers that programs write for a missing value, if they lie far from all others.
 _SENTINELS = (-9, -99, -999, -9999, -99999, 999, 9999, 99999)
 _LEAST_SHARE = 0.01  # share of the rows from which such a number is reported
-_MOSTLY = 0.8  # share of numbers from which other cells of a column are faults
+# Share of numbers from which other cells of a column are faults, and share of cells of an unusual
+# form, such as dates, from which advice is given.
+_MOSTLY, _NEARLY_ALL = 0.6, 0.8
 # The test for uniform numbers needs this many rows. The limit is the 1 % quantile of the
 # Kolmogorov-Smirnov statistic times the square root of the number of rows.
 _ENOUGH_ROWS, _UNIFORM_LIMIT = 200, 1.63
@@ -148,7 +150,7 @@ def table_pipeline(
 
     Warns
     -----
-    UserWarning
+    DecisionWarning
         If more than 30 % of the values of a used numeric column are missing, if a number far from
         all others seems to stand for missing values, such as -999, or if a column of numbers is
         left out because it seems to name the rows.
@@ -211,6 +213,10 @@ def table_pipeline(
     pipeline = Pipeline(steps)
     pipeline.decisions_ = table
     return pipeline
+
+
+class DecisionWarning(UserWarning):
+    """Warning about what :func:`table_pipeline` has decided about a column."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +305,7 @@ def _decision(column, name, options):
         why = f"has values of type {type(unhashable).__name__}"
         return Decision(name, "other", len(column), int(column.isna().sum()), why=why)
     words = _words(column, options.na_values)
-    cells = Reader(words)._with_gaps(column)
+    cells = Reader(words).with_gaps(column)
     filled = cells.dropna()
     decision = Decision(name, "", len(column), len(cells) - len(filled))
     words = words if decision.n_missing else ()
@@ -382,7 +388,7 @@ def _numeric(name, cells, reader, options, is_forced):
         "kind": "number",
         "done": "number",
         "readers": (reader,),
-        "why": why,
+        "why": "; ".join(filter(None, [why, doubt])),
         "doubt": doubt,
     }
 
@@ -535,7 +541,7 @@ _UNUSUAL = (
 def _unusual(texts):
     """Return the decision about strings that look like dates, times or amounts, else None."""
     for kind, form, why in _UNUSUAL:
-        if texts.str.strip().str.fullmatch(form).mean() >= _MOSTLY:
+        if texts.str.strip().str.fullmatch(form).mean() >= _NEARLY_ALL:
             signs = texts.str.replace(r"[0-9.,\s]", "", regex=True)
             is_code = kind == "other" and signs.nunique() == 1  # such as 3x and 12x, or 02134
             return None if is_code else {"kind": kind, "why": why}
@@ -631,7 +637,8 @@ def _warn(decisions):
     """Warn of doubtful columns, and of used numeric columns with many missing values."""
     doubts = [decision.doubt for decision in decisions if decision.doubt]
     if doubts:
-        warn(f"{'; '.join(doubts)}."[:1].upper() + f"{'; '.join(doubts)}."[1:])
+        text = "; ".join(doubts)
+        warn(f"{text[0].upper()}{text[1:]}.", DecisionWarning)
     many = [
         f"{d.column} ({d.missing_percent:.0f} %)"
         for d in decisions
@@ -641,5 +648,6 @@ def _warn(decisions):
         warn(
             f"Many values are missing in {listed(many, quote=False)}, so that rules about these "
             "columns are mostly about the median, which replaces missing values. Leave the columns "
-            "out with drop, or use missing='indicator'."
+            "out with drop, or use missing='indicator'.",
+            DecisionWarning,
         )

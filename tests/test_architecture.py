@@ -24,7 +24,7 @@ LAYERS = (
     {"dask"},
     {"columns", "comparison", "explanations", "export", "inspection"}
     | {"measures", "page", "plot", "report"},
-    {"table"},
+    {"table", "reading"},
     {"saving"},
     {"cli"},
 )

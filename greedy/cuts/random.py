@@ -249,7 +249,8 @@ def _draw_overlapping(space, numbers, tree):
             n_cuts += 1
             _share(space, tree, node, n_nodes, f, threshold, space.overlap * away, is_in)
             n_more = is_in[n_nodes : n_nodes + 2].sum() - is_in[node].sum()
-            if n_more > n_spare:  # too many leaves: repeat this cut without centres on both sides
+            if n_more > n_spare:
+                # too many leaves: repeat this cut, but send each centre to one side only
                 is_in[n_nodes : n_nodes + 2] = False
                 tree.label[n_nodes : n_nodes + 2] = k
                 _share(space, tree, node, n_nodes, f, threshold, -1.0, is_in)

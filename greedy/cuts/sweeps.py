@@ -25,18 +25,22 @@ class KauriNode(NamedTuple):
     """
 
     order: SortedColumns
-    norms: np.ndarray  # float64, ||S||^2 of the moving side after each entry of `order`
+    # float64, one element per entry of `order`: squared norm of the weighted sum of the rows moved
+    # so far, including this entry
+    norms: np.ndarray
     cache_start: np.ndarray  # (d,) int64, row of `cached_products` of a feature's first cut, or -1
     # (n_cached, K + 1) float64, one row per cut of a cached feature: dot products of S(moving side)
     # with S(leaf) in column 0, and with S of each of the K clusters in the other columns.
     cached_products: np.ndarray
     weight: np.ndarray  # (n,) float64, weight of each row of X
-    products: np.ndarray  # (n, K + 1) float64, dot products of each row with S(leaf) and each S
+    # (n, K + 1) float64, dot products of each row with S(leaf) in column 0, and with S of each of
+    # the K clusters in the other columns
+    products: np.ndarray
     cluster: int  # current cluster of the leaf
     mass: float  # W of the leaf
     norm: float  # ||S||^2 of the leaf
     inner: np.ndarray  # (K,) float64, dot product of S(leaf) with S of each cluster
-    masses: np.ndarray  # (K,) float64, W of each of the K current clusters
+    masses: np.ndarray  # (K,) float64, total weight of the rows of each of the K current clusters
     squares: np.ndarray  # (K,) float64, ||S||^2 of each cluster
     n_new: int  # number of clusters that may still be added
     is_only_leaf: bool  # whether the cluster of the leaf has no other leaf

@@ -5,6 +5,7 @@ the functions and estimators that take them.
 """
 
 import re
+import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, BooleanOptionalAction
 from dataclasses import fields, replace
 from itertools import chain
@@ -14,11 +15,21 @@ from .._utils.warnings import listed
 from ..columns.readers import PARTS
 from ..optimize.settings import OBJECTIVES
 from ..optimize.split_kinds import SPLIT_KINDS
-from .loading import Reading
+from ..reading import Reading
 
 # Options that name columns of a table, and further options of `table_pipeline`.
 NAMES = ("columns", "drop", "keep", "categorical")
 OF_TABLES = ("missing", "category_weight", "max_levels", "date_parts")
+
+
+def note(path, message):
+    """Print a note about a file in one line to the standard error stream."""
+    warn(f"{path}: {message}")
+
+
+def warn(sentence):
+    """Print one line to the standard error stream."""
+    print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
 
 
 def given(options, names):

@@ -9,10 +9,9 @@ from sklearn.datasets import load_digits
 from .. import __version__
 from ..comparison import compare
 from ..estimator import TAOClustering
-from .arguments import add_command, place
+from .arguments import add_command, place, warn
 from .fitting import add_parsers as add_fits
 from .folder import check_free
-from .loading import warn
 from .using import PICTURES
 from .using import add_parsers as add_uses
 

@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from ..columns.readers import Level
+from ..columns.readers import Reader
 from ..comparison import METHODS, Comparison, compare
 from ..estimator import TAOClustering
 from ..export import to_text
 from ..optimize.direct_form import DirectForm
 from ..page import to_html
 from ..plot import plot_path
+from ..reading import cell_errors, read_table
 from ..saving import save
 from ..table import table_pipeline
 from . import arguments, folder
-from .arguments import given
+from .arguments import given, note
 from .large import fit_large
-from .loading import cell_errors, note, read_file
 
 _OF_PATH = ("path.csv", "path.png", folder.PAGE)
 _MOST_SHOWN = 30  # the most columns of which decisions are printed
@@ -176,7 +176,7 @@ def _model_and_rows(options, **parameters):
     if options.objective == "labels" and "n_clusters" in options:
         raise ValueError("--objective labels has one cluster per label; leave out --n-clusters.")
     path, reading = options.data, arguments.reading_of(options)
-    content = read_file(path, reading)
+    content = read_table(path, reading, partial(note, path))
     if not isinstance(content, pd.DataFrame):
         if given(options, (*arguments.NAMES, *arguments.OF_TABLES, "id_column")) or options.classes:
             raise ValueError(f"{path}: options for columns apply to tables only.")
@@ -194,7 +194,7 @@ def _model_and_rows(options, **parameters):
         print(shown.to_string(index=False, max_rows=_MOST_SHOWN), end="\n\n")
     if options.classes is None:
         return model, rows, None
-    return model, rows, Level(reading.na_values).read(rows.X[options.classes]).to_numpy()
+    return model, rows, Reader(reading.na_values).with_gaps(rows.X[options.classes]).to_numpy()
 
 
 def _print_size(options, n_rows, n_columns):

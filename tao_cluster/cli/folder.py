@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from ..columns.view import shown
 from ..export import to_text
 from ..page import to_html
 from ..plot import save_tree
+from ..reading import Reading, cell_errors, read_table
 from ..saving import load, save
 from ..tree import tree_of
 from ..tree.serialization import read_document
-from .loading import Reading, cell_errors, note, read_file
+from .arguments import note
 
 MODEL, READING, COLUMNS = "model.json", "reading.json", "columns.csv"
 LABELS, TEXT, PICTURE, PAGE = "labels.csv", "tree.txt", "tree.png", "page.html"
@@ -169,7 +171,7 @@ def read_rows(path, model, reading):
     -------
     Rows
     """
-    content = read_file(path, reading)
+    content = read_table(path, reading, partial(note, path))
     with cell_errors(path, content):
         return rows_of(path, content, model, reading)
 
@@ -185,12 +187,12 @@ def rows_of(path, content, model, reading):
     texts = content.drop(columns=reading.id_column or [], errors="ignore")
     texts = texts.select_dtypes(exclude="number")
     content = content.assign(**texts.mask(texts.isin(reading.na_values)))
-    _note_new_levels(path, model, content)
     kept = model[0].usable_rows(content)
     if not kept.any():
         raise ValueError("every row has a missing value in a column that had none in the fit.")
     if not kept.all():
         note(path, f"{(~kept).sum()} of {len(kept)} rows have missing values: left out.")
+    _note_new_levels(path, model, content[kept])
     return Rows.from_table(content, kept, reading.id_column)
 
 

@@ -11,9 +11,10 @@ from ..comparison import Comparison
 from ..outofcore import fit
 from ..outofcore.blocks import LocalBlocks
 from ..outofcore.files import ParquetTable, frames_of, numeric_columns
+from ..reading import cell_errors
 from ..table import table_pipeline
 from . import arguments, folder
-from .loading import cell_errors, note
+from .arguments import note
 
 # Kinds of columns that can be features, and number of rows from which the kind is determined.
 _KINDS, _ROWS = ("number", "category", "constant"), 10_000

@@ -12,11 +12,11 @@ from ..explanations import explain
 from ..export import to_dot, to_onnx, to_rules, to_sql, to_text
 from ..page import to_html
 from ..plot import save_tree
+from ..reading import cell_errors
 from ..tree import tree_of
 from . import arguments, folder
 from .folder import PAGE, PICTURE, check_free
 from .large import predict_large
-from .loading import cell_errors
 
 PICTURES = {".png", ".pdf", ".svg"}
 

@@ -127,7 +127,7 @@ class Indicator(str):
 
 
 class Numeric(str):
-    """The name of a numeric feature, with what the steps of a pipeline did to its raw column.
+    """The name of a numeric feature, with what the steps of the Pipeline did to its column.
 
     Parameters
     ----------

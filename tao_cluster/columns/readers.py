@@ -50,7 +50,7 @@ class Reader:
     @property
     def expected(self):
         """What the cells should be, for messages: str."""
-        return "a finite number"
+        return "a number"
 
     @property
     def unit(self):
@@ -79,7 +79,7 @@ class Reader:
         UnreadableCellError
             If a cell is neither missing nor of the form that the reader expects.
         """
-        filled = self._with_gaps(column)
+        filled = self.with_gaps(column)
         numbers = self._numbers(filled)
         wrong = filled.notna().to_numpy() & ~np.isfinite(numbers)
         if wrong.any():
@@ -134,7 +134,7 @@ class Reader:
         parts += [f"{column} IN ({', '.join(numbers)})"] if numbers else []
         return f"({' OR '.join(parts)})" if len(parts) > 1 else "".join(parts)
 
-    def _with_gaps(self, column):
+    def with_gaps(self, column):
         """Return the column as objects; missing words and all kinds of missing values are NaN."""
         cells = column.astype(object)
         found = cells.notna()
@@ -212,7 +212,7 @@ class Level(Reader):
         UnreadableCellError
             If a cell is not of the form of the column.
         """
-        cells = self._with_gaps(column)
+        cells = self.with_gaps(column)
         if self.form == "text":
             return cells.map(str, na_action="ignore").astype(object)
         if self.form == "truth":

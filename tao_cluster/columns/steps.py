@@ -111,7 +111,7 @@ class Increasing:
     Parameters
     ----------
     function : numpy function of one argument, or fitted transformer with `inverse_transform`
-        A Binarizer has no inverse; its threshold then stands for both of its values.
+        A Binarizer has no inverse; :meth:`inverse` returns its threshold for both of its values.
     j : int, position of the column in the input of the transformer; not used for numpy functions
     lowest : float
         The function is not defined below this number. There its value counts as minus infinity.
@@ -119,8 +119,8 @@ class Increasing:
         Factor of the values of the transformer; -1 turns a decreasing function into an increasing
         one.
     inside : float
-        A number in the domain of the function. Below it, NaN counts as minus infinity, and above
-        it as infinity.
+        A number in the domain of the function. If the function returns NaN, its value counts as
+        minus infinity for arguments below `inside`, and as infinity for larger arguments.
     """
 
     function: Any
@@ -370,8 +370,13 @@ def _vectorizer(step, columns, name):
 def _scale(operations, step, columns, name):
     """Return the columns that a fitted scaler computes.
 
-    Each of `operations` is a tuple: a function of the module `operator`, the fitted attribute with
-    its second argument per column, and the option that turns the operation off.
+    Each of `operations` is a tuple (function, attribute, option), for example
+    (operator.truediv, "scale_", "with_std"):
+
+    - function: of two arguments, from the module `operator`; the first one is the column;
+    - attribute: name of the fitted attribute that holds the second argument for each column;
+    - option: name of the parameter that turns the operation off if it is False, "" if there is
+      none.
     """
     if getattr(step, "clip", False):  # an old MaxAbsScaler has no option clip
         return _increasing(step, columns, name)

@@ -12,10 +12,11 @@ from .steps import UnsupportedStepError
 def raw_tree(tree, columns, feature_of, n_features):
     """Return a tree with the same nodes that tests raw columns instead of transformed ones.
 
-    A test of one column is converted exactly: bisection finds the last raw number on one side of
-    the test, and computes the steps with their rounding. In a test of several columns, the weights
-    are multiplied by the slopes of the columns, and the intercepts move into the threshold. The
-    weighted sums therefore differ by rounding errors.
+    A test of one column is converted exactly. Its new threshold is the largest raw number that goes
+    left, or the smallest one if large raw numbers go left. Bisection finds this number; it applies
+    the operations of the pipeline steps with the same rounding as `transform`. In a test of several
+    columns, the weights are multiplied by the slopes of the columns, and the intercepts move into
+    the threshold. The weighted sums therefore differ by rounding errors.
 
     Parameters
     ----------

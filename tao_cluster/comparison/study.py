@@ -214,7 +214,9 @@ class _Study:
     def compile(self, series):
         """Fit everything once to a few rows, so that later times exclude the compilation."""
         rows = rows_of(self.rows, spaced_rows(_num_samples(self.rows["X"]), _N_COMPILED))
-        has_lambdas = self.path["lambdas"] is not None  # without given lambdas, further kernels run
+        # `fit_path` without lambdas runs further compiled functions, so the small fit then has
+        # none, either.
+        has_lambdas = self.path["lambdas"] is not None
         k = _K_COMPILED if rows.get("y") is None else len(encode(rows["y"])[1])
         small = replace(
             self,

@@ -109,7 +109,12 @@ def _columns(model, X, feature_names):
 
 
 def _raw_columns(X, names):
-    """Return the numbers of raw columns, with a 0/1 column per category, and their names."""
+    """Return the raw columns as a numeric matrix, and the names of its columns.
+
+    Each category of a categorical column becomes a 0/1 column. Columns that are neither numeric nor
+    categorical, and those with too many categories, are left out. A sparse X stays sparse, and its
+    columns stay as they are.
+    """
     if sp.issparse(X):
         return check_rows(X), check_feature_names(names, X.shape[1])
     table = pd.DataFrame(X).infer_objects()

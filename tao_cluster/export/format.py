@@ -225,20 +225,28 @@ def _is_rounded_up(bound):
 
 
 def _rounded_date(name, bound, tolerance, value=None):
-    """Return a bound that is rounded to whole days, or else to a whole hour, minute or second.
+    """Round a bound to a whole day or, if that is too far away, to a whole hour, minute or second.
 
-    If no row lies between the bound and a date, x <= bound is the same as x < date.
+    If the bound is not a whole number of such units, its comparison also changes between strict and
+    inclusive, for example from x <= bound to x < date. Both conditions select the same rows if no
+    row lies between the bound and the date.
 
     Parameters
     ----------
-    name : str, with a reader
+    name : str with the attribute `reader`
+        Name of a feature whose reader (Date or Clock) converts numbers to dates or times of day.
     bound : Bound
     tolerance : float or None
-        Largest difference between the bound and the date.
+        Largest difference between the bound and the date; None for any difference. It does not
+        apply to whole seconds.
     value : float, optional
-        A value that satisfies the bound, and that must satisfy the rounded bound, too.
+        A value that satisfies the bound. A unit is skipped if the value does not satisfy the
+        rounded bound, except for the last unit (seconds).
     """
-    near = 1.01 * (tolerance or math.inf)  # 1 % more: the nearest row may lie exactly at the date
+    # The tolerance can be just below the distance to the nearest row (0.999 times it). A date
+    # exactly at that row is allowed, since the comparison changes with the rounding (x <= bound to
+    # x < date).
+    near = 1.01 * (tolerance or math.inf)
     turn = math.ceil if _is_rounded_up(bound) else math.floor
     for step in _steps(name):
         n_steps = bound.value / step
@@ -345,7 +353,9 @@ def number_text(number, precision):
 
 
 def bound_number(number, precision, tolerance=math.inf, side=0):
-    """Return the text of a bound; up to three more digits are used if these make it exact.
+    """Return the text of a bound: exact if up to three more digits suffice, else rounded.
+
+    A rounded text has as many digits, at least `precision`, as the tolerance requires.
 
     Parameters
     ----------
@@ -355,7 +365,8 @@ def bound_number(number, precision, tolerance=math.inf, side=0):
     tolerance : float
         Largest difference between the number and its text.
     side : {0, 1, -1}
-        Direction of rounding: 1 up, -1 down, 0 to the nearest.
+        Direction of rounding: 1 up, -1 down, 0 to the nearest. It is ignored if the tolerance is
+        infinite.
     """
     for digits in range(precision, precision + _EXTRA_DIGITS + 1):
         text = number_text(number, digits)

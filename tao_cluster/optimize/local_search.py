@@ -45,7 +45,7 @@ _SHORT_DESCENT = 4  # maximum number of passes between a random change of a tree
 # of the excess cost of the best tree over the free clustering.
 _WIDTH = 0.4
 _LEAST_PROGRESS = 1e-9  # smaller relative decreases of the objective do not count
-_MOST_REDRAWN = 3  # maximum number of tests that a disturbance replaces
+_MOST_REDRAWN = 3  # maximum number of tests that a random change replaces
 _PATIENCE = 30  # the search ends after this many random changes per test without a better tree
 _OVERTIME = (
     1.5  # regrowth ends after this multiple of the passes of a search, also if it still helps

@@ -159,8 +159,10 @@ def _unit(problem):
         X, weight, prices = X[~is_far], weight[~is_far], prices[~is_far]
     most = float(weight @ prices)
     if problem.weight.max() > _FAR_AWAY * np.median(problem.weight):
-        # A row with most of the weight is never in a wrong cluster, because it attracts the centre
-        # of its leaf. Its price would make the sum far too large.
+        # `most` sums, over the rows, the cost of moving each row to its second nearest centre. A
+        # row with most of the weight would dominate this sum, although it never ends up in a wrong
+        # cluster: it attracts the centre of its leaf. The sum is therefore limited by a multiple of
+        # the cost that the free clustering saves compared with a single cluster.
         most = min(most, _MANY_TIMES * _saved(problem))
     return most * float(np.sqrt(variances(X, weight).mean())) or 1.0
 

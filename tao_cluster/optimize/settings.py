@@ -45,7 +45,7 @@ class Effort:
     n_copies: int
 
     def on_path(self):
-        """Return an Effort whose number of rounds is the one for each tree of a path."""
+        """Return a copy for the trees of a path, with `n_rounds_on_path` as number of rounds."""
         return replace(self, n_rounds=self.n_rounds_on_path)
 
     def n_rounds_over(self, n_values):

@@ -81,7 +81,13 @@ class SplitKind(Protocol):
         """Return the chosen state after passes that also count noisy copies of the rows."""
 
     def postprocess(self, tree, leaf_of_row, step, share):
-        """Return the finished tree. No fitted row changes its leaf."""
+        """Return a simplified tree in which every row of the fit stays in its leaf.
+
+        An oblique tree loses its negligible weights: those whose effect is below `share` of the
+        largest effect at the node. An axis-aligned tree gets new thresholds: midpoints between
+        neighbouring values of the rows, or the lower of the two values. `step` gives access to the
+        rows of the fit.
+        """
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,12 @@ def trim(tree, leaf_of_row, view, share, n_jobs=1):
 
 
 def _needed(view, rows, split, threshold, std, share, n_jobs):
-    """Return a mask of the weights of a node that must stay: bool array.
+    """Return a bool mask of the weights of a node that are kept.
 
-    `std` is the standard deviation of each term w_j x_j over the rows of the node. Weights are
-    removed only if theirs is less than `share` times the largest one.
+    The smallest weights are removed, as many as bisection finds possible while every row stays on
+    its side. `std` is the standard deviation of each term w_j x_j over the rows of the node; the
+    smallest weight is the one with the smallest `std`. A weight can be removed only if its `std` is
+    below `share` times the largest `std`.
     """
     indices, weights = split
     everything = np.ones(len(indices), dtype=bool)

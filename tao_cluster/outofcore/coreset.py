@@ -128,7 +128,11 @@ class Sensitivity:
         return cls(slope / 3, base)
 
     def sizes(self, distance, weight, cluster):
-        """Return the size of each row, from its distance, weight and cluster (arrays (m,))."""
+        """Return the size of each row, to which its probability of being sampled is proportional.
+
+        The arguments are arrays of shape (m,): the distance of each row to its centre, its weight,
+        and the number of its cluster.
+        """
         return weight * (self.slope * distance + self.base[cluster])
 
 

@@ -173,7 +173,10 @@ class _RowFunction:
         return self.function.__name__
 
     def __call__(self, block, terms):
-        """Return the result for the block; None if the block has no rows of positive weight."""
+        """Return function(rows, *terms) for the rows of a block, or None.
+
+        It is None if no row of the block has a positive weight.
+        """
         rows = self.reader.rows(block)
         return None if rows is None else self.function(rows, *terms)
 

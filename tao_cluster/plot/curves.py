@@ -281,7 +281,8 @@ def plot_history(model, *, ax=None, title=None):
         ax.axhline(model.cost_increase_, color="0.5", linewidth=0.8, linestyle="--")
         if along_mu:
             ax.set_xscale("log")
-        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")  # shows points below
+        # The legend is translucent, so that points behind it stay visible.
+        ax.legend(frameon=True, framealpha=0.85, edgecolor="none")
         ax.set_ylabel(COST)
         ax.set_xlabel(r"penalty $\mu$" if along_mu else "number of the tree")
         ax.set_title(title or "", loc="left")

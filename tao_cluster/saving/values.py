@@ -15,8 +15,9 @@ from ..tree import Tree
 from .parts import OTHERS, PARTS
 
 _DTYPES = {"|b1", "|u1", "|i1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f4", "<f8"}
-# Classes of the feature names of columns behind a pipeline, the types of their arguments, and how
-# many of these have no default. Files of older versions hold fewer arguments.
+# Classes of the feature names that pipelines give, by their keys in saved files. Each entry has the
+# class, the types of its arguments, and the minimum number of arguments in a file. Files of older
+# versions hold fewer arguments.
 _CELL = str | bool | int | float | None
 _NAMES = {
     "indicator": (

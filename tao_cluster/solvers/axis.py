@@ -252,10 +252,14 @@ class BinnedColumns:
     def _promising(self, features, rows, steps, least, total, noise):
         """Return the features of a sparse X that can have the best cut, or tie with it.
 
-        The loss of a cut is the sum of the steps of the rows on its left. One side of a cut has
-        only rows that store a value of the feature, because the other rows have the value 0. If
-        this is the left side, the loss is at least the sum of the negative steps of these rows. If
-        it is the right side, the loss is at least `total` minus the sum of their positive steps.
+        A step of a row is its cost on the left side minus its cost on the right side. `total` is
+        the sum of all steps. The loss of a cut is the sum of the steps of the rows on its left. The
+        rows that do not store a value of the feature have the value 0, so they are all on the same
+        side. If they are on the right, the loss is at least the sum of the negative steps of the
+        rows that store a value. If they are on the left, it is at least `total` minus the sum of
+        the positive steps of those rows. A feature is kept if the smaller of these bounds is below
+        `least`. If many features remain, the bound must also not exceed the loss of a known cut by
+        more than `noise`.
         """
         negative, positive = np.zeros((2, len(self.zero)))
         _add_stored(self.view, rows.astype(np.int64), steps, negative, positive)

@@ -232,9 +232,10 @@ class _Descent:
         self._price = self._at_least(price)
         self._per_feature = _SAMPLE_PER_FEATURE
         self._least_curvature, self._n_failures = None, 0
-        # Two bounds of rounding errors. The first one is that of a value of X, relative to the
-        # largest absolute value of its column. The second one is that of a slope, relative to its
-        # penalty, if the absolute residuals sum to 1.
+        # Bounds of rounding errors. `_value_error` bounds the error of a value of X, relative to
+        # the largest absolute value of its column. `_slope_error` bounds the error of the
+        # derivative of the loss by a weight, relative to the penalty of this weight. It is per unit
+        # of the sum of absolute residuals: multiply it by this sum.
         self._value_error = 0.5 * float(np.finfo(storage.dtype).eps)
         self._slope_error = self._value_error * (storage.reach / self._price).max(initial=0.0)
 

@@ -18,10 +18,11 @@ _NEAR = 16  # columns are centred at the mean of this many rows, which avoids la
 # derivatives would be 0 if a single row had all the curvature, because the bias is eliminated.
 _TRACE = 1e-18
 
-# Coordinate descent ends when a sweep over all features contributes at most the share `_ENOUGH` of
-# the decrease so far. Between two such sweeps, it sweeps over the features with a weight until one
-# contributes at most the share `_SETTLED`. Without a Gram matrix, sweeps are slower, so they end at
-# the larger share `_ENOUGH_BY_COLUMNS`.
+# Coordinate descent ends when a sweep over all features, with the leap before it, contributes at
+# most the share `_ENOUGH` of the decrease so far. Between two such sweeps, it sweeps over the
+# features with a non-zero weight until one sweep contributes at most the share `_SETTLED`. Without
+# a Gram matrix, sweeps are slower, so `_ENOUGH_BY_COLUMNS` replaces both shares. `_MAX_SWEEPS` and
+# `_MAX_SWEEPS_IN_ALL` limit the numbers of sweeps.
 _MAX_SWEEPS, _MAX_SWEEPS_IN_ALL = 50, 2500
 _ENOUGH, _SETTLED = 1e-3, 1e-4
 _ENOUGH_BY_COLUMNS = 1e-2
@@ -293,12 +294,24 @@ def _leap(gram, slope, weights, price, change, product, used):
 
 @jit
 def _round(gram, slope, weights, price, change, product, total, leap, most):
-    """Run a sweep over all features and, if that helps enough, sweeps over those with a weight.
+    """Run a sweep over all features, then sweeps over the features with a non-zero weight.
+
+    If the first sweep and the preceding call of :func:`_leap` together contribute at most the share
+    `_ENOUGH` of the total decrease, the function returns after the first sweep, and `is_done` is
+    True. Otherwise, sweeps over the features with a non-zero weight follow, until one of them
+    contributes at most the share `_SETTLED`.
 
     Parameters
     ----------
-    total, leap : float
-        Decrease of the objective so far, and by the last call of :func:`_leap`.
+    gram, slope, weights, price
+        As for :func:`minimise`.
+    change, product : float64 arrays of shape (k,)
+        Change of the weights so far, and `gram` times `change`. Both are updated in place.
+    total : float
+        Decrease of the objective before these sweeps.
+    leap : float
+        The part of `total` that the last call of :func:`_leap` contributed; 0 before its first
+        call.
     most : int
         Maximum number of sweeps.
 
@@ -307,11 +320,12 @@ def _round(gram, slope, weights, price, change, product, total, leap, most):
     total : float
         Decrease of the objective so far, including these sweeps.
     predicted : float
-        Decrease of the objective by `change` to first order.
+        Decrease of the objective by `change` if its smooth part is linearised; see
+        :func:`minimise`.
     n_sweeps : int
         Number of sweeps that were run.
     is_done : bool
-        Whether the sweep over all features hardly lowered the objective.
+        Whether the decrease is too small for further sweeps.
     """
     n_sweeps, is_done = 0, False
     while n_sweeps < most:

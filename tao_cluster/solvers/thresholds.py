@@ -227,7 +227,9 @@ def _between_buckets(points, steps, order, first, best, noise):
     """
     n_buckets = first.shape[0] - 1
     sums, falls = np.zeros(n_buckets), np.zeros(n_buckets)
-    below, largest = 0.0, np.inf  # infinity, because no interval ends at the first point
+    # `largest` is the largest point of the buckets so far. Its initial value inf makes `_consider`
+    # reject the interval below the first point.
+    below, largest = 0.0, np.inf
     for bucket in range(n_buckets):
         if first[bucket] == first[bucket + 1]:
             continue

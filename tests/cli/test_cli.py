@@ -100,7 +100,7 @@ def test_fit_out(iris, tmp_path):
 
 
 BAD_FILES = {
-    "words.csv": "a,b\n1,2\n\n3,four\n",
+    "words.csv": "a,b\n1,2\n\n3,four\n5,6\n",
     "gaps.csv": "1,2\n3,\n?,5\n7,8\n",
     "empty_rows.csv": "1,,3\n4,2,?\n?,1,2\n2,?,5\n",
     "ragged.csv": "1,2\n3\n",
@@ -229,9 +229,9 @@ def test_demo(tmp_path, monkeypatch, capsys):
 
 
 def test_interrupt(iris, capsys, monkeypatch):
-    def interrupted(path, reading):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tao_cluster.cli.fitting.read_file", interrupted)
+    monkeypatch.setattr("tao_cluster.cli.fitting.read_table", interrupted)
     assert main(["fit", "iris.npy"]) == 130
     assert capsys.readouterr().err == "tao-cluster: interrupted.\n"

@@ -9,7 +9,7 @@ import pytest
 
 from tao_cluster import Tree, load, table_pipeline
 from tao_cluster.__main__ import main
-from tao_cluster.cli.loading import read_file
+from tao_cluster.reading import read_table
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -90,7 +90,7 @@ def test_decimals_are_numbers(tmp_path):
     values = [Decimal("1.50"), None, Decimal("2.25"), Decimal("9.75")] * 5
     table = pa.table({"a": pa.array(values, pa.decimal128(6, 2)), "b": np.arange(20.0) ** 2})
     pq.write_table(table, tmp_path / "x.parquet")
-    frame = read_file(tmp_path / "x.parquet")
+    frame = read_table(tmp_path / "x.parquet")
     found = table_pipeline(frame, missing="indicator")[0].fit_transform(frame)["a"]
     np.testing.assert_array_equal(found[:4], [1.5, np.nan, 2.25, 9.75])
 

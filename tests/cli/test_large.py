@@ -11,6 +11,8 @@ from tao_cluster import TAOClustering, load, outofcore
 from tao_cluster.__main__ import main
 from tao_cluster.cli import large
 
+pytestmark = pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
+
 pytest.importorskip("pyarrow")
 
 OPTIONS = ["--out-of-core", "-k", "3", "--lambda", "2", "--depth", "3", "--seed", "4"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tao_cluster.cli.loading import Reading, cell_errors, read_file
+from tao_cluster.reading import Reading, cell_errors, read_table
 from tao_cluster.table import NA_VALUES, table_pipeline
 
 
@@ -17,7 +17,7 @@ def read(tmp_path):
     def run(text, name="table.csv", written="utf-8", **options):
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode(written))
-        return read_file(path, Reading(**options))
+        return read_table(path, Reading(**options), on_note=print)
 
     return run
 
@@ -72,7 +72,7 @@ def test_encodings_are_detected_and_reported(read, capsys, encoding, found):
     frame = read("Straße,Höhe\nÄcker,1\nÖl,2\n", written=encoding)
     assert list(frame) == ["Straße", "Höhe"]
     assert frame["Straße"].tolist() == ["Äcker", "Öl"]
-    error = capsys.readouterr().err
+    error = capsys.readouterr().out
     assert ("read as cp1252" in error) == (found is not None)
     # A wrong byte after the first lines, and an encoding that the user chooses.
     late = b"a,b\n" + b"x,1\n" * 500 + b"\xe4,2\n"
@@ -109,7 +109,7 @@ def test_encodings_are_detected_and_reported(read, capsys, encoding, found):
 )
 def test_headers_are_found(read, capsys, text, names):
     assert list(read(text)) == names
-    assert ("no header was found" in capsys.readouterr().err) == (names[0] == "x0")
+    assert ("no header was found" in capsys.readouterr().out) == (names[0] == "x0")
 
 
 def test_long_cells_and_line_breaks_in_cells(read):

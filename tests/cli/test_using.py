@@ -18,6 +18,8 @@ from tao_cluster import load, table_pipeline
 from tao_cluster.__main__ import main
 from tao_cluster.export import to_rules
 
+pytestmark = pytest.mark.filterwarnings("ignore:Column .* seems to name the rows")
+
 
 @pytest.fixture
 def birds(tmp_path, monkeypatch):

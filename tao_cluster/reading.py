@@ -4,7 +4,6 @@ import contextlib
 import csv
 import gzip
 import re
-import sys
 import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -17,10 +16,10 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 from sklearn.utils.fixes import parse_version
 
-from .._utils.warnings import listed
-from ..columns.readers import UnreadableCellError
-from ..outofcore.files import file_errors, read_npy, read_npz
-from ..table import NA_VALUES
+from ._utils.warnings import listed, warn
+from .columns.readers import UnreadableCellError
+from .outofcore.files import file_errors, read_npy, read_npz
+from .table import NA_VALUES
 
 _HEAD_LINES = 200  # lines from which the format of a text file is detected
 _LONGEST_CELL = 2**31 - 1
@@ -57,28 +56,22 @@ class Reading:
     id_column: str | None = None
 
 
-def note(path, message):
-    """Print a note about a file in one line to the standard error stream."""
-    warn(f"{path}: {message}")
-
-
-def warn(sentence):
-    """Print one line to the standard error stream."""
-    print("tao-cluster:", " ".join(sentence.split()), file=sys.stderr)
-
-
-def read_file(path, reading=None):
-    """Read the table, array or CSR matrix of a file.
+def read_table(path, reading=None, on_note=warn):
+    r"""Read the table, array or CSR matrix of a file.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         - .csv, .tsv, .txt: a table of values with a separator, optionally compressed (.gz).
         - .parquet, .feather: a table (needs pyarrow).
         - .npy: a 2-D array of numbers.
         - .npz: a sparse matrix written by scipy.sparse.save_npz, or an archive with an array `X`
           (or with a single array).
     reading : Reading, optional
+        How a text file is read. By default, the separator, the decimal mark, the encoding and
+        whether there is a header are detected.
+    on_note : callable(str), optional
+        It is called with messages about what was detected. By default, they are warnings.
 
     Returns
     -------
@@ -91,7 +84,21 @@ def read_file(path, reading=None):
     ------
     ValueError
         If the file is missing, has another format, or has values that cannot be used.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from tao_cluster.reading import read_table
+    >>> path = os.path.join(tempfile.mkdtemp(), "people.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("name;height\nAda;1,68\nCarl;1,75\n")
+    >>> read_table(path, on_note=print)
+    values are separated by ';'.
+       name  height
+    1   Ada    1.68
+    2  Carl    1.75
     """
+    path = Path(path)
     kind = _kind(path)
     if kind not in {*_SEPARATORS, *_TABLES, *_ARRAYS}:
         raise ValueError(
@@ -101,7 +108,7 @@ def read_file(path, reading=None):
     if not path.is_file():
         raise ValueError(f"{path}: no such file.")
     if kind in _SEPARATORS:
-        return _read_text(path, reading or Reading())
+        return _read_text(path, reading or Reading(), on_note)
     if kind in _TABLES:
         with file_errors(path):
             return _TABLES[kind](path).rename(columns=str).reset_index(drop=True)
@@ -145,7 +152,7 @@ def _is_packed(path):
 # ---------------------------------------------------------------------- text files
 
 
-def _read_text(path, reading):
+def _read_text(path, reading, on_note):
     """Read a text file as a table, whose index counts the records: lines that are not empty."""
     encodings = _encodings(path, reading)
     for encoding in encodings:
@@ -160,7 +167,7 @@ def _read_text(path, reading):
     if encoding in encodings[1:]:
         notes.append(f"the file is not UTF-8, so it is read as {encoding}; see --encoding.")
     for message in notes:
-        note(path, message)
+        on_note(message)
     frame.attrs["reading"] = layout
     return frame
 
