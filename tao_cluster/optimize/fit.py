@@ -370,7 +370,8 @@ class _Rows:
         the goal is a limit, which the finished tree must meet. It is also False with few rows:
         their last passes also use noisy copies of the rows and can change the choice.
         """
-        has_many = self.whole.smoothed is self.whole
+        has_sample = self.whole is not self.search.original
+        has_many = has_sample or self.whole.smoothed is self.whole
         return has_many and not self.search.settings.goal.is_limit
 
     def roughly_priced(self, state):
