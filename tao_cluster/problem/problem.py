@@ -268,9 +268,13 @@ def smoothed(problem, n_copies, noise):
     X, space, objective = problem.X, problem.space, problem.objective
     n_copies = min(n_copies, _max_copies(X))
     can_copy = objective.can_perturb_rows or objective.explains_labels
+    # If two centres are equal, copies would move the centre of one cluster away from its rows, and
+    # the other cluster, which has no rows, would get them.
+    n_centers = len(np.unique(problem.free.centers, axis=0))
     if (
         n_copies < 1
         or not can_copy
+        or n_centers < problem.n_clusters
         or not all(_can_sum_squares(each, n_copies, noise.size) for each in (X, space))
     ):
         return problem

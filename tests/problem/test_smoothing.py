@@ -208,6 +208,8 @@ def test_where_copies_mean_nothing_there_are_none():
     assert smoothed(huge, 2).n_rows in (120, 360)  # not an error
     vast = problem_of(np.array([[0.8e154], [-0.8e154], [0.0]]), centers=[[0.0]])
     assert smoothed(vast, 2) is vast  # squares of copies overflow
+    twice = problem_of(centers=[*CENTERS, CENTERS[0]])
+    assert smoothed(twice, 2) is twice  # a cluster has no rows
     same = smoothed(problem_of(np.ones((5, 4))), 2)
     np.testing.assert_array_equal(same.X, 1)
     ring = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
